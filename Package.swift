@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every Swift target: language mode 6, the upcoming features this code is written for,
+/// and no warnings left standing.
+let common: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+  .treatAllWarnings(as: .error),
+]
+
+/// A station that does no I/O: no unsafe code without a word that says so.
+func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: common + [.strictMemorySafety()])
+}
+
+func shell(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: common)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: common)
+}
+
+let package = Package(
+  name: "waymark",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "Waymark", targets: ["Waymark"]),
+    .executable(name: "waymark", targets: ["WaymarkCommand"]),
+  ],
+  traits: [
+    .trait(name: "AllFeatures", description: "Premium is always active, by the development issuer."),
+    .trait(name: "MockPurchases", description: "Premium can be bought with a mock purchase."),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+    .systemLibrary(
+      name: "CSodium", pkgConfig: "libsodium",
+      providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    shell("SQLite", ["CSQLite"]),
+    shell("Sodium", ["CSodium"]),
+    pure("Wire", []),
+    pure("SecureChannel", ["Wire", "Sodium"]),
+    pure("Membership", ["Wire", "Sodium"]),
+    pure("Replication", ["Wire", "Sodium", "Membership"]),
+    pure("Records", ["Wire", "Replication"]),
+    shell("Storage", ["Wire", "Replication", "Membership", "Records", "SQLite"]),
+    shell("Transport", ["Wire", "SecureChannel"]),
+    shell("Exchange", ["Wire", "Records", "SQLite"]),
+    shell(
+      "Waymark",
+      [
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
+        "Transport", "Exchange",
+      ]),
+    .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+  ]
+)

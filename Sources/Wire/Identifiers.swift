@@ -1,0 +1,134 @@
+// The names of things, as distinct types: Protocol/README.md, "Glossary".
+
+/// Something named by 32 bytes: a public key or a hash.
+public protocol Identifier32: Hashable, Comparable, Sendable, CustomStringConvertible {
+  var raw: Bytes32 { get }
+  init(_ raw: Bytes32)
+}
+
+/// Something named by 16 bytes.
+public protocol Identifier16: Hashable, Comparable, Sendable, CustomStringConvertible {
+  var raw: Bytes16 { get }
+  init(_ raw: Bytes16)
+}
+
+extension Identifier32 {
+  public static func < (left: Self, right: Self) -> Bool { left.raw < right.raw }
+  package var bytes: [UInt8] { raw.bytes }
+  /// Lower-case hexadecimal, 64 digits.
+  public var description: String { hexadecimal(raw.bytes) }
+  package init?(bytes: some Collection<UInt8>) {
+    guard let raw = Bytes32(ArraySlice(bytes)) else { return nil }
+    self.init(raw)
+  }
+  package init?(hex: some StringProtocol) {
+    guard let bytes = bytesFromHexadecimal(hex), let raw = Bytes32(bytes) else { return nil }
+    self.init(raw)
+  }
+}
+
+extension Identifier16 {
+  public static func < (left: Self, right: Self) -> Bool { left.raw < right.raw }
+  package var bytes: [UInt8] { raw.bytes }
+  /// Lower-case hexadecimal, 32 digits.
+  public var description: String { hexadecimal(raw.bytes) }
+  package init?(bytes: some Collection<UInt8>) {
+    guard let raw = Bytes16(ArraySlice(bytes)) else { return nil }
+    self.init(raw)
+  }
+  package init?(hex: some StringProtocol) {
+    guard let bytes = bytesFromHexadecimal(hex), let raw = Bytes16(bytes) else { return nil }
+    self.init(raw)
+  }
+}
+
+/// BLAKE2b-256 of the genesis: names a circle.
+public struct CircleID: Identifier32 {
+  public let raw: Bytes32
+  public init(_ raw: Bytes32) { self.raw = raw }
+}
+
+/// An Ed25519 public key: names a device, the circle's root, or an issuer.
+public struct DeviceKey: Identifier32 {
+  public let raw: Bytes32
+  public init(_ raw: Bytes32) { self.raw = raw }
+}
+
+/// An X25519 public key: the Noise static key of a device.
+public struct TransportKey: Identifier32 {
+  public let raw: Bytes32
+  public init(_ raw: Bytes32) { self.raw = raw }
+}
+
+/// BLAKE2b-256 of a change set's header.
+public struct ChangeSetID: Identifier32 {
+  public let raw: Bytes32
+  public init(_ raw: Bytes32) { self.raw = raw }
+}
+
+/// BLAKE2b-256 of a signed statement's kind and body.
+public struct StatementID: Identifier32 {
+  public let raw: Bytes32
+  public init(_ raw: Bytes32) { self.raw = raw }
+}
+
+/// Random bytes that name one data directory of a device.
+public struct Incarnation: Identifier16 {
+  public let raw: Bytes16
+  public init(_ raw: Bytes16) { self.raw = raw }
+}
+
+/// Names what a person did: one command, one import, one undo.
+public struct OperationID: Identifier16 {
+  public let raw: Bytes16
+  public init(_ raw: Bytes16) { self.raw = raw }
+}
+
+/// Names a record within its kind.
+public struct RecordID: Identifier16 {
+  public let raw: Bytes16
+  public init(_ raw: Bytes16) { self.raw = raw }
+}
+
+/// One of the two streams of change sets.
+public enum Lane: UInt8, CaseIterable, Sendable, Comparable {
+  /// Key-value settings, the onboarding flag among them: syncs for every user.
+  case settings = 0
+  /// Trips, habits, profile: premium only.
+  case records = 1
+
+  public static func < (left: Lane, right: Lane) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// Lower-case hexadecimal text.
+package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
+/// The bytes that hexadecimal text of either case stands for; nil if it is not that.
+package func bytesFromHexadecimal(_ text: some StringProtocol) -> [UInt8]? {
+  let digits = Array(text.utf8)
+  guard digits.count.isMultiple(of: 2) else { return nil }
+  var result: [UInt8] = []
+  result.reserveCapacity(digits.count / 2)
+  for index in stride(from: 0, to: digits.count, by: 2) {
+    guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else { return nil }
+    result.append(high << 4 | low)
+  }
+  return result
+}
+
+private func nibble(_ digit: UInt8) -> UInt8? {
+  switch digit {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+  default: nil
+  }
+}

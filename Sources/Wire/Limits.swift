@@ -1,0 +1,54 @@
+// Protocol/limits.md lists the same numbers; a test compares them.
+
+/// Every maximum of the program, in one place. Sizes in bytes, times in milliseconds.
+package enum Limits {
+  // MARK: Format: beyond these a change set is invalid for everyone.
+  package static let setBytesMax = 256 * 1024
+  package static let setEntriesMax = 1_000
+  package static let setItemsMax = 20_000
+  package static let depthMax = 8
+  package static let textBytesMax = 64 * 1024
+  package static let blobBytesMax = 48 * 1024
+  package static let dependenciesMax = 64
+
+  // MARK: Content
+  package static let inlineBytesMax = 32 * 1024
+  package static let attachmentBytesMax = 16 * 1024 * 1024
+  package static let settingsKeysMax = 1_024
+  package static let settingsBytesMax = 1024 * 1024
+
+  // MARK: Channel
+  package static let frameBytesMax = 65_535
+  package static let messageBytesMax = 1024 * 1024
+  package static let handshakeMillisecondsMax: Int64 = 5_000
+  package static let handshakeBytesMax = 8 * 1024
+  package static let connectionsMax = 64
+  package static let unauthenticatedMax = 16
+  package static let connectionsPerAddressMax = 4
+  package static let idleMillisecondsMax: Int64 = 60_000
+  package static let pingMilliseconds: Int64 = 20_000
+  package static let slowBytesPerSecondMin = 1_024
+  package static let slowMilliseconds: Int64 = 30_000
+  package static let sendBufferBytesMax = 8 * 1024 * 1024
+  package static let receiveBufferBytesMax = 4 * 1024 * 1024
+  package static let outOfOrderSetsMax = 1_000
+  package static let outOfOrderBytesMax = 16 * 1024 * 1024
+  package static let reconnectMillisecondsMin: Int64 = 1_000
+  package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
+  package static let penaltyMillisecondsMin: Int64 = 10_000
+  package static let penaltyMillisecondsMax: Int64 = 24 * 3_600_000
+
+  // MARK: Circle
+  package static let devicesMax = 64
+  package static let incarnationsMax = 16
+  package static let chainLinksMax = 8
+  package static let clockDriftMilliseconds: Int64 = 10 * 60_000
+  package static let ticketMilliseconds: Int64 = 10 * 60_000
+
+  // MARK: Gossip
+  package static let pushToAllPeersMax = 8
+
+  // MARK: Control socket
+  package static let controlClientsMax = 16
+  package static let controlBytesMax = 1024 * 1024
+}

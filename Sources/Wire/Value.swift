@@ -1,0 +1,39 @@
+// Protocol/encoding.md, "Field values".
+
+/// The value of a field: what one cell holds.
+public enum Value: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  /// Finite and not −0.0.
+  case float(Double)
+  /// Compared as text by Swift; replicas compare the encoded bytes (`encoded`), never this.
+  case text(String)
+  case bytes([UInt8])
+  case array([Value])
+
+  /// Deterministic CBOR: two values are the same cell content exactly if these bytes are.
+  package var encoded: [UInt8] {
+    var writer = CBORWriter()
+    writer.value(self)
+    return writer.bytes
+  }
+
+  /// Empty is null, empty text, empty bytes, empty array.
+  package var isEmpty: Bool {
+    switch self {
+    case .null: true
+    case .text(let text): text.utf8.isEmpty
+    case .bytes(let bytes): bytes.isEmpty
+    case .array(let items): items.isEmpty
+    case .bool, .integer, .float: false
+    }
+  }
+
+  /// Reads one encoded value that has nothing behind it.
+  package init(encoded: ArraySlice<UInt8>) throws(WireError) {
+    var reader = CBORReader(encoded)
+    self = try reader.value()
+    try reader.end()
+  }
+}

@@ -1,0 +1,218 @@
+/// A JSON value that loses nothing: numbers keep their digits, objects keep the order of their keys.
+///
+/// Used for files that people bring, for the command line's documents, and for the control socket; never
+/// for what replicas compare.
+public enum JSON: Hashable, Sendable {
+  case null
+  case bool(Bool)
+  /// The number as it is written, in JSON's grammar.
+  case number(String)
+  case string(String)
+  case array([JSON])
+  case object([Member])
+
+  /// One key of an object and its value.
+  public struct Member: Hashable, Sendable {
+    public var key: String
+    public var value: JSON
+
+    public init(_ key: String, _ value: JSON) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  /// An integer as a JSON number.
+  public static func integer(_ value: some BinaryInteger) -> JSON { .number(String(value)) }
+
+  /// The shortest digits that read back as the same double; null if it is not finite.
+  public static func float(_ value: Double) -> JSON {
+    guard value.isFinite else { return .null }
+    let text = String(value)
+    return .number(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
+  }
+
+  /// The string, or null if there is none.
+  public static func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
+}
+
+// MARK: What it holds
+
+extension JSON {
+  public var isNull: Bool { self == .null }
+
+  public var boolean: Bool? {
+    guard case .bool(let value) = self else { return nil }
+    return value
+  }
+
+  public var string: String? {
+    guard case .string(let value) = self else { return nil }
+    return value
+  }
+
+  /// The digits of a number.
+  public var number: String? {
+    guard case .number(let value) = self else { return nil }
+    return value
+  }
+
+  /// A number that is written as an integer and fits.
+  public var integer: Int64? { number.flatMap { Int64($0) } }
+
+  /// The nearest double of a number; nil if it is beyond what a double holds.
+  public var float: Double? { number.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } }
+
+  public var array: [JSON]? {
+    guard case .array(let items) = self else { return nil }
+    return items
+  }
+
+  public var members: [Member]? {
+    guard case .object(let members) = self else { return nil }
+    return members
+  }
+
+  /// The value of a key; nil if this is no object or has no such key. Setting makes an object of this,
+  /// replaces or appends the key, and removes it with nil.
+  public subscript(key: String) -> JSON? {
+    get { members?.first { isSameText($0.key, key) }?.value }
+    set {
+      var members = members ?? []
+      let index = members.firstIndex { isSameText($0.key, key) }
+      switch (index, newValue) {
+      case (let index?, let value?): members[index].value = value
+      case (let index?, nil): members.remove(at: index)
+      case (nil, let value?): members.append(Member(key, value))
+      case (nil, nil): break
+      }
+      self = .object(members)
+    }
+  }
+
+  /// The value at an index; nil if this is no array or is shorter.
+  public subscript(index: Int) -> JSON? {
+    guard case .array(let items) = self, items.indices.contains(index) else { return nil }
+    return items[index]
+  }
+}
+
+/// Equal as bytes. Swift's own equality takes composed and decomposed letters for the same.
+private func isSameText(_ left: String, _ right: String) -> Bool {
+  left == right && left.utf8.elementsEqual(right.utf8)
+}
+
+// MARK: Literals
+
+extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  public init(nilLiteral: ()) { self = .null }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  public init(floatLiteral value: Double) { self = .float(value) }
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+  /// Keeps the order in which the keys are written.
+  public init(dictionaryLiteral elements: (String, JSON)...) {
+    self = .object(elements.map { Member($0.0, $0.1) })
+  }
+}
+
+// MARK: Written
+
+extension JSON {
+  /// How a value is laid out as text.
+  public struct Layout: Sendable {
+    /// One item a line, indented by two spaces.
+    public var isPretty: Bool
+    /// Keys in the order of their bytes rather than as given.
+    public var sortsKeys: Bool
+
+    public init(isPretty: Bool = false, sortsKeys: Bool = false) {
+      self.isPretty = isPretty
+      self.sortsKeys = sortsKeys
+    }
+
+    public static let compact = Layout()
+    public static let pretty = Layout(isPretty: true)
+  }
+
+  /// UTF-8, with no more escapes than the grammar asks for.
+  public func bytes(_ layout: Layout = .compact) -> [UInt8] {
+    var writer = JSONWriter(layout: layout)
+    writer.write(self, indent: 0)
+    return writer.bytes
+  }
+
+  public func text(_ layout: Layout = .compact) -> String {
+    String(decoding: bytes(layout), as: UTF8.self)
+  }
+}
+
+private struct JSONWriter {
+  let layout: JSON.Layout
+  var bytes: [UInt8] = []
+
+  init(layout: JSON.Layout) { self.layout = layout }
+
+  mutating func write(_ value: JSON, indent: Int) {
+    switch value {
+    case .null: bytes.append(contentsOf: "null".utf8)
+    case .bool(let flag): bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+    case .number(let digits): bytes.append(contentsOf: digits.utf8)
+    case .string(let text): write(text)
+    case .array(let items):
+      write(items, between: "[]", indent: indent) { writer, item in
+        writer.write(item, indent: indent + 1)
+      }
+    case .object(let members):
+      let ordered =
+        layout.sortsKeys
+        ? members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) } : members
+      write(ordered, between: "{}", indent: indent) { writer, member in
+        writer.write(member.key)
+        writer.bytes.append(UInt8(ascii: ":"))
+        if writer.layout.isPretty { writer.bytes.append(UInt8(ascii: " ")) }
+        writer.write(member.value, indent: indent + 1)
+      }
+    }
+  }
+
+  private mutating func write<Item>(
+    _ items: [Item], between brackets: String, indent: Int, each: (inout JSONWriter, Item) -> Void
+  ) {
+    bytes.append(contentsOf: brackets.utf8.prefix(1))
+    for (index, item) in items.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      lineBreak(indent + 1)
+      each(&self, item)
+    }
+    if !items.isEmpty { lineBreak(indent) }
+    bytes.append(contentsOf: brackets.utf8.suffix(1))
+  }
+
+  private mutating func lineBreak(_ indent: Int) {
+    guard layout.isPretty else { return }
+    bytes.append(UInt8(ascii: "\n"))
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: " "), count: indent * 2))
+  }
+
+  private mutating func write(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        bytes.append(UInt8(ascii: "\\"))
+        bytes.append(byte)
+      case 0x0a: bytes.append(contentsOf: #"\n"#.utf8)
+      case 0x0d: bytes.append(contentsOf: #"\r"#.utf8)
+      case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+      case 0..<0x20: bytes.append(contentsOf: (#"\u00"# + hexadecimal([byte])).utf8)
+      default: bytes.append(byte)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+}

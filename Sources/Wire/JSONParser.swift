@@ -1,0 +1,276 @@
+/// What was wrong with JSON text, and where.
+public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// A clause for people: "the file ends inside a string".
+  public let reason: String
+  /// Counted from 1.
+  public let line: Int
+  /// Counted from 1, in characters (Unicode scalars).
+  public let column: Int
+
+  public var description: String { "line \(line), column \(column): \(reason)" }
+}
+
+extension JSON {
+  /// Reads one JSON value (RFC 8259) with nothing but blanks around it; a byte-order mark is passed over.
+  ///
+  /// Refuses what the grammar refuses, also text that is not UTF-8, half surrogate pairs, keys that appear
+  /// twice in an object, and nesting beyond `depthMax`. Memory is bounded by the size of the text.
+  public static func parse(_ bytes: [UInt8], depthMax: Int = 64) throws(JSONError) -> JSON {
+    var parser = JSONParser(bytes: bytes, depthMax: depthMax)
+    if bytes.starts(with: [0xef, 0xbb, 0xbf]) { parser.index = 3 }
+    parser.skipBlanks()
+    let value = try parser.value(depth: 1)
+    parser.skipBlanks()
+    guard parser.index == bytes.count else { throw parser.error("there is more after the end of the value") }
+    return value
+  }
+
+  public static func parse(_ text: String, depthMax: Int = 64) throws(JSONError) -> JSON {
+    try parse(Array(text.utf8), depthMax: depthMax)
+  }
+}
+
+private struct JSONParser {
+  let bytes: [UInt8]
+  let depthMax: Int
+  var index = 0
+
+  init(bytes: [UInt8], depthMax: Int) {
+    self.bytes = bytes
+    self.depthMax = depthMax
+  }
+
+  /// Line and column are counted only when something is wrong.
+  func error(_ reason: String, at position: Int? = nil) -> JSONError {
+    let end = min(position ?? index, bytes.count)
+    var line = 1
+    var column = 1
+    for byte in bytes[..<end] {
+      if byte == 0x0a {
+        line += 1
+        column = 1
+      } else if byte & 0xc0 != 0x80 {
+        column += 1
+      }
+    }
+    return JSONError(reason: reason, line: line, column: column)
+  }
+
+  /// The byte at the cursor; zero, which no rule accepts, at the end.
+  var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
+
+  mutating func skipBlanks() {
+    while index < bytes.count {
+      switch bytes[index] {
+      case 0x20, 0x0a, 0x0d, 0x09: index += 1
+      default: return
+      }
+    }
+  }
+
+  mutating func value(depth: Int) throws(JSONError) -> JSON {
+    guard index < bytes.count else { throw error("the text ends where a value should be") }
+    switch bytes[index] {
+    case UInt8(ascii: "{"): return try object(depth: depth)
+    case UInt8(ascii: "["): return try array(depth: depth)
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+    default: throw error("this is not the beginning of a value")
+    }
+  }
+
+  private mutating func word(_ word: StaticString, _ value: JSON) throws(JSONError) -> JSON {
+    for expected in word.description.utf8 {
+      guard current == expected else { throw error("expected the word \(word)") }
+      index += 1
+    }
+    return value
+  }
+
+  // MARK: Containers
+
+  private mutating func array(depth: Int) throws(JSONError) -> JSON {
+    try enter(depth)
+    var items: [JSON] = []
+    if try isClosed(by: UInt8(ascii: "]")) { return .array([]) }
+    repeat {
+      skipBlanks()
+      items.append(try value(depth: depth + 1))
+    } while try isContinued(to: UInt8(ascii: "]"))
+    return .array(items)
+  }
+
+  private mutating func object(depth: Int) throws(JSONError) -> JSON {
+    try enter(depth)
+    var members: [JSON.Member] = []
+    if try isClosed(by: UInt8(ascii: "}")) { return .object([]) }
+    let start = index
+    repeat {
+      skipBlanks()
+      guard current == UInt8(ascii: "\"") else { throw error("expected a key in quotes") }
+      let key = try string()
+      skipBlanks()
+      guard current == UInt8(ascii: ":") else { throw error("expected a colon after the key \"\(key)\"") }
+      index += 1
+      skipBlanks()
+      members.append(JSON.Member(key, try value(depth: depth + 1)))
+    } while try isContinued(to: UInt8(ascii: "}"))
+    if let twice = repeatedKey(members) {
+      throw error("the key \"\(twice)\" appears twice in this object", at: start)
+    }
+    return .object(members)
+  }
+
+  private mutating func enter(_ depth: Int) throws(JSONError) {
+    guard depth <= depthMax else { throw error("nested deeper than \(depthMax) levels") }
+    index += 1
+  }
+
+  private mutating func isClosed(by bracket: UInt8) throws(JSONError) -> Bool {
+    skipBlanks()
+    guard current == bracket else { return false }
+    index += 1
+    return true
+  }
+
+  private mutating func isContinued(to bracket: UInt8) throws(JSONError) -> Bool {
+    skipBlanks()
+    guard index < bytes.count else { throw error("the text ends before the closing \(character(bracket))") }
+    if bytes[index] == UInt8(ascii: ",") {
+      index += 1
+      return true
+    }
+    guard bytes[index] == bracket else { throw error("expected a comma or \(character(bracket))") }
+    index += 1
+    return false
+  }
+
+  private func character(_ byte: UInt8) -> Character { Character(Unicode.Scalar(byte)) }
+
+  private func repeatedKey(_ members: [JSON.Member]) -> String? {
+    if members.count <= 16 {
+      for (index, member) in members.enumerated() {
+        for earlier in members[..<index] where earlier.key.utf8.elementsEqual(member.key.utf8) {
+          return member.key
+        }
+      }
+      return nil
+    }
+    var seen: Set<[UInt8]> = []
+    return members.first { !seen.insert(Array($0.key.utf8)).inserted }?.key
+  }
+
+  // MARK: Numbers
+
+  private mutating func number() throws(JSONError) -> JSON {
+    let start = index
+    if current == UInt8(ascii: "-") { index += 1 }
+    if current == UInt8(ascii: "0") { index += 1 } else { try digits() }
+    if current == UInt8(ascii: ".") {
+      index += 1
+      try digits()
+    }
+    if current == UInt8(ascii: "e") || current == UInt8(ascii: "E") {
+      index += 1
+      if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { index += 1 }
+      try digits()
+    }
+    return .number(String(decoding: bytes[start..<index], as: UTF8.self))
+  }
+
+  private mutating func digits() throws(JSONError) {
+    let start = index
+    while (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(current) { index += 1 }
+    guard index > start else { throw error("expected a digit") }
+  }
+
+  // MARK: Strings
+
+  private mutating func string() throws(JSONError) -> String {
+    let start = index + 1
+    index = start
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\"") {
+        let text = try checked(start..<index)
+        index += 1
+        return text
+      }
+      if byte == UInt8(ascii: "\\") { return try stringWithEscapes(from: start) }
+      guard byte >= 0x20 else { throw error("a control character inside a string") }
+      index += 1
+    }
+    throw error("the text ends inside a string")
+  }
+
+  private func checked(_ range: Range<Int>) throws(JSONError) -> String {
+    guard isValidUTF8(bytes, range) else {
+      throw error("this string is not UTF-8", at: range.lowerBound)
+    }
+    return String(decoding: bytes[range], as: UTF8.self)
+  }
+
+  private mutating func stringWithEscapes(from start: Int) throws(JSONError) -> String {
+    var content = Array(bytes[start..<index])
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\"") {
+        guard isValidUTF8(content, 0..<content.count) else {
+          throw error("this string is not UTF-8", at: start)
+        }
+        index += 1
+        return String(decoding: content, as: UTF8.self)
+      }
+      guard byte >= 0x20 else { throw error("a control character inside a string") }
+      index += 1
+      if byte == UInt8(ascii: "\\") { try escape(into: &content) } else { content.append(byte) }
+    }
+    throw error("the text ends inside a string")
+  }
+
+  private mutating func escape(into content: inout [UInt8]) throws(JSONError) {
+    guard index < bytes.count else { throw error("the text ends inside a string") }
+    let letter = bytes[index]
+    index += 1
+    switch letter {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): content.append(letter)
+    case UInt8(ascii: "b"): content.append(0x08)
+    case UInt8(ascii: "f"): content.append(0x0c)
+    case UInt8(ascii: "n"): content.append(0x0a)
+    case UInt8(ascii: "r"): content.append(0x0d)
+    case UInt8(ascii: "t"): content.append(0x09)
+    case UInt8(ascii: "u"): content.append(contentsOf: String(try scalar()).utf8)
+    default: throw error("an escape that JSON does not have", at: index - 2)
+    }
+  }
+
+  private mutating func scalar() throws(JSONError) -> Character {
+    let start = index - 2
+    var code = UInt32(try unit())
+    if (0xd800...0xdbff).contains(code) {
+      guard current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u")
+      else { throw error("half of a surrogate pair", at: start) }
+      index += 2
+      let low = UInt32(try unit())
+      guard (0xdc00...0xdfff).contains(low) else { throw error("half of a surrogate pair", at: start) }
+      code = 0x1_0000 + (code - 0xd800) << 10 + (low - 0xdc00)
+    }
+    guard let scalar = Unicode.Scalar(code) else { throw error("half of a surrogate pair", at: start) }
+    return Character(scalar)
+  }
+
+  private mutating func unit() throws(JSONError) -> UInt16 {
+    var value: UInt16 = 0
+    for _ in 0..<4 {
+      guard let digit = Character(Unicode.Scalar(current)).hexDigitValue else {
+        throw error("expected four hexadecimal digits after \\u")
+      }
+      value = value << 4 | UInt16(truncatingIfNeeded: digit)
+      index += 1
+    }
+    return value
+  }
+}

@@ -61,5 +61,6 @@ let package = Package(
         "Transport", "Exchange",
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+    tests("SodiumTests", ["Sodium"]),
   ]
 )

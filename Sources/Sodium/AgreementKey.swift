@@ -1,0 +1,42 @@
+import CSodium
+
+/// An X25519 key pair whose secret half stays in guarded memory.
+package final class AgreementKey: Sendable {
+  /// Thirty-two bytes.
+  package let publicKey: [UInt8]
+  private let secret: SecretMemory
+
+  package static var secretBytes: Int { crypto_scalarmult_curve25519_scalarbytes() }
+
+  /// The pair of a secret of 32 bytes.
+  package convenience init(secret bytes: [UInt8]) throws(SodiumError) {
+    guard bytes.count == Self.secretBytes else { throw .wrongLength }
+    try self.init { secret in secret.update(from: bytes, count: bytes.count) }
+  }
+
+  /// A new pair that nobody has had before.
+  package convenience init() throws(SodiumError) {
+    try self.init { secret in randombytes_buf(secret, Self.secretBytes) }
+  }
+
+  private init(fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(SodiumError) {
+    secret = try SecretMemory(count: Self.secretBytes, fill: fill)
+    var publicKey = [UInt8](repeating: 0, count: crypto_scalarmult_curve25519_bytes())
+    secret.withBytes { _ = crypto_scalarmult_curve25519_base(&publicKey, $0) }
+    self.publicKey = publicKey
+  }
+
+  /// The secret, for a key file. The caller wipes it.
+  package func exportSecret() -> [UInt8] { secret.copy(first: Self.secretBytes) }
+
+  /// What both ends compute; refused if the other's point makes it all zero.
+  package func sharedSecret(with publicKey: [UInt8]) throws(SodiumError) -> SymmetricKey {
+    guard publicKey.count == crypto_scalarmult_curve25519_bytes() else { throw .wrongLength }
+    var code: CInt = -1
+    let shared = SymmetricKey { output in
+      code = secret.withBytes { crypto_scalarmult_curve25519(output, $0, publicKey) }
+    }
+    guard code == 0 else { throw .weakPoint }
+    return shared
+  }
+}

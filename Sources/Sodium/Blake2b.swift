@@ -1,0 +1,119 @@
+import CSodium
+
+/// Thirty-two bytes as four big-endian words: what a fixed-size identifier is built from without allocation.
+package typealias HashWords = (UInt64, UInt64, UInt64, UInt64)
+
+/// BLAKE2b with 32 bytes of output: incremental, or in one call through `hash`.
+///
+/// Swift doesn't import the state's C type (64-byte alignment), so the state is memory of its own.
+package struct Blake2b256: ~Copyable {
+  private let state: OpaquePointer
+
+  package init() {
+    state = OpaquePointer(
+      UnsafeMutableRawPointer.allocate(byteCount: Self.stateBytes, alignment: Self.stateAlignment))
+    Self.begin(state)
+  }
+
+  deinit { UnsafeMutableRawPointer(state).deallocate() }
+
+  package mutating func update(_ bytes: [UInt8]) {
+    bytes.withUnsafeBytes { Self.add($0, to: state) }
+  }
+
+  package mutating func update(_ bytes: ArraySlice<UInt8>) {
+    bytes.withUnsafeBytes { Self.add($0, to: state) }
+  }
+
+  /// Adds a number as its big-endian bytes.
+  package mutating func update<Number: FixedWidthInteger>(bigEndian number: Number) {
+    withUnsafeBytes(of: number.bigEndian) { Self.add($0, to: state) }
+  }
+
+  /// The hash; the state is used up.
+  package consuming func finish() -> HashWords { Self.end(state) }
+
+  // MARK: One call
+
+  /// Hashes one run of bytes: the fast path for many small records.
+  package static func hash(_ bytes: UnsafeRawBufferPointer) -> HashWords {
+    Library.ready
+    return words { output in
+      crypto_generichash_blake2b(
+        output, 32, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count), nil, 0)
+    }
+  }
+
+  package static func hash(_ bytes: [UInt8]) -> HashWords {
+    bytes.withUnsafeBytes { hash($0) }
+  }
+
+  package static func hash(prefix: [UInt8], _ part: [UInt8]) -> HashWords {
+    hash(prefix: prefix, part[...])
+  }
+
+  /// Hashes a prefix and the bytes behind it, with no heap allocation.
+  package static func hash(prefix: [UInt8], _ part: ArraySlice<UInt8>) -> HashWords {
+    withUnsafeTemporaryAllocation(byteCount: stateBytes, alignment: stateAlignment) { memory in
+      guard let base = memory.baseAddress else { preconditionFailure("no room for a hash state") }
+      let state = OpaquePointer(base)
+      begin(state)
+      prefix.withUnsafeBytes { add($0, to: state) }
+      part.withUnsafeBytes { add($0, to: state) }
+      return end(state)
+    }
+  }
+
+  package static func hash(prefix: [UInt8], parts: [[UInt8]]) -> HashWords {
+    var hasher = Blake2b256()
+    hasher.update(prefix)
+    for part in parts { hasher.update(part) }
+    return hasher.finish()
+  }
+
+  /// The same hash as bytes.
+  package static func hashBytes(prefix: [UInt8], parts: [[UInt8]]) -> [UInt8] {
+    bytes(hash(prefix: prefix, parts: parts))
+  }
+
+  /// The thirty-two bytes that four words stand for.
+  package static func bytes(_ words: HashWords) -> [UInt8] {
+    let ordered = (
+      words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
+    )
+    return withUnsafeBytes(of: ordered) { Array($0) }
+  }
+
+  // MARK: The state in C
+
+  private static let stateBytes = crypto_generichash_blake2b_statebytes()
+  private static let stateAlignment = 64
+
+  private static func begin(_ state: OpaquePointer) {
+    Library.ready
+    let code = crypto_generichash_blake2b_init(state, nil, 0, crypto_generichash_blake2b_bytes())
+    precondition(code == 0, "BLAKE2b refused 32 bytes of output")
+  }
+
+  private static func add(_ bytes: UnsafeRawBufferPointer, to state: OpaquePointer) {
+    crypto_generichash_blake2b_update(
+      state, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(bytes.count))
+  }
+
+  private static func end(_ state: OpaquePointer) -> HashWords {
+    words { crypto_generichash_blake2b_final(state, $0, 32) }
+  }
+}
+
+/// Lets `body` write 32 bytes and reads them as big-endian words.
+private func words(_ body: (UnsafeMutablePointer<UInt8>) -> CInt) -> HashWords {
+  var output: HashWords = (0, 0, 0, 0)
+  let code = withUnsafeMutableBytes(of: &output) { buffer in
+    buffer.withMemoryRebound(to: UInt8.self) { bytes in bytes.baseAddress.map(body) ?? -1 }
+  }
+  precondition(code == 0, "BLAKE2b failed: \(code)")
+  return (
+    UInt64(bigEndian: output.0), UInt64(bigEndian: output.1),
+    UInt64(bigEndian: output.2), UInt64(bigEndian: output.3)
+  )
+}

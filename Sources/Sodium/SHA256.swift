@@ -1,0 +1,47 @@
+import CSodium
+
+/// SHA-256, for Noise.
+package enum SHA256 {
+  package static func hash(_ parts: [UInt8]...) -> [UInt8] {
+    Library.ready
+    var state = crypto_hash_sha256_state()
+    crypto_hash_sha256_init(&state)
+    for part in parts { crypto_hash_sha256_update(&state, part, UInt64(part.count)) }
+    return [UInt8](unsafeUninitializedCapacity: 32) { buffer, initialized in
+      if let base = buffer.baseAddress { crypto_hash_sha256_final(&state, base) }
+      initialized = 32
+    }
+  }
+}
+
+/// HMAC-SHA256 with a secret key of 32 bytes.
+package enum HMACSHA256 {
+  package static func code(key: SymmetricKey, _ message: [UInt8]) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 32) { buffer, initialized in
+      message.withUnsafeBytes { message in
+        key.withBytes { key in
+          authenticate(key: key, [message], into: UnsafeMutableRawBufferPointer(buffer))
+        }
+      }
+      initialized = 32
+    }
+  }
+
+  /// Writes the code of the parts into the 32 bytes of `output`, which may be one of the parts.
+  static func authenticate(
+    key: UnsafeRawBufferPointer, _ parts: [UnsafeRawBufferPointer], into output: UnsafeMutableRawBufferPointer
+  ) {
+    guard let keyBase = key.baseAddress, let outputBase = output.baseAddress, key.count == 32,
+      output.count >= 32
+    else { preconditionFailure("HMAC-SHA256 wants 32 bytes of key and of output") }
+    Library.ready
+    var state = crypto_auth_hmacsha256_state()
+    crypto_auth_hmacsha256_init(&state, keyBase.assumingMemoryBound(to: UInt8.self), key.count)
+    for part in parts {
+      crypto_auth_hmacsha256_update(
+        &state, part.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(part.count))
+    }
+    crypto_auth_hmacsha256_final(&state, outputBase.assumingMemoryBound(to: UInt8.self))
+    sodium_memzero(&state, MemoryLayout<crypto_auth_hmacsha256_state>.size)
+  }
+}

@@ -1,0 +1,88 @@
+import CSodium
+
+/// An Ed25519 key pair whose secret half stays in guarded memory.
+package final class SigningKey: Sendable {
+  /// Thirty-two bytes.
+  package let publicKey: [UInt8]
+  private let secret: SecretMemory
+
+  package static var seedBytes: Int { crypto_sign_ed25519_seedbytes() }
+  package static var signatureBytes: Int { crypto_sign_ed25519_bytes() }
+
+  /// The pair that a seed of 32 bytes stands for.
+  package init(seed: [UInt8]) throws(SodiumError) {
+    guard seed.count == Self.seedBytes else { throw .wrongLength }
+    var publicKey = [UInt8](repeating: 0, count: crypto_sign_ed25519_publickeybytes())
+    secret = try SecretMemory(count: crypto_sign_ed25519_secretkeybytes()) { secret in
+      crypto_sign_ed25519_seed_keypair(&publicKey, secret, seed)
+    }
+    self.publicKey = publicKey
+  }
+
+  /// A new pair that nobody has had before.
+  package init() throws(SodiumError) {
+    var publicKey = [UInt8](repeating: 0, count: crypto_sign_ed25519_publickeybytes())
+    secret = try SecretMemory(count: crypto_sign_ed25519_secretkeybytes()) { secret in
+      crypto_sign_ed25519_keypair(&publicKey, secret)
+    }
+    self.publicKey = publicKey
+  }
+
+  /// The seed, for a key file. The caller wipes it.
+  package func exportSeed() -> [UInt8] { secret.copy(first: Self.seedBytes) }
+
+  /// The 64 bytes that sign the prefix and the message behind it.
+  package func sign(prefix: [UInt8], _ message: ArraySlice<UInt8>) -> [UInt8] {
+    var signature = [UInt8](repeating: 0, count: Self.signatureBytes)
+    let code = joined(prefix, message) { signed, count in
+      secret.withBytes { crypto_sign_ed25519_detached(&signature, nil, signed, count, $0) }
+    }
+    precondition(code == 0, "Ed25519 failed to sign: \(code)")
+    return signature
+  }
+
+  package func sign(prefix: [UInt8], _ message: [UInt8]) -> [UInt8] {
+    sign(prefix: prefix, message[...])
+  }
+}
+
+/// Checking what others signed. Strict, as libsodium is: every platform must agree on what is valid.
+package enum Signature {
+  /// Whether `signature` is the key's over the prefix and the message behind it. False for wrong lengths.
+  package static func verify(
+    _ signature: [UInt8], prefix: [UInt8], message: ArraySlice<UInt8>, publicKey: [UInt8]
+  ) -> Bool {
+    guard signature.count == SigningKey.signatureBytes,
+      publicKey.count == crypto_sign_ed25519_publickeybytes()
+    else { return false }
+    Library.ready
+    return joined(prefix, message) { signed, count in
+      crypto_sign_ed25519_verify_detached(signature, signed, count, publicKey) == 0
+    }
+  }
+
+  package static func verify(
+    _ signature: [UInt8], prefix: [UInt8], message: [UInt8], publicKey: [UInt8]
+  ) -> Bool {
+    verify(signature, prefix: prefix, message: message[...], publicKey: publicKey)
+  }
+
+  /// Whether the bytes are a point of the main subgroup in canonical form: asked before a key is certified.
+  package static func isValidPublicKey(_ publicKey: [UInt8]) -> Bool {
+    Library.ready
+    return publicKey.count == crypto_core_ed25519_bytes()
+      && crypto_core_ed25519_is_valid_point(publicKey) == 1
+  }
+}
+
+/// Lends prefix and message as one run of bytes without a heap allocation where they are short.
+private func joined<Result>(
+  _ prefix: [UInt8], _ message: ArraySlice<UInt8>, _ body: (UnsafePointer<UInt8>?, UInt64) -> Result
+) -> Result {
+  let count = prefix.count + message.count
+  return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { buffer in
+    let middle = buffer[..<prefix.count].initialize(fromContentsOf: prefix)
+    _ = buffer[middle...].initialize(fromContentsOf: message)
+    return body(UnsafePointer(buffer.baseAddress), UInt64(count))
+  }
+}

@@ -1,0 +1,128 @@
+import CSodium
+
+/// Thirty-two secret bytes of one session or ticket: shared secrets, chaining keys, cipher keys.
+///
+/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake makes a dozen of them.
+/// `@unchecked`: the bytes never change after `init`.
+package final class SymmetricKey: @unchecked Sendable {
+  package static let count = 32
+  private let storage: UnsafeMutablePointer<UInt8>
+
+  package convenience init(_ bytes: [UInt8]) throws(SodiumError) {
+    guard bytes.count == Self.count else { throw .wrongLength }
+    self.init { $0.update(from: bytes, count: Self.count) }
+  }
+
+  init(fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+    Library.ready
+    storage = .allocate(capacity: Self.count)
+    storage.initialize(repeating: 0, count: Self.count)
+    fill(storage)
+  }
+
+  deinit {
+    sodium_memzero(storage, Self.count)
+    storage.deallocate()
+  }
+
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    body(UnsafeRawBufferPointer(start: storage, count: Self.count))
+  }
+
+  private var pointer: UnsafePointer<UInt8> { UnsafePointer(storage) }
+}
+
+// MARK: HKDF as in the Noise specification, section 4.3
+
+extension SymmetricKey {
+  /// Two keys from this one, as chaining key, and the input; no input stands for an empty one.
+  package func derivedPair(_ input: SymmetricKey?) -> (SymmetricKey, SymmetricKey) {
+    let temporary = extracted(input)
+    let first = temporary.expanded(after: nil, 1)
+    return (first, temporary.expanded(after: first, 2))
+  }
+
+  /// Three keys from this one, as chaining key, and the input.
+  package func derivedTriple(_ input: SymmetricKey) -> (SymmetricKey, SymmetricKey, SymmetricKey) {
+    let temporary = extracted(input)
+    let first = temporary.expanded(after: nil, 1)
+    let second = temporary.expanded(after: first, 2)
+    return (first, second, temporary.expanded(after: second, 3))
+  }
+
+  private func extracted(_ input: SymmetricKey?) -> SymmetricKey {
+    let parts = input.map { [UnsafeRawBufferPointer(start: $0.storage, count: Self.count)] } ?? []
+    return authenticating(parts)
+  }
+
+  private func expanded(after previous: SymmetricKey?, _ number: UInt8) -> SymmetricKey {
+    withUnsafeBytes(of: number) { number in
+      let before = previous.map { [UnsafeRawBufferPointer(start: $0.storage, count: Self.count)] } ?? []
+      return withExtendedLifetime(previous) { authenticating(before + [number]) }
+    }
+  }
+
+  private func authenticating(_ parts: [UnsafeRawBufferPointer]) -> SymmetricKey {
+    SymmetricKey { output in
+      withBytes { key in
+        HMACSHA256.authenticate(
+          key: key, parts, into: UnsafeMutableRawBufferPointer(start: output, count: Self.count))
+      }
+    }
+  }
+}
+
+// MARK: ChaCha20-Poly1305 (RFC 8439), the nonce a counter behind four zero bytes
+
+extension SymmetricKey {
+  /// What sealing adds: the tag.
+  package static var tagBytes: Int { crypto_aead_chacha20poly1305_ietf_abytes() }
+
+  /// Encrypts everything from `start` to the end of the buffer in place and appends the tag.
+  ///
+  /// A counter must never be used twice with one key.
+  package func seal(
+    _ buffer: inout [UInt8], from start: Int, counter: UInt64, associatedData: [UInt8] = []
+  ) {
+    precondition(start >= 0 && start <= buffer.count, "sealing from \(start) of \(buffer.count) bytes")
+    let length = buffer.count - start
+    for _ in 0..<Self.tagBytes { buffer.append(0) }
+    let nonce = Nonce(counter)
+    buffer.withUnsafeMutableBufferPointer { bytes in
+      guard let base = bytes.baseAddress else { return }
+      let code = crypto_aead_chacha20poly1305_ietf_encrypt(
+        base + start, nil, base + start, UInt64(length), associatedData, UInt64(associatedData.count), nil,
+        nonce.bytes, pointer)
+      precondition(code == 0, "ChaCha20-Poly1305 failed to seal \(length) bytes")
+    }
+  }
+
+  /// Decrypts `range` of the buffer, tag at its end, in place.
+  ///
+  /// Returns the range of the plaintext, or nil if the bytes are not what was sealed: then they are spoilt.
+  package func open(
+    _ buffer: inout [UInt8], _ range: Range<Int>, counter: UInt64, associatedData: [UInt8] = []
+  ) -> Range<Int>? {
+    guard range.lowerBound >= 0, range.upperBound <= buffer.count, range.count >= Self.tagBytes else {
+      return nil
+    }
+    let nonce = Nonce(counter)
+    let code = buffer.withUnsafeMutableBufferPointer { bytes -> CInt in
+      guard let base = bytes.baseAddress else { return -1 }
+      let start = base + range.lowerBound
+      return crypto_aead_chacha20poly1305_ietf_decrypt(
+        start, nil, nil, start, UInt64(range.count), associatedData, UInt64(associatedData.count),
+        nonce.bytes, pointer)
+    }
+    return code == 0 ? range.lowerBound..<range.upperBound - Self.tagBytes : nil
+  }
+}
+
+/// Four zero bytes and a little-endian counter.
+private struct Nonce {
+  let bytes: [UInt8]
+
+  init(_ counter: UInt64) {
+    bytes = withUnsafeBytes(of: counter.littleEndian) { [0, 0, 0, 0] + $0 }
+  }
+}

@@ -1,0 +1,161 @@
+// Protocol/change-set.md, "Body".
+
+package import Wire
+
+/// What happens to one record in a change set.
+package enum EntryType: UInt8, Sendable, Comparable {
+  /// Writes fields; with field 0 it is an insert.
+  case put = 0
+  case delete = 1
+  case restore = 2
+
+  package static func < (left: EntryType, right: EntryType) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// One entry of a decoded body. Fields are found in `ChangeSetBody.cells[cells]`.
+package struct Entry: Sendable {
+  package let type: EntryType
+  package let key: RecordKey
+  package let cells: Range<Int>
+}
+
+/// One written field: its number, and where its canonical bytes stand in the body.
+package struct CellRange: Sendable {
+  package let field: FieldNumber
+  package let start: Int32
+  package let end: Int32
+
+  package var range: Range<Int> { Int(start)..<Int(end) }
+}
+
+/// A decoded body: the received bytes and an index into them. No value is built until it is asked for, so a
+/// fold binds straight from these bytes.
+package struct ChangeSetBody: Sendable {
+  package let bytes: [UInt8]
+  package let verb: String
+  /// The operation that this one undoes, if it does.
+  package let target: OperationID?
+  package let entries: [Entry]
+  package let cells: [CellRange]
+
+  /// The canonical CBOR of a written field: the cell's content.
+  package func content(_ cell: CellRange) -> ArraySlice<UInt8> { bytes[cell.range] }
+
+  package static let verbBytesMax = 32
+
+  package init(decoding bytes: [UInt8], lane: Lane) throws(ChangeSetError) {
+    var parser = BodyParser(bytes: bytes, lane: lane)
+    do throws(WireError) {
+      try parser.parse()
+    } catch {
+      throw .malformed(error)
+    }
+    if let broken = parser.brokenRule { throw .invalid(broken) }
+    self.bytes = bytes
+    verb = parser.verb
+    target = parser.target
+    entries = parser.entries
+    cells = parser.cells
+  }
+}
+
+/// Reads a body once, front to back.
+private struct BodyParser {
+  let bytes: [UInt8]
+  let lane: Lane
+  var reader: CBORReader
+  var verb = ""
+  var target: OperationID?
+  var entries: [Entry] = []
+  var cells: [CellRange] = []
+  /// The first rule found broken; parsing goes on so that malformed bytes are named first.
+  var brokenRule: String?
+  /// What this record has in the set so far: a put, an insert, a delete or restore.
+  private var hasInsert = false
+  private var hasLifeEntry = false
+
+  init(bytes: [UInt8], lane: Lane) {
+    self.bytes = bytes
+    self.lane = lane
+    reader = CBORReader(bytes)
+  }
+
+  mutating func parse() throws(WireError) {
+    let count = try reader.map(max: 3)
+    var key: UInt64?
+    for _ in 0..<count {
+      let start = reader.offset
+      let next = try reader.nextKey(after: key)
+      key = next
+      switch next {
+      case 0: verb = try reader.text(max: ChangeSetBody.verbBytesMax)
+      case 1: target = OperationID(try reader.bytes16())
+      case 2: try parseEntries()
+      default: throw .unexpected(offset: start)
+      }
+    }
+    guard !verb.utf8.isEmpty else { throw .unexpected(offset: reader.offset) }
+    try reader.end()
+  }
+
+  private mutating func parseEntries() throws(WireError) {
+    let start = reader.offset
+    let count = try reader.array(max: Limits.setEntriesMax)
+    guard count > 0 else { throw .notCanonical(offset: start) }
+    entries.reserveCapacity(count)
+    cells.reserveCapacity(count * 6)
+    for _ in 0..<count { try parseEntry() }
+  }
+
+  private mutating func parseEntry() throws(WireError) {
+    let start = reader.offset
+    let parts = try reader.array(max: 4)
+    guard let type = EntryType(rawValue: UInt8(try reader.unsigned(max: 2))),
+      parts == (type == .put ? 4 : 3), let kind = KindNumber(try reader.unsigned())
+    else { throw .unexpected(offset: start) }
+    let record = RecordKey(kind: kind, id: RecordID(try reader.bytes16()))
+    let first = cells.count
+    if type == .put { try parseFields() }
+    let entry = Entry(type: type, key: record, cells: first..<cells.count)
+    check(entry)
+    entries.append(entry)
+  }
+
+  private mutating func parseFields() throws(WireError) {
+    let start = reader.offset
+    let count = try reader.map(max: Limits.setItemsMax)
+    guard count > 0 else { throw .notCanonical(offset: start) }
+    var key: UInt64?
+    for _ in 0..<count {
+      let next = try reader.nextKey(after: key)
+      guard next <= UInt64(Fields.max) else { throw .limit(offset: start) }
+      key = next
+      let range = try reader.skipValue()
+      cells.append(
+        CellRange(
+          field: FieldNumber(next), start: Int32(range.lowerBound), end: Int32(range.upperBound)))
+    }
+  }
+
+  private mutating func check(_ entry: Entry) {
+    guard brokenRule == nil else { return }
+    brokenRule = rule(brokenBy: entry)
+  }
+
+  private mutating func rule(brokenBy entry: Entry) -> String? {
+    guard entry.key.kind.lane == lane else { return "a kind of the other lane" }
+    let inserts = entry.type == .put && cells[entry.cells.lowerBound].field == Fields.life
+    if inserts, bytes[cells[entry.cells.lowerBound].range] != [0xf5] { return "an insert that is not alive" }
+    if let last = entries.last, last.key == entry.key {
+      guard last.type < entry.type else { return "entries out of order" }
+      if hasInsert || (hasLifeEntry && entry.type != .put) { return "two writes to one life" }
+    } else {
+      if let last = entries.last, last.key >= entry.key { return "entries out of order" }
+      hasInsert = false
+      hasLifeEntry = false
+    }
+    hasInsert = hasInsert || inserts
+    hasLifeEntry = hasLifeEntry || entry.type != .put
+    return nil
+  }
+}

@@ -1,0 +1,147 @@
+// Protocol/change-set.md, "Header".
+
+import Wire
+
+extension ChangeSetHeader {
+  private enum Key {
+    static let version: UInt64 = 0
+    static let circle: UInt64 = 1
+    static let device: UInt64 = 2
+    static let incarnation: UInt64 = 3
+    static let lane: UInt64 = 4
+    static let sequence: UInt64 = 5
+    static let previous: UInt64 = 6
+    static let clock: UInt64 = 7
+    static let dependencies: UInt64 = 8
+    static let operation: UInt64 = 9
+    static let bodyBytes: UInt64 = 10
+    static let bodyHash: UInt64 = 11
+  }
+
+  package static let version: UInt64 = 1
+
+  package var encoded: [UInt8] {
+    var writer = CBORWriter(reserving: 256 + dependencies.count * 90)
+    writer.map(10 + (previous == nil ? 0 : 1) + (dependencies.isEmpty ? 0 : 1))
+    writer.unsigned(Key.version)
+    writer.unsigned(Self.version)
+    writer.unsigned(Key.circle)
+    writer.byteString(circle.raw)
+    writer.unsigned(Key.device)
+    writer.byteString(log.device.raw)
+    writer.unsigned(Key.incarnation)
+    writer.byteString(log.incarnation.raw)
+    writer.unsigned(Key.lane)
+    writer.unsigned(UInt64(log.lane.rawValue))
+    writer.unsigned(Key.sequence)
+    writer.unsigned(sequence)
+    if let previous {
+      writer.unsigned(Key.previous)
+      writer.byteString(previous.raw)
+    }
+    writer.unsigned(Key.clock)
+    writer.unsigned(clock.raw)
+    if !dependencies.isEmpty {
+      writer.unsigned(Key.dependencies)
+      writer.array(dependencies.count)
+      for dependency in dependencies { dependency.write(to: &writer) }
+    }
+    writer.unsigned(Key.operation)
+    writer.byteString(operation.raw)
+    writer.unsigned(Key.bodyBytes)
+    writer.unsigned(UInt64(bodyBytes))
+    writer.unsigned(Key.bodyHash)
+    writer.byteString(bodyHash)
+    return writer.bytes
+  }
+
+  package init(decoding bytes: [UInt8]) throws(ChangeSetError) {
+    do throws(WireError) {
+      self = try Self.parsed(bytes)
+    } catch {
+      throw .malformed(error)
+    }
+    try checkRules()
+  }
+
+  private static func parsed(_ bytes: [UInt8]) throws(WireError) -> ChangeSetHeader {
+    var reader = CBORReader(bytes)
+    let count = try reader.map(max: 12)
+    var header = ChangeSetHeader(
+      circle: CircleID(.zero),
+      log: LogKey(device: DeviceKey(.zero), incarnation: Incarnation(.zero), lane: .settings),
+      sequence: 0, previous: nil, clock: .zero, dependencies: [], operation: OperationID(.zero),
+      bodyBytes: 0, bodyHash: .zero)
+    var device = DeviceKey(.zero)
+    var incarnation = Incarnation(.zero)
+    var lane = Lane.settings
+    var required: Set<UInt64> = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11]
+    var key: UInt64?
+    for _ in 0..<count {
+      let start = reader.offset
+      let next = try reader.nextKey(after: key)
+      key = next
+      required.remove(next)
+      switch next {
+      case Key.version:
+        guard try reader.unsigned() == version else { throw .unexpected(offset: start) }
+      case Key.circle: header.circle = CircleID(try reader.bytes32())
+      case Key.device: device = DeviceKey(try reader.bytes32())
+      case Key.incarnation: incarnation = Incarnation(try reader.bytes16())
+      case Key.lane:
+        guard let known = Lane(rawValue: UInt8(try reader.unsigned(max: 1))) else {
+          throw .unexpected(offset: start)
+        }
+        lane = known
+      case Key.sequence: header.sequence = try reader.unsigned()
+      case Key.previous: header.previous = ChangeSetID(try reader.bytes32())
+      case Key.clock: header.clock = Clock(raw: try reader.unsigned())
+      case Key.dependencies:
+        for _ in 0..<(try reader.array(max: Limits.dependenciesMax)) {
+          header.dependencies.append(try Dependency(reading: &reader))
+        }
+        guard !header.dependencies.isEmpty else { throw .notCanonical(offset: start) }
+      case Key.operation: header.operation = OperationID(try reader.bytes16())
+      case Key.bodyBytes: header.bodyBytes = try reader.unsigned(max: Limits.setBytesMax)
+      case Key.bodyHash: header.bodyHash = try reader.bytes32()
+      default: throw .unexpected(offset: start)
+      }
+    }
+    guard required.isEmpty else { throw .unexpected(offset: reader.offset) }
+    try reader.end()
+    header.log = LogKey(device: device, incarnation: incarnation, lane: lane)
+    return header
+  }
+
+  private func checkRules() throws(ChangeSetError) {
+    guard sequence >= 1, sequence <= UInt64(Int64.max) else { throw .invalid("sequence") }
+    guard (previous == nil) == (sequence == 1) else { throw .invalid("previous id at sequence \(sequence)") }
+    guard clock > .zero, clock.raw < .max else { throw .invalid("clock") }
+    for (index, dependency) in dependencies.enumerated() {
+      guard dependency.sequence >= 1, dependency.sequence <= UInt64(Int64.max) else {
+        throw .invalid("dependency sequence")
+      }
+      guard (dependency.device, dependency.incarnation) != (log.device, log.incarnation) else {
+        throw .invalid("dependency on its own log")
+      }
+      if index > 0, dependencies[index - 1] >= dependency { throw .invalid("dependencies out of order") }
+    }
+  }
+}
+
+extension Dependency {
+  func write(to writer: inout CBORWriter) {
+    writer.array(4)
+    writer.byteString(device.raw)
+    writer.byteString(incarnation.raw)
+    writer.unsigned(sequence)
+    writer.byteString(id.raw)
+  }
+
+  init(reading reader: inout CBORReader) throws(WireError) {
+    try reader.array(exactly: 4)
+    self.init(
+      device: DeviceKey(try reader.bytes32()), incarnation: Incarnation(try reader.bytes16()),
+      sequence: try reader.unsigned(), id: ChangeSetID(try reader.bytes32()))
+  }
+}

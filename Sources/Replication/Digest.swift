@@ -1,0 +1,53 @@
+// Protocol/merge.md, "Digest"
+
+package import Wire
+
+/// One hash for the whole folded state of a lane: a sum, so that it can be kept while records change.
+package struct Digest: Hashable, Sendable {
+  package var sum: Bytes32
+
+  package static let empty = Digest(sum: .zero)
+
+  package init(sum: Bytes32) { self.sum = sum }
+
+  package mutating func add(_ record: Bytes32) { sum = sum &+ record }
+  package mutating func remove(_ record: Bytes32) { sum = sum &- record }
+}
+
+/// Builds what is hashed of one record: its key and, in field order, the stamp of each cell.
+package struct RecordDigestInput: Sendable {
+  package private(set) var bytes: [UInt8] = []
+  private var cellCount = 0
+
+  package init() { bytes.reserveCapacity(1_024) }
+
+  /// Starts over with another record, keeping the buffer.
+  package mutating func begin(_ record: RecordKey) {
+    bytes.removeAll(keepingCapacity: true)
+    cellCount = 0
+    bytes.append(contentsOf: Self.prefix)
+    appendField(record.kind.rawValue)
+    record.id.raw.append(to: &bytes)
+  }
+
+  /// Adds a cell; a seed's (stamp zero) is left out. Fields must ascend.
+  package mutating func add(field: FieldNumber, stamp: Stamp) {
+    guard stamp.clock != .zero else { return }
+    cellCount += 1
+    appendField(field)
+    appendBigEndian(stamp.clock.raw, to: &bytes)
+    stamp.device.raw.append(to: &bytes)
+    stamp.set.raw.append(to: &bytes)
+  }
+
+  /// What the record adds to the digest; zero if all its cells are seeds.
+  package var hash: Bytes32 { cellCount == 0 ? .zero : blake2b256(prefixed: bytes) }
+
+  private mutating func appendField(_ number: UInt32) {
+    for shift in stride(from: 24, through: 0, by: -8) {
+      bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(shift)))
+    }
+  }
+
+  private static let prefix = HashPrefix("waymark/record-digest/v1\0").bytes
+}

@@ -1,0 +1,33 @@
+// Protocol/encoding.md, "Hashes and signatures"
+
+import Sodium
+package import Wire
+
+/// What separates one use of a hash or signature from every other: ASCII ended by a zero byte.
+package struct HashPrefix: Sendable {
+  package let bytes: [UInt8]
+
+  package init(_ text: StaticString) {
+    bytes = text.withUTF8Buffer { unsafe Array($0) }
+    precondition(bytes.last == 0, "a prefix ends with a zero byte")
+  }
+}
+
+/// BLAKE2b-256 over a prefix and one message.
+package func blake2b256(_ prefix: HashPrefix, _ message: [UInt8]) -> Bytes32 {
+  Bytes32(words: Blake2b256.hash(prefix: prefix.bytes, message))
+}
+
+/// BLAKE2b-256 over a prefix and several parts, one behind the other.
+package func blake2b256(_ prefix: HashPrefix, parts: [[UInt8]]) -> Bytes32 {
+  Bytes32(words: Blake2b256.hash(prefix: prefix.bytes, parts: parts))
+}
+
+/// BLAKE2b-256 over bytes that begin with their prefix already.
+package func blake2b256(prefixed message: [UInt8]) -> Bytes32 {
+  Bytes32(words: Blake2b256.hash(message))
+}
+
+extension Bytes32 {
+  init(words: HashWords) { self.init(words.0, words.1, words.2, words.3) }
+}

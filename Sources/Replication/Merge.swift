@@ -1,0 +1,135 @@
+// Protocol/merge.md
+
+import Wire
+
+/// A change set as the author of a write: its place in the total order and in causality.
+package struct WriteOrigin: Hashable, Sendable {
+  /// The number under which the store keeps the set; 0 for a seed.
+  package let number: Int64
+  package let stamp: Stamp
+
+  package static let seed = WriteOrigin(number: 0, stamp: .zero)
+
+  package init(number: Int64, stamp: Stamp) {
+    self.number = number
+    self.stamp = stamp
+  }
+}
+
+/// What a new write does to a cell that holds a winner and perhaps rivals (maximal writes that did not win).
+///
+/// Sets are folded in causal order, so nothing that is folded already follows the new write: it is maximal.
+package struct MergeOutcome: Hashable, Sendable {
+  /// The new write shows from now on; otherwise it becomes a rival.
+  package let newWins: Bool
+  /// The former winner is concurrent with the new one and stays as a rival.
+  package let heldBecomesRival: Bool
+  /// Positions in the list of rivals that the new write follows: they are closed.
+  package let closedRivals: [Int]
+}
+
+package enum Merge {
+  /// Decides one cell: the highest stamp wins, whatever the order of arrival.
+  ///
+  /// - Parameters:
+  ///   - covers: whether the causal past of the new write covers an earlier one.
+  package static func cell(
+    new: Stamp, held: WriteOrigin?, rivals: [WriteOrigin], covers: (WriteOrigin) -> Bool
+  ) -> MergeOutcome {
+    outcome(newWins: held.map { new > $0.stamp } ?? true, held: held, rivals: rivals, covers: covers)
+  }
+
+  /// Decides a whole record: the greatest rank wins, so a newer stamp alone is not enough.
+  package static func wholeRecord(
+    new: WholeRecordRank, held: (rank: WholeRecordRank, origin: WriteOrigin)?, rivals: [WriteOrigin],
+    covers: (WriteOrigin) -> Bool
+  ) -> MergeOutcome {
+    outcome(
+      newWins: held.map { new > $0.rank } ?? true, held: held?.origin, rivals: rivals, covers: covers)
+  }
+
+  private static func outcome(
+    newWins: Bool, held: WriteOrigin?, rivals: [WriteOrigin], covers: (WriteOrigin) -> Bool
+  ) -> MergeOutcome {
+    let closed = rivals.indices.filter { covers(rivals[$0]) }
+    let heldIsConcurrent = held.map { $0.number != 0 && !covers($0) } ?? false
+    return MergeOutcome(
+      newWins: newWins, heldBecomesRival: newWins && heldIsConcurrent, closedRivals: closed)
+  }
+
+  /// The writes that a deletion and its author did not know of, and that did not know of the deletion.
+  package static func concurrent(
+    with deletion: WriteOrigin, among writes: [WriteOrigin],
+    covers: (_ later: WriteOrigin, _ earlier: WriteOrigin) -> Bool
+  ) -> [WriteOrigin] {
+    writes.filter {
+      $0.number != 0 && $0 != deletion && !covers(deletion, $0) && !covers($0, deletion)
+    }
+  }
+
+  /// Cells that no write changes: the life and name of the organization None and the life of whole records.
+  package static func isFixed(_ record: RecordKey, _ field: FieldNumber) -> Bool {
+    if record.kind.mergeClass == .wholeRecord { return field == Fields.life }
+    return record == FixedRecords.none
+      && (field == Fields.life || field == FixedRecords.organizationName)
+  }
+}
+
+/// Orders the writes of a whole record: own time of change, then how much is filled in, then the stamp.
+package struct WholeRecordRank: Hashable, Comparable, Sendable {
+  /// Milliseconds, read as at most the set's clock, so that a wrong date does not win for ever.
+  package let updatedAt: Int64
+  /// Unknown fields count; null, empty text, bytes and arrays do not.
+  package let nonEmptyFields: Int
+  package let stamp: Stamp
+
+  package init(updatedAt: Int64, nonEmptyFields: Int, stamp: Stamp) {
+    self.updatedAt = min(updatedAt, stamp.clock.milliseconds)
+    self.nonEmptyFields = nonEmptyFields
+    self.stamp = stamp
+  }
+
+  /// The rank of a put; a missing or wrongly typed time of change reads as 0.
+  package init(of entry: Entry, in body: ChangeSetBody, stamp: Stamp) {
+    var updatedAt: Int64 = 0
+    var filled = 0
+    for cell in body.cells[entry.cells] where cell.field != Fields.life {
+      let content = body.content(cell)
+      if !isEmptyContent(content) { filled += 1 }
+      if cell.field == Fields.wholeRecordUpdatedAt, case .integer(let time)? = try? Value(encoded: content) {
+        updatedAt = time
+      }
+    }
+    self.init(updatedAt: updatedAt, nonEmptyFields: filled, stamp: stamp)
+  }
+
+  package static func < (left: WholeRecordRank, right: WholeRecordRank) -> Bool {
+    if left.updatedAt != right.updatedAt { return left.updatedAt < right.updatedAt }
+    if left.nonEmptyFields != right.nonEmptyFields { return left.nonEmptyFields < right.nonEmptyFields }
+    return left.stamp < right.stamp
+  }
+}
+
+/// Null, empty text, empty bytes, empty array, in canonical CBOR.
+package func isEmptyContent(_ content: ArraySlice<UInt8>) -> Bool {
+  guard content.count == 1, let byte = content.first else { return false }
+  return byte == 0xf6 || byte == 0x60 || byte == 0x40 || byte == 0x80
+}
+
+/// Records that every circle has, with the same id everywhere.
+package enum FixedRecords {
+  package static let organization = knownKind(5)
+  package static let profileKind = knownKind(4_096)
+  package static let organizationName: FieldNumber = 1
+  /// The organization that stands for "no organization".
+  package static let none = RecordKey(
+    kind: organization, id: RecordID(Bytes16(0x7761_796d_6172_6b00, 0x0000_0000_0000_0001)))
+  /// The one profile.
+  package static let profile = RecordKey(
+    kind: profileKind, id: RecordID(Bytes16(0x7761_796d_6172_6b00, 0x0000_0000_0000_0002)))
+
+  private static func knownKind(_ number: UInt64) -> KindNumber {
+    guard let kind = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
+    return kind
+  }
+}

@@ -1,0 +1,65 @@
+// Protocol/change-set.md, "Causal closure".
+
+package import Wire
+
+/// A set in the store, as the rules of placement see it.
+package struct StoredPosition: Hashable, Sendable {
+  package let id: ChangeSetID
+  package let clock: Clock
+  package let isFolded: Bool
+
+  package init(id: ChangeSetID, clock: Clock, isFolded: Bool) {
+    self.id = id
+    self.clock = clock
+    self.isFolded = isFolded
+  }
+}
+
+/// What placement asks of the store.
+package protocol LogIndex {
+  /// The sets stored for one sequence of a log: one a branch, none if there is a gap.
+  func stored(_ log: LogKey, sequence: UInt64) throws -> [StoredPosition]
+}
+
+/// What becomes of a verified set on its way into the store.
+package enum Placement: Hashable, Sendable {
+  /// It has its place; `folds` is false if it must wait for its time, or for a set that waits.
+  case place(folds: Bool)
+  case duplicate
+  /// Its predecessor or a dependency is not here: it may come later.
+  case missing(LogKey, sequence: UInt64)
+  /// The log has another set at this sequence with the same predecessor.
+  case fork(existing: ChangeSetID)
+  /// It can never have a place.
+  case refused(String)
+
+  /// Decides from the header and the store alone, but for `horizon`: the clock up to which sets fold now.
+  package static func of(
+    _ set: VerifiedChangeSet, in index: some LogIndex, horizon: Clock
+  ) throws -> Placement {
+    let header = set.header
+    let here = try index.stored(header.log, sequence: header.sequence)
+    if here.contains(where: { $0.id == set.id }) { return .duplicate }
+    var folds = header.clock <= horizon
+    if let previous = header.previous {
+      let before = try index.stored(header.log, sequence: header.sequence - 1)
+      guard let predecessor = before.first(where: { $0.id == previous }) else {
+        return .missing(header.log, sequence: header.sequence - 1)
+      }
+      guard header.clock > predecessor.clock else { return .refused("a clock not above its predecessor's") }
+      folds = folds && predecessor.isFolded
+    }
+    for dependency in header.dependencies {
+      let log = LogKey(
+        device: dependency.device, incarnation: dependency.incarnation, lane: header.log.lane)
+      guard
+        let seen = try index.stored(log, sequence: dependency.sequence)
+          .first(where: { $0.id == dependency.id })
+      else { return .missing(log, sequence: dependency.sequence) }
+      guard header.clock > seen.clock else { return .refused("a clock not above a dependency's") }
+      folds = folds && seen.isFolded
+    }
+    if let other = here.first { return .fork(existing: other.id) }
+    return .place(folds: folds)
+  }
+}

@@ -1,0 +1,284 @@
+// Protocol/session.md, "Messages"
+
+package import Wire
+
+/// Why a message is refused; the session closes.
+package enum MessageError: Error, Hashable, Sendable {
+  case malformed(WireError)
+  case changeSet(ChangeSetError)
+}
+
+extension Message {
+  private enum Tag {
+    static let introduction = 1
+    static let summary = 2
+    static let statementIDs = 3
+    static let statements = 4
+    static let heads = 5
+    static let want = 6
+    static let sets = 7
+    static let served = 8
+    static let state = 9
+    static let goodbye = 10
+  }
+
+  /// How many items a message may hold: heads of every incarnation are the longest list of small things.
+  package static let itemsMax = 200_000
+  private static let listMax = 32_768
+
+  package var encoded: [UInt8] {
+    var writer = CBORWriter(reserving: 512)
+    switch self {
+    case .introduction(let bytes):
+      writer.begin(Tag.introduction, 1)
+      writer.byteString(bytes)
+    case .summary(let summary):
+      writer.begin(Tag.summary, 4)
+      writer.byteString(summary.certificates)
+      writer.unsigned(UInt64(clamping: summary.wall))
+      writer.laneState(summary.settings)
+      writer.laneState(summary.records)
+    case .statementIDs(let ids, let reply):
+      writer.begin(Tag.statementIDs, 2)
+      writer.bool(reply)
+      writer.list(ids) { $0.byteString($1.raw) }
+    case .statements(let statements, let last):
+      writer.begin(Tag.statements, 2)
+      writer.bool(last)
+      writer.list(statements) { $0.byteString($1) }
+    case .heads(let lane, let heads, let complete):
+      writer.begin(Tag.heads, 3)
+      writer.unsigned(UInt64(lane.rawValue))
+      writer.bool(complete)
+      writer.list(heads) { $0.head($1) }
+    case .want(let lane, let wants):
+      writer.begin(Tag.want, 2)
+      writer.unsigned(UInt64(lane.rawValue))
+      writer.list(wants) { $0.want($1) }
+    case .sets(let lane, let sets): return Self.encodedSets(lane, sets.map(\.raw))
+    case .served(let lane):
+      writer.begin(Tag.served, 1)
+      writer.unsigned(UInt64(lane.rawValue))
+    case .state(let hash, let token, let echo):
+      writer.begin(Tag.state, 3)
+      writer.byteString(hash)
+      writer.unsigned(token)
+      writer.bool(echo)
+    case .goodbye(let reason):
+      writer.begin(Tag.goodbye, 1)
+      writer.unsigned(UInt64(reason.rawValue))
+    }
+    return writer.bytes
+  }
+
+  /// A message of sets straight from the store, without decoding them.
+  package static func encodedSets(_ lane: Lane, _ sets: [RawChangeSet]) -> [UInt8] {
+    var writer = CBORWriter(reserving: sets.reduce(64) { $0 + $1.byteCount + 16 })
+    writer.begin(Tag.sets, 2)
+    writer.unsigned(UInt64(lane.rawValue))
+    writer.list(sets) { writer, set in
+      writer.array(3)
+      writer.byteString(set.header)
+      writer.byteString(set.signature)
+      writer.byteString(set.body)
+    }
+    return writer.bytes
+  }
+
+  /// Decodes a message and verifies the change sets in it.
+  package init(decoding bytes: [UInt8]) throws(MessageError) {
+    let parsed: Parsed
+    do throws(WireError) {
+      parsed = try Parsed(bytes)
+    } catch {
+      throw .malformed(error)
+    }
+    switch parsed {
+    case .message(let message): self = message
+    case .sets(let lane, let raw): self = .sets(lane, try verified(raw))
+    }
+  }
+
+  /// A message whose change sets are not verified yet.
+  private enum Parsed {
+    case message(Message)
+    case sets(Lane, [RawChangeSet])
+
+    init(_ bytes: [UInt8]) throws(WireError) {
+      var reader = CBORReader(bytes, itemsMax: Message.itemsMax)
+      let count = try reader.array(max: 5)
+      let tag = try reader.unsigned(max: 255)
+      if tag == Tag.sets, count == 3 {
+        let (lane, raw) = try reader.rawSets()
+        self = .sets(lane, raw)
+      } else {
+        self = .message(try Message.parsed(tag, count - 1, &reader))
+      }
+      try reader.end()
+    }
+  }
+
+  private static func parsed(
+    _ tag: Int, _ parts: Int, _ reader: inout CBORReader
+  ) throws(WireError) -> Message {
+    switch (tag, parts) {
+    case (Tag.introduction, 1): return .introduction(try reader.byteString(max: Limits.frameBytesMax))
+    case (Tag.summary, 4):
+      return .summary(
+        Summary(
+          certificates: try reader.bytes32(), wall: try reader.moment(),
+          settings: try reader.laneState(), records: try reader.laneState()))
+    case (Tag.statementIDs, 2):
+      let reply = try reader.bool()
+      return .statementIDs(
+        try reader.list(max: listMax) { r throws(WireError) in StatementID(try r.bytes32()) }, reply: reply)
+    case (Tag.statements, 2):
+      let last = try reader.bool()
+      let statements = try reader.list(max: listMax) { r throws(WireError) in
+        try r.byteString(max: Limits.frameBytesMax)
+      }
+      return .statements(statements, last: last)
+    case (Tag.heads, 3):
+      let lane = try reader.lane()
+      let complete = try reader.bool()
+      let heads = try reader.list(max: listMax) { r throws(WireError) in try r.head(lane) }
+      return .heads(lane, heads, complete: complete)
+    case (Tag.want, 2):
+      let lane = try reader.lane()
+      return .want(lane, try reader.list(max: listMax) { r throws(WireError) in try r.want(lane) })
+    case (Tag.served, 1): return .served(try reader.lane())
+    case (Tag.state, 3):
+      return .state(try reader.bytes32(), token: try reader.unsigned(), echo: try reader.bool())
+    case (Tag.goodbye, 1):
+      let start = reader.offset
+      guard let reason = ReasonCode(rawValue: UInt8(try reader.unsigned(max: 255))) else {
+        throw .unexpected(offset: start)
+      }
+      return .goodbye(reason)
+    default: throw .unexpected(offset: 0)
+    }
+  }
+}
+
+private func verified(_ raw: [RawChangeSet]) throws(MessageError) -> [VerifiedChangeSet] {
+  var sets: [VerifiedChangeSet] = []
+  sets.reserveCapacity(raw.count)
+  for set in raw {
+    do throws(ChangeSetError) {
+      sets.append(try VerifiedChangeSet(verifying: set))
+    } catch {
+      throw .changeSet(error)
+    }
+  }
+  return sets
+}
+
+extension CBORWriter {
+  fileprivate mutating func begin(_ tag: Int, _ parts: Int) {
+    array(parts + 1)
+    unsigned(UInt64(tag))
+  }
+
+  fileprivate mutating func list<Item>(_ items: [Item], _ write: (inout CBORWriter, Item) -> Void) {
+    array(items.count)
+    for item in items { write(&self, item) }
+  }
+
+  fileprivate mutating func laneState(_ state: Summary.LaneState) {
+    array(4)
+    unsigned(UInt64(state.reason.rawValue))
+    byteString(state.heads)
+    byteString(state.folded)
+    byteString(state.digest)
+  }
+
+  fileprivate mutating func head(_ head: LogHead) {
+    array(5)
+    byteString(head.log.device.raw)
+    byteString(head.log.incarnation.raw)
+    unsigned(head.sequence)
+    byteString(head.id.raw)
+    unsigned(head.foldedSequence)
+  }
+
+  fileprivate mutating func want(_ want: Want) {
+    array(5)
+    byteString(want.log.device.raw)
+    byteString(want.log.incarnation.raw)
+    unsigned(want.from)
+    unsigned(want.through)
+    byteString(want.tip.raw)
+  }
+}
+
+extension CBORReader {
+  fileprivate mutating func list<Item>(
+    max: Int, _ read: (inout CBORReader) throws(WireError) -> Item
+  ) throws(WireError) -> [Item] {
+    let count = try array(max: max)
+    var items: [Item] = []
+    for _ in 0..<count { items.append(try read(&self)) }
+    return items
+  }
+
+  fileprivate mutating func lane() throws(WireError) -> Lane {
+    try unsigned(max: 1) == 0 ? .settings : .records
+  }
+
+  fileprivate mutating func moment() throws(WireError) -> Moment {
+    let start = offset
+    let value = try unsigned()
+    guard value < UInt64(1) << 48 else { throw .limit(offset: start) }
+    return Moment(value)
+  }
+
+  fileprivate mutating func sequence(least: UInt64) throws(WireError) -> UInt64 {
+    let start = offset
+    let value = try unsigned()
+    guard value >= least, value <= UInt64(Int64.max) else { throw .limit(offset: start) }
+    return value
+  }
+
+  fileprivate mutating func laneState() throws(WireError) -> Summary.LaneState {
+    try array(exactly: 4)
+    let start = offset
+    // A reason that a newer peer knows and this build does not still means: closed.
+    let reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
+    guard reason != .notAMember else { throw .unexpected(offset: start) }
+    return Summary.LaneState(
+      reason: reason, heads: try bytes32(), folded: try bytes32(), digest: try bytes32())
+  }
+
+  fileprivate mutating func head(_ lane: Lane) throws(WireError) -> LogHead {
+    try array(exactly: 5)
+    let log = LogKey(device: DeviceKey(try bytes32()), incarnation: Incarnation(try bytes16()), lane: lane)
+    let start = offset
+    let sequence = try sequence(least: 1)
+    let id = ChangeSetID(try bytes32())
+    let folded = try self.sequence(least: 0)
+    guard folded <= sequence else { throw .unexpected(offset: start) }
+    return LogHead(log: log, sequence: sequence, id: id, foldedSequence: folded)
+  }
+
+  fileprivate mutating func want(_ lane: Lane) throws(WireError) -> Want {
+    try array(exactly: 5)
+    let log = LogKey(device: DeviceKey(try bytes32()), incarnation: Incarnation(try bytes16()), lane: lane)
+    let start = offset
+    let from = try sequence(least: 1)
+    let through = try sequence(least: 1)
+    guard from <= through else { throw .unexpected(offset: start) }
+    return Want(log: log, from: from, through: through, tip: ChangeSetID(try bytes32()))
+  }
+
+  fileprivate mutating func rawSets() throws(WireError) -> (Lane, [RawChangeSet]) {
+    let lane = try lane()
+    let sets = try list(max: Limits.messageBytesMax / 256) { reader throws(WireError) in
+      try reader.array(exactly: 3)
+      return RawChangeSet(
+        header: try reader.byteString(max: Limits.setBytesMax),
+        signature: try reader.byteString(max: 64),
+        body: try reader.byteString(max: Limits.setBytesMax))
+    }
+    return (lane, sets)
+  }
+}

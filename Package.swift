@@ -61,6 +61,7 @@ let package = Package(
         "Transport", "Exchange",
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+    tests("SQLiteTests", ["SQLite"]),
     tests("SodiumTests", ["Sodium"]),
   ]
 )

@@ -1,0 +1,136 @@
+internal import CSQLite
+
+/// One connection to one database, used from one place at a time (it is opened without SQLite's own mutexes).
+///
+/// Statements keep their connection alive, so none outlives it.
+package final class Connection {
+  /// Where the database lies.
+  package enum Location: Sendable {
+    case memory
+    case file(String)
+    /// Nothing is written, no file is made.
+    case existingFileReadOnly(String)
+  }
+
+  let handle: OpaquePointer
+  /// Frames in the write-ahead log after the newest commit; written by SQLite's commit hook.
+  private let walFrames: UnsafeMutablePointer<Int32>
+  private var cache: [String: Statement.Prepared] = [:]
+
+  package init(_ location: Location) throws(SQLiteError) {
+    var opened: OpaquePointer?
+    let code = Self.open(location, &opened)
+    guard code == SQLITE_OK, let opened else {
+      // A failed open still hands out a handle that must be closed: sqlite.org/c3ref/open.html.
+      let error = SQLiteError(
+        code: code, message: opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory", sql: nil)
+      sqlite3_close_v2(opened)
+      throw error
+    }
+    handle = opened
+    walFrames = .allocate(capacity: 1)
+    walFrames.initialize(to: 0)
+    sqlite3_wal_hook(
+      handle,
+      { context, _, _, frames in
+        context?.assumingMemoryBound(to: Int32.self).pointee = frames
+        return SQLITE_OK
+      }, walFrames)
+    sqlite3_extended_result_codes(handle, 1)
+  }
+
+  deinit {
+    for statement in cache.values { sqlite3_finalize(statement.handle) }
+    sqlite3_close_v2(handle)
+    walFrames.deallocate()
+  }
+
+  private static func open(_ location: Location, _ opened: inout OpaquePointer?) -> Int32 {
+    switch location {
+    case .memory:
+      return sqlite3_open_v2(
+        ":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+    case .file(let path):
+      return sqlite3_open_v2(
+        path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+    case .existingFileReadOnly(let path):
+      return sqlite3_open_v2(path, &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nil)
+    }
+  }
+
+  // MARK: Work
+
+  /// Runs SQL that gives no rows; several statements may stand in one text.
+  package func execute(_ sql: String) throws(SQLiteError) {
+    try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
+  }
+
+  /// A statement of its own, for work that is done again and again.
+  package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
+    Statement(try prepared(sql), connection: self)
+  }
+
+  /// Lends a statement that is prepared once and kept; a nested use of the same SQL gets one of its own.
+  package func with<Result>(
+    _ sql: String, _ body: (borrowing Statement) throws -> Result
+  ) throws -> Result {
+    let lent = try cache.removeValue(forKey: sql) ?? prepared(sql)
+    let statement = Statement(lent, connection: self, isLent: true)
+    defer {
+      sqlite3_reset(lent.handle)
+      sqlite3_clear_bindings(lent.handle)
+      if let other = cache.updateValue(lent, forKey: sql) { sqlite3_finalize(other.handle) }
+    }
+    return try body(statement)
+  }
+
+  /// Runs `body` in a write transaction: all of it is durable after, or none of it.
+  package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body()
+      try execute("COMMIT")
+      return result
+    } catch {
+      // SQLite may have rolled back by itself (disk full); then there is nothing left to undo.
+      if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+
+  package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Rows changed by the newest insert, update or delete.
+  package var changes: Int { Int(sqlite3_changes(handle)) }
+
+  // MARK: Write-ahead log
+
+  /// Pages in the write-ahead log that no checkpoint has taken over yet, as of the newest commit.
+  package var walPages: Int { Int(walFrames.pointee) }
+
+  /// Moves the write-ahead log into the database. Readers elsewhere are not waited for.
+  package func checkpoint() throws(SQLiteError) {
+    let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+    guard code != SQLITE_BUSY, code != SQLITE_LOCKED else { return }
+    try check(code, "checkpoint")
+    walFrames.pointee = 0
+  }
+
+  // MARK: Errors
+
+  func check(_ code: Int32, _ sql: @autoclosure () -> String) throws(SQLiteError) {
+    guard code == SQLITE_OK else { throw error(code, sql()) }
+  }
+
+  func error(_ code: Int32, _ sql: String) -> SQLiteError {
+    SQLiteError(code: code, message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+  }
+
+  private func prepared(_ sql: String) throws(SQLiteError) -> Statement.Prepared {
+    var statement: OpaquePointer?
+    // The byte count spares SQLite a copy; the persistent flag keeps the statement out of lookaside memory.
+    let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw error(code, sql) }
+    return Statement.Prepared(handle: statement, sql: sql)
+  }
+}

@@ -1,0 +1,178 @@
+// Protocol/records.md, "Times": pure calendar arithmetic (proleptic Gregorian, no leap seconds).
+
+/// A day of the calendar, `YYYY-MM-DD`, in the years 1 to 9999.
+package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertible {
+  package let year: Int
+  package let month: Int
+  package let day: Int
+
+  /// Nil if there is no such day.
+  package init?(year: Int, month: Int, day: Int) {
+    guard (1...9_999).contains(year), (1...12).contains(month), day >= 1,
+      day <= Self.lengths[month - 1] + (month == 2 && Self.isLeap(year) ? 1 : 0)
+    else { return nil }
+    self.year = year
+    self.month = month
+    self.day = day
+  }
+
+  /// Exactly ten characters.
+  package init?(_ text: some StringProtocol) {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+      let year = decimal(bytes[0..<4]), let month = decimal(bytes[5..<7]), let day = decimal(bytes[8..<10])
+    else { return nil }
+    self.init(year: year, month: month, day: day)
+  }
+
+  /// The day that is so many days from 1 January 1970; clamped to the years 1 to 9999.
+  package init(daysSince1970: Int64) {
+    // Days since 1 March 0000, cut into eras of 400 years (Howard Hinnant, "chrono-compatible low-level
+    // date algorithms").
+    let shifted = min(max(daysSince1970, Self.daysMin), Self.daysMax) + 719_468
+    let era = shifted / 146_097
+    let dayOfEra = shifted % 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    day = Int(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    month = Int(shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9)
+    year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
+  }
+
+  package var daysSince1970: Int64 {
+    let shiftedYear = Int64(month <= 2 ? year - 1 : year)
+    let era = shiftedYear / 400
+    let yearOfEra = shiftedYear - era * 400
+    let shiftedMonth = Int64(month > 2 ? month - 3 : month + 9)
+    let dayOfYear = (153 * shiftedMonth + 2) / 5 + Int64(day) - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+
+  package var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+
+  package static func < (left: CalendarDay, right: CalendarDay) -> Bool {
+    (left.year, left.month, left.day) < (right.year, right.month, right.day)
+  }
+
+  private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+  /// 0001-01-01 and 9999-12-31.
+  private static let daysMin: Int64 = -719_162
+  private static let daysMax: Int64 = 2_932_896
+
+  private static func isLeap(_ year: Int) -> Bool {
+    year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+  }
+}
+
+/// A time as people write it: with an offset it is an instant, without it is what a clock on a wall shows.
+package struct WrittenTime: Hashable, Sendable {
+  /// Milliseconds since 1970 on a clock that shows what is written.
+  package let wallMilliseconds: Int64
+  /// Seconds east of UTC; nil if none is written.
+  package let offsetSeconds: Int?
+
+  /// The instant, if an offset says which it is.
+  package var milliseconds: Int64? { offsetSeconds.map { wallMilliseconds - Int64($0) * 1_000 } }
+
+  /// Reads `2026-05-03`, `2026-05-03T15:00`, with seconds, fractions (cut to milliseconds), `Z` or `+02:00`.
+  package init?(_ text: some StringProtocol) {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 10, bytes.count <= 40, let day = CalendarDay(ascii(bytes[0..<10])) else {
+      return nil
+    }
+    var wall = day.daysSince1970 * 86_400_000
+    guard bytes.count > 10 else {
+      wallMilliseconds = wall
+      offsetSeconds = nil
+      return
+    }
+    guard bytes.count >= 16, [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
+      let clock = Self.clock(bytes[11...])
+    else { return nil }
+    wall += clock.milliseconds
+    guard let offset = Self.offset(clock.rest) else { return nil }
+    wallMilliseconds = wall
+    offsetSeconds = if case .seconds(let seconds) = offset { seconds } else { nil }
+  }
+
+  private static func clock(_ bytes: ArraySlice<UInt8>) -> (milliseconds: Int64, rest: ArraySlice<UInt8>)? {
+    guard bytes.count >= 5, bytes[bytes.startIndex + 2] == UInt8(ascii: ":"),
+      let hour = decimal(bytes.prefix(2)), hour < 24,
+      let minute = decimal(bytes.dropFirst(3).prefix(2)), minute < 60
+    else { return nil }
+    var milliseconds = Int64(hour * 60 + minute) * 60_000
+    var rest = bytes.dropFirst(5)
+    guard rest.first == UInt8(ascii: ":") else { return (milliseconds, rest) }
+    // A leap second is read as the second before it.
+    guard rest.count >= 3, let second = decimal(rest.dropFirst().prefix(2)), second <= 60 else { return nil }
+    milliseconds += Int64(min(second, 59)) * 1_000
+    rest = rest.dropFirst(3)
+    guard rest.first == UInt8(ascii: ".") else { return (milliseconds, rest) }
+    let digits = rest.dropFirst().prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    guard !digits.isEmpty, let fraction = decimal(Array((digits + [48, 48, 48]).prefix(3))[...]) else {
+      return nil
+    }
+    return (milliseconds + Int64(fraction), rest.dropFirst(1 + digits.count))
+  }
+
+  private enum Offset {
+    case absent
+    case seconds(Int)
+  }
+
+  private static func offset(_ bytes: ArraySlice<UInt8>) -> Offset? {
+    switch bytes.first {
+    case nil: return .absent
+    case UInt8(ascii: "Z"), UInt8(ascii: "z"): return bytes.count == 1 ? .seconds(0) : nil
+    case UInt8(ascii: "+"), UInt8(ascii: "-"):
+      guard bytes.count == 6, bytes[bytes.startIndex + 3] == UInt8(ascii: ":"),
+        let hours = decimal(bytes.dropFirst().prefix(2)), hours < 24,
+        let minutes = decimal(bytes.suffix(2)), minutes < 60
+      else { return nil }
+      let seconds = (hours * 60 + minutes) * 60
+      return .seconds(bytes.first == UInt8(ascii: "-") ? -seconds : seconds)
+    default: return nil
+    }
+  }
+}
+
+/// Text of an instant as RFC 3339, in UTC or at an offset; milliseconds only where there are any.
+package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
+  // RFC 3339 offsets have whole minutes; old local mean times do not.
+  let offset = offsetSeconds - offsetSeconds % 60
+  let (sum, overflow) = milliseconds.addingReportingOverflow(Int64(offset) * 1_000)
+  let wall = overflow ? milliseconds : sum
+  let day = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
+  let inDay = Int(wall - floorDivision(wall, 86_400_000) * 86_400_000)
+  let (seconds, fraction) = (inDay / 1_000, inDay % 1_000)
+  var text = "\(day)T\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
+  if fraction > 0 { text += ".\(padded(fraction, 3))" }
+  guard offset != 0 else { return text + "Z" }
+  let size = abs(offset)
+  return text + "\(offset < 0 ? "-" : "+")\(padded(size / 3_600, 2)):\(padded(size / 60 % 60, 2))"
+}
+
+/// The quotient rounded towards the past; the divisor is positive.
+package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
+  let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
+  return remainder < 0 ? quotient - 1 : quotient
+}
+
+private func ascii(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+private func padded(_ number: Int, _ count: Int) -> String {
+  let digits = String(number)
+  return String(repeating: "0", count: max(0, count - digits.count)) + digits
+}
+
+/// The number that a few ASCII digits stand for; nil if anything else is among them.
+private func decimal(_ digits: ArraySlice<UInt8>) -> Int? {
+  var value = 0
+  for digit in digits {
+    guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+    value = value * 10 + Int(digit - UInt8(ascii: "0"))
+  }
+  return value
+}

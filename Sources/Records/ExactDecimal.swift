@@ -1,0 +1,149 @@
+// Protocol/records.md, "Money"
+
+/// A decimal number held exactly, with the digits after the point that were written.
+package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
+  /// The number without its point.
+  package let mantissa: Int128
+  /// How many of the digits stand after the point.
+  package let scale: Int
+
+  package static let digitsMax = 34
+  package static let scaleMax = 30
+  /// Of the longest text that is read: sign, digits and point, and a zero before the point.
+  package static let charactersMax = digitsMax + 4
+  package static let zero = ExactDecimal(mantissa: 0, scale: 0)
+
+  private init(mantissa: Int128, scale: Int) {
+    self.mantissa = mantissa
+    self.scale = scale
+  }
+
+  /// Reads the one form of an amount: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, never minus zero, within the limits.
+  package init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.count <= Self.charactersMax else { return nil }
+    let isNegative = bytes.first == UInt8(ascii: "-")
+    let unsigned = isNegative ? bytes.dropFirst() : bytes[...]
+    let parts = unsigned.split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = parts.first, !whole.isEmpty,
+      whole.count == 1 || whole.first != UInt8(ascii: "0"), parts.count == 1 || !parts[1].isEmpty
+    else { return nil }
+    let fraction = parts.count == 2 ? parts[1] : []
+    guard fraction.count <= Self.scaleMax,
+      let mantissa = Self.mantissa(Array(whole + fraction)), !(isNegative && mantissa == 0)
+    else { return nil }
+    self.init(mantissa: isNegative ? -mantissa : mantissa, scale: fraction.count)
+  }
+
+  private static func mantissa(_ digits: [UInt8]) -> Int128? {
+    var value: Int128 = 0
+    var count = 0
+    for digit in digits {
+      guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+      if value != 0 || digit != UInt8(ascii: "0") { count += 1 }
+      guard count <= digitsMax else { return nil }
+      value = value * 10 + Int128(digit - UInt8(ascii: "0"))
+    }
+    return value
+  }
+
+  package var description: String {
+    var digits = String(mantissa.magnitude)
+    if digits.utf8.count <= scale {
+      digits = String(repeating: "0", count: scale + 1 - digits.utf8.count) + digits
+    }
+    if scale > 0 { digits.insert(".", at: digits.index(digits.endIndex, offsetBy: -scale)) }
+    return mantissa < 0 ? "-" + digits : digits
+  }
+}
+
+/// A sum that needs more digits than there are.
+package struct DecimalOverflow: Error, Hashable, Sendable {}
+
+extension ExactDecimal {
+  /// The exact sum, with the larger number of digits after the point.
+  package func adding(_ other: ExactDecimal) throws(DecimalOverflow) -> ExactDecimal {
+    let scale = max(scale, other.scale)
+    let (sum, overflow) = try mantissa(at: scale).addingReportingOverflow(try other.mantissa(at: scale))
+    guard !overflow else { throw DecimalOverflow() }
+    return ExactDecimal(mantissa: sum, scale: scale)
+  }
+
+  /// The exact difference, with the larger number of digits after the point.
+  package func subtracting(_ other: ExactDecimal) throws(DecimalOverflow) -> ExactDecimal {
+    try adding(ExactDecimal(mantissa: -other.mantissa, scale: other.scale))
+  }
+
+  private func mantissa(at newScale: Int) throws(DecimalOverflow) -> Int128 {
+    var value = mantissa
+    for _ in scale..<newScale {
+      let (product, overflow) = value.multipliedReportingOverflow(by: 10)
+      guard !overflow else { throw DecimalOverflow() }
+      value = product
+    }
+    return value
+  }
+
+  /// Whether both are the same number, however many zeros they are written with.
+  package func isEqual(to other: ExactDecimal) -> Bool { trimmed == other.trimmed }
+
+  /// Without zeros at the end of the fraction.
+  package var trimmed: ExactDecimal {
+    var (mantissa, scale) = (mantissa, scale)
+    while scale > 0, mantissa % 10 == 0 {
+      mantissa /= 10
+      scale -= 1
+    }
+    return ExactDecimal(mantissa: mantissa, scale: scale)
+  }
+}
+
+// MARK: JSON numbers
+
+extension ExactDecimal {
+  /// The amount that a JSON number stands for; nil if it needs more digits than there are.
+  ///
+  /// The digits are taken as they are written. With more than 15 of them the writer went through a binary
+  /// float, whose digits beyond that mean nothing: then it is the shortest decimal of the same double.
+  package init?(jsonNumber text: String) {
+    guard let exact = Self.plain(text) else { return nil }
+    if exact.digits <= 15 {
+      self.init(exact.text)
+    } else {
+      guard let double = Double(text), double.isFinite, let shortest = Self.plain(String(double)) else {
+        return nil
+      }
+      let amount = shortest.text.hasSuffix(".0") ? String(shortest.text.dropLast(2)) : shortest.text
+      self.init(amount)
+    }
+  }
+
+  /// A number of JSON's grammar without its exponent, and how many digits it has from the first that counts.
+  private static func plain(_ number: String) -> (text: String, digits: Int)? {
+    let halves = number.split(whereSeparator: { $0 == "e" || $0 == "E" })
+    guard let body = halves.first, number.utf8.count <= 1_100 else { return nil }
+    let exponent = halves.count == 2 ? Int(halves[1]) : 0
+    guard let exponent, (-400...400).contains(exponent) else { return nil }
+    let isNegative = body.hasPrefix("-")
+    let parts = body.drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)
+    let whole = parts.first.map(String.init) ?? ""
+    let fraction = parts.count == 2 ? String(parts[1]) : ""
+    let (text, significant) = shifted(whole: whole, fraction: fraction, by: exponent)
+    let isZero = !significant.contains { $0 != "0" }
+    return ((isNegative && !isZero ? "-" : "") + text, significant.drop { $0 == "0" }.count)
+  }
+
+  private static func shifted(
+    whole: String, fraction: String, by exponent: Int
+  ) -> (text: String, significant: String) {
+    let digits = whole + fraction
+    let point = whole.count + exponent
+    var left = point <= 0 ? "0" : String(digits.prefix(point))
+    if point > digits.count { left += String(repeating: "0", count: point - digits.count) }
+    let trimmedLeft = left.drop { $0 == "0" }
+    var right = point >= digits.count ? "" : String(digits.dropFirst(max(0, point)))
+    if point < 0 { right = String(repeating: "0", count: -point) + right }
+    let front = trimmedLeft.isEmpty ? "0" : String(trimmedLeft)
+    return (right.isEmpty ? front : "\(front).\(right)", digits)
+  }
+}

@@ -1,0 +1,193 @@
+// Protocol/records.md
+
+package import Replication
+package import Wire
+
+/// A kind of record: its number in change sets, its names for people, and its fields.
+package struct Kind: Sendable {
+  package let number: KindNumber
+  /// As typed on the command line: `trip`.
+  package let name: String
+  /// As the command line lists them: `trips`.
+  package let plural: String
+  /// The table that holds every stored record, visible or not.
+  package let table: String
+  /// The view of what is visible, for people; nil where there is nothing to see.
+  package let view: String?
+  /// The field that names the record that this one belongs to: hidden while that one is hidden.
+  package let parent: FieldNumber?
+  /// In the order of their numbers.
+  package let fields: [Field]
+
+  package var lane: Lane { number.lane }
+  package var mergeClass: MergeClass { number.mergeClass }
+
+  private let positions: [FieldNumber: Int]
+
+  init(
+    _ number: UInt64, _ name: String, plural: String, table: String, view: String?,
+    parent: FieldNumber? = nil, fields: [Field]
+  ) {
+    guard let known = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
+    self.number = known
+    self.name = name
+    self.plural = plural
+    self.table = table
+    self.view = view
+    self.parent = parent
+    self.fields = fields
+    positions = Dictionary(uniqueKeysWithValues: zip(fields.map(\.number), fields.indices))
+  }
+
+  /// The field of a number; nil for one that a newer version has added.
+  package func field(_ number: FieldNumber) -> Field? { positions[number].map { fields[$0] } }
+
+  /// The position of a field in `fields`.
+  package func position(of number: FieldNumber) -> Int? { positions[number] }
+
+  /// The field that has this name, or has a part of this name, as in `formats.md` or for short.
+  package func field(named name: String) -> Field? {
+    fields.first { field in field.names.contains(name) }
+  }
+}
+
+/// One field of a kind: one cell.
+package struct Field: Sendable {
+  package let number: FieldNumber
+  /// As in exported files: `startDate`.
+  package let name: String
+  package let type: FieldType
+  /// What local writes must keep to; merge does not look at it.
+  package let rule: Rule
+  /// One for each component of the type.
+  package let columns: [Column]
+  /// The name of each component in JSON and on the command line: `start`, `startTZId`.
+  package let parts: [String]
+  /// Shorter names that the command line takes for a part as well.
+  package let aliases: [String: String]
+
+  /// - Parameters:
+  ///   - columns: the names of the columns, one for each component of the type.
+  ///   - parts: the names of the components; the name of the field itself where there is only one.
+  init(
+    _ number: FieldNumber, _ name: String, _ type: FieldType, _ columns: [String], parts: [String]? = nil,
+    aliases: [String: String] = [:], _ rule: Rule = .none
+  ) {
+    let storage = type.columnTypes
+    precondition(columns.count == storage.count, "\(name) has \(storage.count) columns")
+    self.number = number
+    self.name = name
+    self.type = type
+    self.rule = rule
+    self.columns = zip(columns, storage).map { Column(name: $0, type: $1) }
+    self.parts = parts ?? [name]
+    self.aliases = aliases
+  }
+
+  /// Every name that the command line takes for this field or a part of it.
+  package var names: [String] { parts + aliases.keys.sorted() }
+
+  /// The part that a name of the command line stands for.
+  package func part(named name: String) -> Int? { parts.firstIndex(of: aliases[name] ?? name) }
+}
+
+/// A column of a kind's table.
+package struct Column: Hashable, Sendable {
+  package let name: String
+  package let type: ColumnType
+}
+
+/// The declared type of a column.
+package enum ColumnType: String, Sendable {
+  case integer = "INTEGER"
+  case real = "REAL"
+  case text = "TEXT"
+  case blob = "BLOB"
+}
+
+/// What a field holds. Null is allowed for all and means that there is nothing.
+package enum FieldType: Hashable, Sendable {
+  case bool
+  case integer
+  case float
+  case text
+  /// Sixteen bytes.
+  case uuid
+  /// Integer milliseconds since 1970 UTC.
+  case timestamp
+  /// [milliseconds, IANA zone or null].
+  case instant
+  /// [milliseconds, IANA zone or null, day `YYYY-MM-DD` in that zone].
+  case datedInstant
+  /// [amount as exact decimal text, ISO 4217 code or null].
+  case money
+  /// [latitude, longitude] in degrees.
+  case coordinate
+  /// The id of a record of a kind.
+  case reference(KindNumber)
+  /// The text that names a record of a kind in exported files; its id derives from it.
+  case keyReference(KindNumber)
+  /// [kind number, id]: a record of one of several kinds.
+  case owner
+  /// Bytes up to 32 KiB, or the ids of the Content records that hold them, in order.
+  case blob
+  /// Bytes up to 48 KiB.
+  case bytes
+  case list(ListShape)
+  /// Any value.
+  case any
+
+  /// How the components of the type are kept in columns.
+  package var columnTypes: [ColumnType] {
+    switch self {
+    case .bool, .integer, .timestamp: [.integer]
+    case .float: [.real]
+    case .text, .keyReference, .list, .any: [.text]
+    case .uuid, .reference, .bytes: [.blob]
+    case .instant: [.integer, .text]
+    case .datedInstant: [.integer, .text, .text]
+    case .money: [.text, .text]
+    case .coordinate: [.real, .real]
+    case .owner: [.integer, .blob]
+    case .blob: [.blob, .blob]
+    }
+  }
+}
+
+/// The shapes of structured values.
+package enum ListShape: Hashable, Sendable {
+  /// [[hour, minute], …]
+  case reminders
+  /// "daily", or the days of the week, ascending, 1 = Monday … 7 = Sunday.
+  case schedule
+  /// "oncePerDay", or the minutes between two reminders.
+  case frequency
+  /// [[name, weight], …], names ascending as bytes.
+  case weights
+  /// [[from zone, to zone, milliseconds], …]
+  case zoneChanges
+}
+
+/// What a local write to a field must keep to. Merge takes what comes, so that replicas cannot differ.
+package struct Rule: Sendable {
+  /// Must be there, and not empty, in a new record.
+  package var isRequired = false
+  package var charactersMax: Int?
+  /// The only words allowed.
+  package var words: [String] = []
+  package var integers: ClosedRange<Int64>?
+  package var numbers: ClosedRange<Double>?
+  package var isColor = false
+  package var itemsMax: Int?
+
+  package static let none = Rule()
+
+  static func text(_ charactersMax: Int, isRequired: Bool = false) -> Rule {
+    Rule(isRequired: isRequired, charactersMax: charactersMax)
+  }
+  static func words(_ words: String...) -> Rule { Rule(words: words) }
+  static func integers(_ range: ClosedRange<Int64>) -> Rule { Rule(integers: range) }
+  static func numbers(_ range: ClosedRange<Double>) -> Rule { Rule(numbers: range) }
+  static let required = Rule(isRequired: true)
+  static let color = Rule(isColor: true)
+}

@@ -1,0 +1,93 @@
+// Protocol/records.md, "Habits, profile, settings"
+
+import Replication
+
+extension Registry {
+  package static let habit = Kind(
+    9, "habit", plural: "habits", table: "habit_rows", view: "habits",
+    fields: [
+      Field(1, "name", .text, ["name"], .text(200, isRequired: true)),
+      Field(2, "colorHex", .text, ["color"], .color),
+      Field(3, "emoji", .text, ["emoji"], .text(10)),
+      Field(4, "kind", .text, ["kind"], .words("binary", "numeric")),
+      Field(5, "unitLabel", .text, ["unit_label"], .text(50)),
+      Field(6, "dailyTarget", .float, ["daily_target"], .numbers(0.01...1_000_000)),
+      Field(7, "schedule", .list(.schedule), ["schedule"]),
+      Field(8, "reminders", .list(.reminders), ["reminders"], Rule(itemsMax: 24)),
+      Field(9, "startDate", .timestamp, ["start_date"]),
+      Field(10, "endDate", .timestamp, ["end_date"]),
+      Field(11, "isActive", .bool, ["is_active"]),
+      Field(12, "displayOrder", .integer, ["display_order"], .integers(0...100_000)),
+      Field(
+        13, "categoryId", .keyReference(KindNumbers.category), ["category_key"],
+        aliases: ["category": "categoryId"], .text(1_000)),
+      Field(14, "suggestionId", .text, ["suggestion_id"], .text(1_000)),
+      Field(15, "isPinned", .bool, ["is_pinned"]),
+      Field(16, "notes", .text, ["notes"], .text(10_000)),
+      Field(17, "lastCompletedDate", .timestamp, ["last_completed"]),
+      Field(18, "archivedDate", .timestamp, ["archived"]),
+      Field(19, "priorityLevel", .integer, ["priority_level"], .integers(1...3)),
+    ] + placeFields)
+
+  /// The place of a habit: `locationConfiguration` in exported files. There is one if `location` is set.
+  private static let placeFields = [
+    Field(20, "location", .coordinate, ["latitude", "longitude"], parts: ["latitude", "longitude"]),
+    Field(21, "radius", .float, ["radius"], .numbers(50...500)),
+    Field(22, "triggerType", .text, ["trigger_type"], .words("entry", "exit", "both")),
+    Field(23, "frequency", .list(.frequency), ["frequency"]),
+    Field(24, "isLocationEnabled", .bool, ["is_location_enabled"]),
+    Field(25, "locationLabel", .text, ["location_label"], .text(100)),
+    Field(26, "lastTriggerDate", .timestamp, ["last_trigger"]),
+    Field(27, "lastEntryTriggerDate", .timestamp, ["last_entry_trigger"]),
+    Field(28, "lastExitTriggerDate", .timestamp, ["last_exit_trigger"]),
+  ]
+
+  package static let category = Kind(
+    10, "category", plural: "categories", table: "habit_category_rows", view: "habit_categories",
+    fields: [
+      Field(1, "key", .text, ["key"], .text(1_000)),
+      Field(2, "name", .text, ["name"], .text(100, isRequired: true)),
+      Field(3, "displayName", .text, ["display_name"], .text(200)),
+      Field(4, "emoji", .text, ["emoji"], .text(10)),
+      Field(5, "order", .integer, ["display_order"], .integers(0...10_000)),
+      Field(6, "isActive", .bool, ["is_active"]),
+      Field(7, "isPredefined", .bool, ["is_predefined"]),
+      Field(8, "personalityWeights", .list(.weights), ["personality_weights"], Rule(itemsMax: 100)),
+    ])
+
+  package static let log = Kind(
+    11, "log", plural: "logs", table: "habit_log_rows", view: "habit_logs", parent: 1,
+    fields: [
+      Field(
+        1, "habitID", .reference(KindNumbers.habit), ["habit_id"], aliases: ["habit": "habitID"],
+        .required),
+      Field(
+        2, "date", .datedInstant, ["date", "zone", "day"], parts: ["date", "timezone", "day"],
+        .required),
+      Field(3, "value", .float, ["value"], .numbers(-1_000_000...1_000_000)),
+    ])
+
+  package static let profile = Kind(
+    4_096, "profile", plural: "profiles", table: "profile_rows", view: "profile",
+    fields: [
+      Field(Fields.wholeRecordUpdatedAt, "updatedAt", .timestamp, ["updated"]),
+      Field(2, "name", .text, ["name"], .text(200, isRequired: true)),
+      Field(3, "appearance", .text, ["appearance"], .words("system", "light", "dark")),
+      Field(4, "currentTimezone", .text, ["current_zone"], .text(100)),
+      Field(5, "homeTimezone", .text, ["home_zone"], .text(100)),
+      Field(6, "displayTimezoneMode", .text, ["display_zone_mode"], .text(100)),
+      Field(
+        7, "timezoneChangeHistory", .list(.zoneChanges), ["zone_changes"], Rule(itemsMax: 1_000)),
+      Field(8, "createdAt", .timestamp, ["created"]),
+      Field(9, "avatar", .blob, ["avatar", "avatar_contents"]),
+      Field(10, "profileId", .uuid, ["profile_id"]),
+      Field(11, "lastSynced", .timestamp, ["last_synced"]),
+    ])
+
+  package static let setting = Kind(
+    8_192, "setting", plural: "settings", table: "setting_rows", view: "settings",
+    fields: [
+      Field(1, "key", .text, ["key"], .text(200, isRequired: true)),
+      Field(2, "value", .any, ["value"]),
+    ])
+}

@@ -1,0 +1,121 @@
+// Protocol/records.md, "Trips"
+
+package import Replication
+
+extension Registry {
+  package static let trip = Kind(
+    1, "trip", plural: "trips", table: "trip_rows", view: "trips",
+    fields: [
+      Field(1, "name", .text, ["name"], .text(1_000, isRequired: true)),
+      Field(2, "notes", .text, ["notes"], .text(10_000)),
+      Field(3, "createdDate", .timestamp, ["created"]),
+      Field(4, "startDate", .timestamp, ["start_date"]),
+      Field(5, "endDate", .timestamp, ["end_date"]),
+      Field(6, "isProtected", .bool, ["is_protected"]),
+    ])
+
+  package static let lodging = Kind(
+    2, "lodging", plural: "lodgings", table: "lodging_rows", view: "lodgings", parent: 1,
+    fields: itemFields + placeFields)
+
+  package static let transportation = Kind(
+    3, "transportation", plural: "transportations", table: "transportation_rows",
+    view: "transportations", parent: 1,
+    fields: itemFields + [
+      Field(10, "confirmation", .text, ["confirmation"], .text(1_000)),
+      Field(
+        11, "type", .text, ["type"],
+        .words("train", "plane", "boat", "car", "bicycle", "walking")),
+    ])
+
+  package static let activity = Kind(
+    4, "activity", plural: "activities", table: "activity_rows", view: "activities", parent: 1,
+    fields: itemFields + placeFields)
+
+  package static let organization = Kind(
+    5, "organization", plural: "organizations", table: "organization_rows", view: "organizations",
+    fields: [
+      Field(FixedRecords.organizationName, "name", .text, ["name"], .text(1_000, isRequired: true)),
+      Field(2, "phone", .text, ["phone"], .text(1_000)),
+      Field(3, "email", .text, ["email"], .text(1_000)),
+      Field(4, "website", .text, ["website"], .text(4_000)),
+      Field(5, "logoURL", .text, ["logo_url"], .text(4_000)),
+      Field(6, "cachedLogoFilename", .text, ["cached_logo_filename"], .text(1_000)),
+      Field(7, "address", .reference(KindNumbers.address), ["address_id"]),
+    ])
+
+  package static let address = Kind(
+    6, "address", plural: "addresses", table: "address_rows", view: "addresses",
+    fields: [
+      Field(1, "street", .text, ["street"], .text(1_000)),
+      Field(2, "city", .text, ["city"], .text(1_000)),
+      Field(3, "state", .text, ["state"], .text(1_000)),
+      Field(4, "country", .text, ["country"], .text(1_000)),
+      Field(5, "postalCode", .text, ["postal_code"], .text(1_000)),
+      Field(6, "location", .coordinate, ["latitude", "longitude"], parts: ["latitude", "longitude"]),
+      Field(7, "formattedAddress", .text, ["formatted_address"], .text(4_000)),
+    ])
+
+  package static let attachment = Kind(
+    7, "attachment", plural: "attachments", table: "attachment_rows", view: "attachments", parent: 1,
+    fields: [
+      Field(
+        1, "parent", .owner, ["parent_kind", "parent_id"], parts: ["parentType", "parentId"], .required),
+      Field(2, "fileName", .text, ["file_name"], .text(1_000, isRequired: true)),
+      Field(3, "originalFileName", .text, ["original_file_name"], .text(1_000)),
+      Field(4, "fileSize", .integer, ["file_size"], .integers(0...Int64.max)),
+      Field(5, "mimeType", .text, ["mime_type"], .text(1_000)),
+      Field(6, "fileExtension", .text, ["file_extension"], .text(1_000)),
+      Field(7, "createdDate", .timestamp, ["created"]),
+      Field(8, "fileDescription", .text, ["file_description"], .text(10_000)),
+      Field(9, "fileData", .blob, ["file_data", "file_contents"]),
+    ])
+
+  package static let content = Kind(
+    8, "content", plural: "contents", table: "content_rows", view: nil,
+    fields: [Field(1, "bytes", .bytes, ["bytes"])])
+
+  /// What lodging, transportation and activities have in common.
+  private static let itemFields = [
+    Field(1, "trip", .reference(KindNumbers.trip), ["trip_id"], .required),
+    Field(2, "name", .text, ["name"], .text(1_000, isRequired: true)),
+    Field(
+      3, "start", .instant, ["starts", "starts_zone"], parts: ["start", "startTZId"],
+      aliases: ["startTZ": "startTZId"]),
+    Field(
+      4, "end", .instant, ["ends", "ends_zone"], parts: ["end", "endTZId"],
+      aliases: ["endTZ": "endTZId"]),
+    Field(5, "cost", .money, ["cost_amount", "cost_currency"], parts: ["cost", "currency"]),
+    Field(6, "paid", .text, ["paid"], .words("infull", "deposit", "none")),
+    Field(7, "notes", .text, ["notes"], .text(10_000)),
+    Field(
+      8, "organizationId", .reference(FixedRecords.organization), ["organization_id"],
+      aliases: ["organization": "organizationId"]),
+  ]
+
+  private static let placeFields = [
+    Field(10, "reservation", .text, ["reservation"], .text(1_000)),
+    Field(11, "customLocationName", .text, ["custom_location_name"], .text(1_000)),
+    Field(12, "hideLocation", .bool, ["hide_location"]),
+  ]
+}
+
+/// Numbers that fields of other kinds refer to.
+package enum KindNumbers {
+  package static let trip = known(1)
+  package static let lodging = known(2)
+  package static let transportation = known(3)
+  package static let activity = known(4)
+  package static let address = known(6)
+  package static let attachment = known(7)
+  package static let content = known(8)
+  package static let habit = known(9)
+  package static let category = known(10)
+  package static let log = known(11)
+  package static let setting = known(8_192)
+
+  private static func known(_ number: UInt64) -> KindNumber {
+    guard let kind = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
+    return kind
+  }
+}

@@ -1,0 +1,21 @@
+// Protocol/records.md lists the same kinds and fields; a test compares them. Numbers are fixed for ever.
+
+package import Replication
+
+/// Every kind of record that this version knows.
+package enum Registry {
+  package static let kinds: [Kind] = [
+    trip, lodging, transportation, activity, organization, address, attachment, content,
+    habit, category, log, profile, setting,
+  ]
+
+  private static let byNumber = Dictionary(uniqueKeysWithValues: kinds.map { ($0.number, $0) })
+
+  /// The kind of a number; nil for one that a newer version has added.
+  package static func kind(_ number: KindNumber) -> Kind? { byNumber[number] }
+
+  /// The kind that has this name on the command line, in the singular or plural.
+  package static func kind(named name: String) -> Kind? {
+    kinds.first { $0.name == name || $0.plural == name }
+  }
+}

@@ -3,25 +3,6 @@
 import Sodium
 package import Wire
 
-/// The log of one (device, incarnation, lane). After a fork its branches share this key.
-package struct LogKey: Hashable, Comparable, Sendable {
-  package let device: DeviceKey
-  package let incarnation: Incarnation
-  package let lane: Lane
-
-  package init(device: DeviceKey, incarnation: Incarnation, lane: Lane) {
-    self.device = device
-    self.incarnation = incarnation
-    self.lane = lane
-  }
-
-  package static func < (left: LogKey, right: LogKey) -> Bool {
-    if left.device != right.device { return left.device < right.device }
-    if left.incarnation != right.incarnation { return left.incarnation < right.incarnation }
-    return left.lane < right.lane
-  }
-}
-
 /// A set that another set has seen: the newest folded one of its log.
 package struct Dependency: Hashable, Comparable, Sendable {
   package let device: DeviceKey

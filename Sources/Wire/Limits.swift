@@ -44,6 +44,20 @@ package enum Limits {
   package static let chainLinksMax = 8
   package static let clockDriftMilliseconds: Int64 = 10 * 60_000
   package static let ticketMilliseconds: Int64 = 10 * 60_000
+  package static let ticketsMax = 16
+  package static let ticketCharactersMax = 4_096
+  package static let ticketFailuresMax = 10
+  package static let ticketFailureMilliseconds: Int64 = 60_000
+  package static let statementBytesMax = 64 * 1024
+  package static let statementsPerSignerMax = 1_024
+  package static let statementsBytesMax = 16 * 1024 * 1024
+  package static let nameBytesMax = 64
+  package static let addressBytesMax = 128
+  package static let addressesMax = 16
+  package static let introductionBytesMax = 6 * 1024
+  package static let introductionEntitlementsMax = 4
+  /// What the 48 bits of a clock hold.
+  package static let timeMillisecondsMax: Int64 = (1 << 48) - 1
 
   // MARK: Gossip
   package static let pushToAllPeersMax = 8

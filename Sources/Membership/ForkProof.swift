@@ -1,0 +1,93 @@
+// Protocol/circle.md, "Fork proof".
+
+package import Wire
+
+/// Two different change sets that one device signed for one place in one log.
+package struct ForkProof: Hashable, Sendable {
+  package let circle: CircleID
+  package let log: LogKey
+  package let sequence: UInt64
+  /// The id of the set before the fork; nil if the log forked at its first set.
+  package let previous: ChangeSetID?
+  /// The two sets, smaller id first.
+  package let ids: [ChangeSetID]
+  let headers: [[UInt8]]
+
+  init(_ map: inout MapReader) throws(WireError) {
+    circle = CircleID(try map.bytes32(1))
+    try map.required(3)
+    let first = try map.reader.byteString(max: Limits.setBytesMax)
+    try map.required(4)
+    let second = try map.reader.byteString(max: Limits.setBytesMax)
+    let (left, right) = (try SetHeader(first), try SetHeader(second))
+    guard left.place == right.place, left.circle == circle, right.circle == circle, left.id < right.id
+    else { throw .unexpected(offset: map.reader.offset) }
+    log = left.place.log
+    sequence = left.place.sequence
+    previous = left.place.previous
+    ids = [left.id, right.id]
+    headers = [first, second]
+  }
+
+  /// The statement that two signed headers make, in either order; throws if they prove nothing.
+  package static func statement(
+    circle: CircleID, _ one: (header: [UInt8], signature: [UInt8]),
+    _ other: (header: [UInt8], signature: [UInt8])
+  ) throws(StatementError) -> Statement {
+    let ordered = SetHeader.id(one.header) < SetHeader.id(other.header) ? (one, other) : (other, one)
+    var writer = CBORWriter()
+    writer.map(4)
+    writer.pair(0, MapReader.version)
+    writer.pair(1, circle.raw)
+    writer.unsigned(3)
+    writer.byteString(ordered.0.header)
+    writer.unsigned(4)
+    writer.byteString(ordered.1.header)
+    return try Statement(
+      Envelope.encode(
+        kind: StatementKind.forkProof.rawValue, body: writer.bytes,
+        signature: ordered.0.signature + ordered.1.signature))
+  }
+
+  /// Whether each half of the 128 bytes is the device's signature of its header.
+  func isSigned(by signatures: [UInt8]) -> Bool {
+    zip(headers, [signatures.prefix(64), signatures.suffix(64)]).allSatisfy { header, signature in
+      log.device.hasSigned(header, .changeSetSignature, Array(signature))
+    }
+  }
+}
+
+/// What a fork proof needs of a change set's header; Protocol/change-set.md has all of it.
+private struct SetHeader {
+  struct Place: Hashable {
+    var log: LogKey
+    var sequence: UInt64
+    var previous: ChangeSetID?
+  }
+
+  let id: ChangeSetID
+  let circle: CircleID
+  let place: Place
+
+  init(_ header: [UInt8]) throws(WireError) {
+    id = Self.id(header)
+    var map = try MapReader(header)
+    circle = CircleID(try map.bytes32(1))
+    let device = DeviceKey(try map.bytes32(2))
+    let incarnation = Incarnation(try map.bytes16(3))
+    let lane = try map.lane(4)
+    try map.required(5)
+    let start = map.reader.offset
+    let sequence = try map.reader.unsigned()
+    let previous = try map.optional(6) ? ChangeSetID(try map.reader.bytes32()) : nil
+    guard sequence > 0, (sequence == 1) == (previous == nil) else { throw .unexpected(offset: start) }
+    try map.skipRest()
+    place = Place(
+      log: LogKey(device: device, incarnation: incarnation, lane: lane), sequence: sequence,
+      previous: previous)
+  }
+
+  static func id(_ header: [UInt8]) -> ChangeSetID {
+    ChangeSetID(Prefix.changeSetID.hash(header))
+  }
+}

@@ -1,0 +1,44 @@
+// Protocol/circle.md, "Prefixes": no signature or hash of one thing is one of another.
+
+package import Sodium
+package import Wire
+
+/// What stands before the bytes of each signed or hashed thing, its closing zero included.
+struct Prefix {
+  let bytes: [UInt8]
+
+  init(_ text: String) { bytes = Array(text.utf8) + [0] }
+
+  /// BLAKE2b-256 of the prefix and the parts.
+  func hash(_ parts: [UInt8]...) -> Bytes32 {
+    let words = Blake2b256.hash(prefix: bytes, parts: parts)
+    return Bytes32(words.0, words.1, words.2, words.3)
+  }
+
+  static let statementID = Prefix("waymark/statement-id/v1")
+  static let certificates = Prefix("waymark/certificates/v1")
+  static let changeSetID = Prefix("waymark/change-set-id/v1")
+  static let changeSetSignature = Prefix("waymark/change-set-signature/v1")
+  static let joinProof = Prefix("waymark/join-proof/v1")
+  static let ticketID = Prefix("waymark/ticket-id/v1")
+  static let ticketKey = Prefix("waymark/ticket-psk/v1")
+  static let ticketChecksum = Prefix("waymark/ticket-checksum/v1")
+
+  /// The prefix of a kind's signature; kinds of newer versions go by number.
+  static func signature(ofKind kind: UInt8) -> Prefix {
+    let name = StatementKind(rawValue: kind)?.name ?? "statement-\(kind)"
+    return Prefix("waymark/\(name)-signature/v1")
+  }
+}
+
+extension DeviceKey {
+  /// The public half of a signing key, as an identifier.
+  package init(_ key: SigningKey) {
+    guard let raw = Bytes32(key.publicKey) else { preconditionFailure("a public key has 32 bytes") }
+    self.init(raw)
+  }
+
+  func hasSigned(_ message: [UInt8], _ prefix: Prefix, _ signature: [UInt8]) -> Bool {
+    Signature.verify(signature, prefix: prefix.bytes, message: message, publicKey: bytes)
+  }
+}

@@ -1,0 +1,114 @@
+// Protocol/circle.md, "Introduction".
+
+package import Wire
+
+/// What a device shows of itself: the payload of handshake message 3, and the responder's first
+/// transport message.
+package struct Introduction: Hashable, Sendable {
+  /// The chain of certificates from the root outward, the own one last; the genesis comes first if the
+  /// chain begins with it.
+  package var chain: [[UInt8]]
+  package var entitlements: [[UInt8]]
+  /// The sender's wall clock.
+  package var wallMilliseconds: Int64
+
+  package init(_ bytes: [UInt8]) throws(WireError) {
+    guard bytes.count <= Limits.introductionBytesMax else { throw .limit(offset: 0) }
+    var map = try MapReader(bytes)
+    try map.required(1)
+    let start = map.reader.offset
+    chain = try map.reader.statements(max: Limits.chainLinksMax)
+    guard !chain.isEmpty else { throw .unexpected(offset: start) }
+    try map.required(2)
+    entitlements = try map.reader.statements(max: Limits.introductionEntitlementsMax)
+    wallMilliseconds = try map.milliseconds(3)
+    try map.end()
+  }
+
+  init(chain: [[UInt8]], entitlements: [[UInt8]], wallMilliseconds: Int64) {
+    self.chain = chain
+    self.entitlements = entitlements
+    self.wallMilliseconds = wallMilliseconds
+  }
+
+  package var encoded: [UInt8] {
+    var writer = CBORWriter()
+    writer.map(4)
+    writer.pair(0, MapReader.version)
+    writer.unsigned(1)
+    writer.statements(chain)
+    writer.unsigned(2)
+    writer.statements(entitlements)
+    writer.pair(3, UInt64(wallMilliseconds))
+    return writer.bytes
+  }
+}
+
+/// Why a peer is not let in; it is told nothing.
+package enum AdmissionError: Error, Hashable, Sendable {
+  case malformed
+  case wrongCircle
+  case notAMember
+  case revoked
+}
+
+extension Circle {
+  /// The own introduction; nil if the device is no member. Entitlements that last longest come first,
+  /// as many as fit.
+  package func introduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
+    guard let member = evaluation.members[device] else { return nil }
+    let chain = member.chain.compactMap { statement($0)?.bytes }
+    var room = Limits.introductionBytesMax - 64
+    for bytes in chain { room -= bytes.count + 5 }
+    var shown: [[UInt8]] = []
+    for bytes in entitlementStatements(for: device) where shown.count < Limits.introductionEntitlementsMax {
+      guard bytes.count + 5 <= room else { continue }
+      room -= bytes.count + 5
+      shown.append(bytes)
+    }
+    return Introduction(chain: chain, entitlements: shown, wallMilliseconds: wallMilliseconds)
+  }
+
+  private func entitlementStatements(for device: DeviceKey) -> [[UInt8]] {
+    var found: [(end: Int64, statement: Statement)] = []
+    for statement in statements(notIn: []) {
+      guard case .entitlement(let body) = statement.content, isAccepted(issuer: body.issuer),
+        body.counts(for: device)
+      else { continue }
+      found.append((body.notAfter, statement))
+    }
+    return found.sorted { ($0.end, $0.statement.id) > ($1.end, $1.statement.id) }.map(\.statement.bytes)
+  }
+
+  /// Judges a peer by its introduction and the transport key that Noise authenticated.
+  ///
+  /// Only if it is a member do its statements enter the circle; the changes are to be stored.
+  package mutating func admit(
+    _ introduction: Introduction, authenticated transport: TransportKey
+  ) throws(AdmissionError) -> (member: Member, changes: Changes) {
+    var statements: [Statement] = []
+    for bytes in introduction.chain + introduction.entitlements {
+      do { statements.append(try Statement(bytes)) } catch { throw .malformed }
+    }
+    guard statements.allSatisfy({ $0.circle == id }) else { throw .wrongCircle }
+    var extended = self
+    let changes = extended.insert(statements)
+    let device = try Self.device(statements[introduction.chain.count - 1])
+    switch extended.evaluation.standing(of: device) {
+    case .member(let member) where member.transport == transport:
+      self = extended
+      return (member, changes)
+    case .revoked: throw .revoked
+    case .member, .unknown: throw .notAMember
+    }
+  }
+
+  /// The device that the last link of a chain certifies.
+  private static func device(_ statement: Statement) throws(AdmissionError) -> DeviceKey {
+    switch statement.content {
+    case .genesis(let body): body.device
+    case .deviceCertificate(let body): body.device
+    default: throw .malformed
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// Protocol/circle.md, "Bodies": maps with integer keys, nothing unknown in them.
+
+import Wire
+
+/// Reads a canonical map with small integer keys in ascending order; a key nobody asked for is refused.
+struct MapReader {
+  var reader: CBORReader
+  private var pairsLeft: Int
+  private var pending: UInt64?
+  private var last: UInt64?
+
+  static let version: UInt64 = 1
+
+  /// Opens the map and reads its format version, key 0.
+  init(_ bytes: [UInt8]) throws(WireError) {
+    reader = CBORReader(bytes)
+    pairsLeft = try reader.map(max: 32)
+    try required(0)
+    let start = reader.offset
+    guard try reader.unsigned() == Self.version else { throw .unexpected(offset: start) }
+  }
+
+  /// Steps to the value of a key that must be there.
+  mutating func required(_ key: UInt64) throws(WireError) {
+    guard try optional(key) else { throw .unexpected(offset: reader.offset) }
+  }
+
+  /// Steps to the value of a key, if it is there.
+  mutating func optional(_ key: UInt64) throws(WireError) -> Bool {
+    if pending == nil, pairsLeft > 0 {
+      let next = try reader.nextKey(after: last)
+      pending = next
+      last = next
+      pairsLeft -= 1
+    }
+    guard pending == key else { return false }
+    pending = nil
+    return true
+  }
+
+  /// Nothing may be left, in the map or behind it.
+  func end() throws(WireError) {
+    guard pending == nil, pairsLeft == 0 else { throw .unexpected(offset: reader.offset) }
+    try reader.end()
+  }
+
+  /// Checks the values of all keys left, whatever they mean, and the end.
+  mutating func skipRest() throws(WireError) {
+    if pending != nil { _ = try reader.skipValue() }
+    pending = nil
+    while pairsLeft > 0 {
+      last = try reader.nextKey(after: last)
+      pairsLeft -= 1
+      _ = try reader.skipValue()
+    }
+    try end()
+  }
+
+  // MARK: Values that several bodies hold
+
+  /// Keys 1 and 2 of every statement but the genesis and the fork proof.
+  mutating func common() throws(WireError) -> (CircleID, DeviceKey) {
+    (CircleID(try bytes32(1)), DeviceKey(try bytes32(2)))
+  }
+
+  mutating func bytes32(_ key: UInt64) throws(WireError) -> Bytes32 {
+    try required(key)
+    return try reader.bytes32()
+  }
+
+  mutating func bytes16(_ key: UInt64) throws(WireError) -> Bytes16 {
+    try required(key)
+    return try reader.bytes16()
+  }
+
+  /// Milliseconds since 1970 that fit the 48 bits of a clock.
+  mutating func milliseconds(_ key: UInt64) throws(WireError) -> Int64 {
+    try required(key)
+    return Int64(try reader.unsigned(max: Int(Limits.timeMillisecondsMax)))
+  }
+
+  mutating func unsigned(_ key: UInt64, max: Int) throws(WireError) -> Int {
+    try required(key)
+    return try reader.unsigned(max: max)
+  }
+
+  mutating func lane(_ key: UInt64) throws(WireError) -> Lane {
+    try required(key)
+    return try reader.lane()
+  }
+
+  /// A line of text for people: 1 to `Limits.nameBytesMax` bytes and no control characters.
+  mutating func name(_ key: UInt64) throws(WireError) -> String {
+    try required(key)
+    let start = reader.offset
+    let text = try reader.text(max: Limits.nameBytesMax)
+    guard isName(text) else { throw .unexpected(offset: start) }
+    return text
+  }
+
+  /// A strictly ascending, non-empty list.
+  mutating func ascending<Element: Comparable>(
+    _ key: UInt64, max: Int, _ read: (inout CBORReader) throws(WireError) -> Element
+  ) throws(WireError) -> [Element] {
+    try required(key)
+    return try reader.ascending(max: max, read)
+  }
+}
+
+extension CBORReader {
+  /// A strictly ascending, non-empty array.
+  mutating func ascending<Element: Comparable>(
+    max: Int, _ read: (inout CBORReader) throws(WireError) -> Element
+  ) throws(WireError) -> [Element] {
+    let start = offset
+    let count = try array(max: max)
+    guard count > 0 else { throw .unexpected(offset: start) }
+    var elements: [Element] = []
+    for _ in 0..<count {
+      let position = offset
+      let element = try read(&self)
+      if let last = elements.last, last >= element { throw .notCanonical(offset: position) }
+      elements.append(element)
+    }
+    return elements
+  }
+
+  mutating func lane() throws(WireError) -> Lane {
+    let start = offset
+    guard let lane = Lane(rawValue: UInt8(try unsigned(max: 255))) else { throw .unexpected(offset: start) }
+    return lane
+  }
+
+  /// An address as text: printable ASCII without spaces. What it means is the dialer's business.
+  mutating func address() throws(WireError) -> String {
+    let start = offset
+    let text = try text(max: Limits.addressBytesMax)
+    guard isAddress(text) else { throw .unexpected(offset: start) }
+    return text
+  }
+}
+
+/// Whether text may name a device: 1 to `Limits.nameBytesMax` bytes, no control characters, so that it
+/// can be shown on a terminal as it is.
+package func isName(_ text: String) -> Bool {
+  let count = text.utf8.count
+  guard (1...Limits.nameBytesMax).contains(count) else { return false }
+  return text.unicodeScalars.allSatisfy { scalar in
+    scalar.value >= 0x20 && !(0x7f...0x9f).contains(scalar.value)
+      && !(0x202a...0x202e).contains(scalar.value) && !(0x2066...0x2069).contains(scalar.value)
+      && scalar.value != 0x2028 && scalar.value != 0x2029
+  }
+}
+
+/// Whether text may stand as an address in a statement or ticket.
+package func isAddress(_ text: String) -> Bool {
+  let count = text.utf8.count
+  guard (1...Limits.addressBytesMax).contains(count) else { return false }
+  return text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+}

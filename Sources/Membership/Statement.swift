@@ -1,0 +1,186 @@
+// Protocol/circle.md, "Statements".
+
+package import Sodium
+package import Wire
+
+/// What a signed statement of the certificates stream says; the raw values are the format.
+package enum StatementKind: UInt8, CaseIterable, Sendable {
+  case genesis = 1
+  case deviceCertificate = 2
+  case revocation = 3
+  case logCut = 4
+  case entitlement = 5
+  case issuers = 6
+  case forkProof = 7
+  case addresses = 8
+
+  var name: String {
+    switch self {
+    case .genesis: "genesis"
+    case .deviceCertificate: "device-certificate"
+    case .revocation: "revocation"
+    case .logCut: "log-cut"
+    case .entitlement: "entitlement"
+    case .issuers: "issuers"
+    case .forkProof: "fork-proof"
+    case .addresses: "addresses"
+    }
+  }
+}
+
+/// Why bytes are no statement of this circle.
+package enum StatementError: Error, Hashable, Sendable {
+  case malformed(WireError)
+  case badSignature
+  case wrongCircle
+  /// The signer, or the circle as a whole, has used up the room there is for statements.
+  case tooMany
+}
+
+/// A statement whose signature holds: only verification makes one. It may still be void.
+package struct Statement: Sendable {
+  /// What the body says.
+  package enum Content: Hashable, Sendable {
+    case genesis(Genesis)
+    case deviceCertificate(DeviceCertificate)
+    case revocation(Revocation)
+    case logCut(LogCut)
+    case entitlement(Entitlement)
+    case issuers(IssuerStatement)
+    case forkProof(ForkProof)
+    case addresses(AddressStatement)
+    /// A kind of a newer version: kept and forwarded, but it says nothing here.
+    case unknown
+  }
+
+  package let id: StatementID
+  package let kind: UInt8
+  package let circle: CircleID
+  /// The key that the body names as signer; of a fork proof, the device that forked.
+  package let signer: DeviceKey
+  package let content: Content
+  /// The envelope as received; stored and forwarded as it is.
+  package let bytes: [UInt8]
+
+  /// Decodes one statement and verifies its signature.
+  package init(_ bytes: [UInt8]) throws(StatementError) {
+    let envelope: Envelope
+    let layout: BodyLayout
+    do {
+      envelope = try Envelope(bytes)
+      layout = try BodyLayout(kind: envelope.kind, body: envelope.body)
+    } catch {
+      throw .malformed(error)
+    }
+    let id = envelope.id
+    if case .genesis = layout.content { circle = CircleID(id.raw) } else { circle = layout.circle }
+    guard envelope.isSigned(by: layout.signer, content: layout.content) else {
+      throw .badSignature
+    }
+    self.id = id
+    kind = envelope.kind
+    signer = layout.signer
+    content = layout.content
+    self.bytes = bytes
+  }
+
+  /// Signs a body with the key it names as signer.
+  ///
+  /// Throws what any reader would: a body over a limit, or a key that is not the one named.
+  package init(signing body: some StatementBody, with key: SigningKey) throws(StatementError) {
+    let encoded = body.encoded
+    let kind = type(of: body).kind.rawValue
+    let signature = key.sign(prefix: Prefix.signature(ofKind: kind).bytes, encoded)
+    try self.init(Envelope.encode(kind: kind, body: encoded, signature: signature))
+  }
+}
+
+/// A body that one key signs.
+package protocol StatementBody: Hashable, Sendable {
+  static var kind: StatementKind { get }
+  /// The canonical bytes of the body.
+  var encoded: [UInt8] { get }
+}
+
+/// The common part of every body, and its content.
+private struct BodyLayout {
+  var circle: CircleID
+  var signer: DeviceKey
+  var content: Statement.Content
+
+  init(kind: UInt8, body: [UInt8]) throws(WireError) {
+    var map = try MapReader(body)
+    guard let known = StatementKind(rawValue: kind) else {
+      (circle, signer) = try map.common()
+      try map.skipRest()
+      content = .unknown
+      return
+    }
+    switch known {
+    case .genesis:
+      let genesis = try Genesis(&map)
+      (circle, signer, content) = (CircleID(.zero), genesis.root, .genesis(genesis))
+    case .forkProof:
+      let proof = try ForkProof(&map)
+      (circle, signer, content) = (proof.circle, proof.log.device, .forkProof(proof))
+    default:
+      (circle, signer) = try map.common()
+      content = try Self.content(known, circle, signer, &map)
+    }
+    try map.end()
+  }
+
+  private static func content(
+    _ kind: StatementKind, _ circle: CircleID, _ signer: DeviceKey, _ map: inout MapReader
+  ) throws(WireError) -> Statement.Content {
+    switch kind {
+    case .deviceCertificate: .deviceCertificate(try DeviceCertificate(circle, signer, &map))
+    case .revocation: .revocation(try Revocation(circle, signer, &map))
+    case .logCut: .logCut(try LogCut(circle, signer, &map))
+    case .entitlement: .entitlement(try Entitlement(circle, signer, &map))
+    case .issuers: .issuers(try IssuerStatement(circle, signer, &map))
+    case .addresses: .addresses(try AddressStatement(circle, signer, &map))
+    case .genesis, .forkProof: preconditionFailure("\(kind) has a layout of its own")
+    }
+  }
+}
+
+/// [kind, body, signature].
+struct Envelope {
+  var kind: UInt8
+  var body: [UInt8]
+  var signature: [UInt8]
+
+  init(_ bytes: [UInt8]) throws(WireError) {
+    guard bytes.count <= Limits.statementBytesMax else { throw .limit(offset: 0) }
+    var reader = CBORReader(bytes)
+    try reader.array(exactly: 3)
+    kind = UInt8(try reader.unsigned(max: Self.kindMax))
+    guard kind > 0 else { throw .unexpected(offset: 1) }
+    body = try reader.byteString(max: Limits.statementBytesMax)
+    let start = reader.offset
+    signature = try reader.byteString(max: 128)
+    let wanted = kind == StatementKind.forkProof.rawValue ? 128 : 64
+    guard signature.count == wanted else { throw .unexpected(offset: start) }
+    try reader.end()
+  }
+
+  /// Kinds above are refused, so that one byte names a kind for ever.
+  static let kindMax = 63
+
+  static func encode(kind: UInt8, body: [UInt8], signature: [UInt8]) -> [UInt8] {
+    var writer = CBORWriter(reserving: body.count + signature.count + 8)
+    writer.array(3)
+    writer.unsigned(UInt64(kind))
+    writer.byteString(body)
+    writer.byteString(signature)
+    return writer.bytes
+  }
+
+  var id: StatementID { StatementID(Prefix.statementID.hash([kind], body)) }
+
+  func isSigned(by signer: DeviceKey, content: Statement.Content) -> Bool {
+    if case .forkProof(let proof) = content { return proof.isSigned(by: signature) }
+    return signer.hasSigned(body, .signature(ofKind: kind), signature)
+  }
+}

@@ -63,8 +63,8 @@ package struct Author: Sendable {
     self.key = key
   }
 
-  /// The sets of one transaction, in order. Every set is within the limits; an entry that alone is beyond
-  /// them is refused.
+  /// The sets of one transaction, in order. Every set is within the limits; what is written to one record
+  /// stays in one set. If an entry is invalid or alone beyond the limits, nothing has happened.
   ///
   /// - Parameters:
   ///   - wall: milliseconds since 1970; the first clock is at least this.
@@ -72,25 +72,46 @@ package struct Author: Sendable {
   package mutating func write(
     _ drafts: [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
+    let bodies = try Self.bodies(of: drafts, operation)
+    // A copy takes the steps, so that a refusal leaves the position where it was.
+    var next = self
     var sets: [VerifiedChangeSet] = []
     var unseen = position.unseen
+    next.position.unseen = []
     while unseen.count > Limits.dependenciesMax {
       let joined = Array(unseen.prefix(Limits.dependenciesMax))
       unseen.removeFirst(Limits.dependenciesMax)
-      sets.append(
-        try seal(BodyEncoder.empty(operation), joined, operation, wall: wall, least: leastClock))
+      let empty = BodyEncoder(operation: operation).finish()
+      sets.append(try next.seal(empty, joined, operation, wall: wall, least: leastClock))
     }
-    var encoder = BodyEncoder(operation: operation)
-    for draft in drafts.sorted(by: { ($0.key, $0.type) < ($1.key, $1.type) }) {
-      if try encoder.append(draft) { continue }
-      sets.append(try seal(encoder.finish(), unseen, operation, wall: wall, least: leastClock))
+    for body in bodies {
+      sets.append(try next.seal(body, unseen, operation, wall: wall, least: leastClock))
       unseen = []
-      encoder = BodyEncoder(operation: operation)
-      guard try encoder.append(draft) else { throw .invalid("one entry beyond the limits of a set") }
     }
-    sets.append(try seal(encoder.finish(), unseen, operation, wall: wall, least: leastClock))
-    position.unseen = []
+    self = next
     return sets
+  }
+
+  /// The drafts in the order of entries, cut between records into as many bodies as the limits ask for.
+  private static func bodies(
+    of drafts: [EntryDraft], _ operation: OperationDraft
+  ) throws(ChangeSetError) -> [[UInt8]] {
+    let sorted = drafts.sorted { ($0.key, $0.type) < ($1.key, $1.type) }
+    var bodies: [[UInt8]] = []
+    var encoder = BodyEncoder(operation: operation)
+    var start = 0
+    while start < sorted.count {
+      let end = sorted[start...].firstIndex { $0.key != sorted[start].key } ?? sorted.count
+      if try !encoder.append(sorted[start..<end]) {
+        bodies.append(encoder.finish())
+        encoder = BodyEncoder(operation: operation)
+        guard try encoder.append(sorted[start..<end]) else {
+          throw .invalid("one record beyond the limits of a set")
+        }
+      }
+      start = end
+    }
+    return bodies + [encoder.finish()]
   }
 
   private mutating func seal(
@@ -126,32 +147,36 @@ private struct BodyEncoder {
 
   init(operation: OperationDraft) { self.operation = operation }
 
-  static func empty(_ operation: OperationDraft) -> [UInt8] { BodyEncoder(operation: operation).finish() }
-
-  /// False if the entry has no room any more; nothing is changed then.
-  mutating func append(_ draft: EntryDraft) throws(ChangeSetError) -> Bool {
+  /// False if the entries of one record have no room any more; nothing is changed then.
+  mutating func append(_ drafts: ArraySlice<EntryDraft>) throws(ChangeSetError) -> Bool {
     var writer = CBORWriter(reserving: 128)
+    var added = 0
+    for draft in drafts { added += try write(draft, to: &writer) }
+    guard count + drafts.count <= Limits.setEntriesMax, items + added <= Limits.setItemsMax,
+      entries.bytes.count + writer.bytes.count <= Self.bytesMax
+    else { return false }
+    entries.raw(writer.bytes)
+    count += drafts.count
+    items += added
+    return true
+  }
+
+  /// Writes one entry and gives the count of its CBOR items.
+  private func write(_ draft: EntryDraft, to writer: inout CBORWriter) throws(ChangeSetError) -> Int {
     writer.array(draft.type == .put ? 4 : 3)
     writer.unsigned(UInt64(draft.type.rawValue))
     writer.unsigned(UInt64(draft.key.kind.rawValue))
     writer.byteString(draft.key.id.raw)
-    var added = 4
-    if draft.type == .put {
-      writer.map(draft.fields.count)
-      added += 1
-      for (field, value) in draft.fields {
-        writer.unsigned(UInt64(field))
-        writer.value(value)
-        added += 1 + itemCount(value)
-      }
+    guard draft.type == .put else { return 4 }
+    var items = 5
+    writer.map(draft.fields.count)
+    for (field, value) in draft.fields {
+      guard value.isWritable else { throw .invalid("a float that is not finite, or is -0.0") }
+      writer.unsigned(UInt64(field))
+      writer.value(value)
+      items += 1 + itemCount(value)
     }
-    guard count < Limits.setEntriesMax, items + added <= Limits.setItemsMax,
-      entries.bytes.count + writer.bytes.count <= Self.bytesMax
-    else { return false }
-    entries.raw(writer.bytes)
-    count += 1
-    items += added
-    return true
+    return items
   }
 
   func finish() -> [UInt8] {

@@ -22,7 +22,7 @@ package struct WriteOrigin: Hashable, Sendable {
 package struct MergeOutcome: Hashable, Sendable {
   /// The new write shows from now on; otherwise it becomes a rival.
   package let newWins: Bool
-  /// The former winner is concurrent with the new one and stays as a rival.
+  /// The former winner is a maximal write that the new one does not follow: it stays as a rival.
   package let heldBecomesRival: Bool
   /// Positions in the list of rivals that the new write follows: they are closed.
   package let closedRivals: [Int]
@@ -36,25 +36,39 @@ package enum Merge {
   package static func cell(
     new: Stamp, held: WriteOrigin?, rivals: [WriteOrigin], covers: (WriteOrigin) -> Bool
   ) -> MergeOutcome {
-    outcome(newWins: held.map { new > $0.stamp } ?? true, held: held, rivals: rivals, covers: covers)
+    let wins = held.map { new > $0.stamp } ?? true
+    return outcome(newWins: wins, heldIsConcurrent: isConcurrent(held, covers), rivals, covers)
   }
 
   /// Decides a whole record: the greatest rank wins, so a newer stamp alone is not enough.
+  ///
+  /// Ranks do not ascend along causality as stamps do: the winner may have been followed already by a write
+  /// of lower rank, which is a rival then. Such a winner is not maximal and never becomes a rival; without
+  /// this the list of conflicts would depend on the order of arrival.
+  ///
+  /// - Parameters:
+  ///   - covers: whether the causal past of the new write covers an earlier one.
+  ///   - rivalCovers: whether the causal past of a rival covers the held write.
   package static func wholeRecord(
     new: WholeRecordRank, held: (rank: WholeRecordRank, origin: WriteOrigin)?, rivals: [WriteOrigin],
-    covers: (WriteOrigin) -> Bool
+    covers: (WriteOrigin) -> Bool, rivalCovers: (_ rival: WriteOrigin, _ held: WriteOrigin) -> Bool
   ) -> MergeOutcome {
-    outcome(
-      newWins: held.map { new > $0.rank } ?? true, held: held?.origin, rivals: rivals, covers: covers)
+    let wins = held.map { new > $0.rank } ?? true
+    var concurrent = isConcurrent(held?.origin, covers)
+    if let held, wins, concurrent { concurrent = !rivals.contains { rivalCovers($0, held.origin) } }
+    return outcome(newWins: wins, heldIsConcurrent: concurrent, rivals, covers)
+  }
+
+  private static func isConcurrent(_ held: WriteOrigin?, _ covers: (WriteOrigin) -> Bool) -> Bool {
+    held.map { $0.number != 0 && !covers($0) } ?? false
   }
 
   private static func outcome(
-    newWins: Bool, held: WriteOrigin?, rivals: [WriteOrigin], covers: (WriteOrigin) -> Bool
+    newWins: Bool, heldIsConcurrent: Bool, _ rivals: [WriteOrigin], _ covers: (WriteOrigin) -> Bool
   ) -> MergeOutcome {
-    let closed = rivals.indices.filter { covers(rivals[$0]) }
-    let heldIsConcurrent = held.map { $0.number != 0 && !covers($0) } ?? false
-    return MergeOutcome(
-      newWins: newWins, heldBecomesRival: newWins && heldIsConcurrent, closedRivals: closed)
+    MergeOutcome(
+      newWins: newWins, heldBecomesRival: newWins && heldIsConcurrent,
+      closedRivals: rivals.indices.filter { covers(rivals[$0]) })
   }
 
   /// The writes that a deletion and its author did not know of, and that did not know of the deletion.

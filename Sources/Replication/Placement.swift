@@ -28,7 +28,7 @@ package enum Placement: Hashable, Sendable {
   case duplicate
   /// Its predecessor or a dependency is not here: it may come later.
   case missing(LogKey, sequence: UInt64)
-  /// The log has another set at this sequence with the same predecessor.
+  /// The log has another set at this sequence.
   case fork(existing: ChangeSetID)
   /// It can never have a place.
   case refused(String)

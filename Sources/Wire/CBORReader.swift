@@ -162,12 +162,12 @@ package struct CBORReader: Sendable {
   package mutating func value(depth: Int = 1) throws(WireError) -> Value {
     let start = offset
     let first = try peek()
+    guard depth <= Limits.depthMax else { throw .limit(offset: start) }
     switch first >> 5 {
     case 0, 1: return .integer(try integer())
     case 2: return .bytes(try byteString())
     case 3: return .text(try text())
     case 4:
-      guard depth < Limits.depthMax else { throw .limit(offset: start) }
       let count = try array(max: Limits.setItemsMax)
       var items: [Value] = []
       for _ in 0..<count { items.append(try value(depth: depth + 1)) }
@@ -187,12 +187,12 @@ package struct CBORReader: Sendable {
   package mutating func skipValue(depth: Int = 1) throws(WireError) -> Range<Int> {
     let start = offset
     let first = try peek()
+    guard depth <= Limits.depthMax else { throw .limit(offset: start) }
     switch first >> 5 {
     case 0, 1: _ = try integer()
     case 2: _ = try byteStringRange()
     case 3: _ = try textRange()
     case 4:
-      guard depth < Limits.depthMax else { throw .limit(offset: start) }
       let count = try array(max: Limits.setItemsMax)
       for _ in 0..<count { _ = try skipValue(depth: depth + 1) }
     case 7:
@@ -228,7 +228,7 @@ package struct CBORReader: Sendable {
     let start = offset
     let first = try byte()
     let major = first >> 5
-    guard major <= 5 else { throw .unexpected(offset: start) }
+    guard major <= 5 else { throw major == 6 ? .notCanonical(offset: start) : .unexpected(offset: start) }
     let short = first & 31
     switch short {
     case 0..<24: return (major, UInt64(short))

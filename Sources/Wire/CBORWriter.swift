@@ -18,7 +18,7 @@ package struct CBORWriter: Sendable {
 
   /// Always 64 bits wide; the value must be finite and not −0.0.
   package mutating func float(_ value: Double) {
-    precondition(value.isFinite && !(value == 0 && value.sign == .minus), "not a wire float: \(value)")
+    precondition(Value.float(value).isWritable, "not a wire float: \(value)")
     bytes.append(0xfb)
     appendBigEndian(value.bitPattern, to: &bytes)
   }

@@ -30,6 +30,15 @@ public enum Value: Hashable, Sendable {
     }
   }
 
+  /// Whether the value can be written at all: its floats are finite and none is −0.0.
+  package var isWritable: Bool {
+    switch self {
+    case .float(let number): number.isFinite && !(number == 0 && number.sign == .minus)
+    case .array(let items): items.allSatisfy(\.isWritable)
+    case .null, .bool, .integer, .text, .bytes: true
+    }
+  }
+
   /// Reads one encoded value that has nothing behind it.
   package init(encoded: ArraySlice<UInt8>) throws(WireError) {
     var reader = CBORReader(encoded)

@@ -1,0 +1,123 @@
+// Protocol/session.md; the vocabulary between the replica and its shell.
+
+package import Wire
+
+/// Names one connection for as long as it lives.
+package struct LinkID: Hashable, Comparable, Sendable {
+  package let rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+  package static func < (left: LinkID, right: LinkID) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// What happened in the world.
+package enum Input: Sendable {
+  /// The shell finished a handshake. `introduction` is what the initiator sent with it; nil at the initiator.
+  case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
+  /// A link delivered a message.
+  case received(LinkID, Message)
+  /// A link that was full has room again.
+  case drained(LinkID)
+  /// A link is gone.
+  case closed(LinkID)
+  /// The store committed sets, of one's own or from links.
+  case committed(Committed)
+  /// The shell sent what it read for `Effect.serve`.
+  case served(LinkID, Lane, sent: [LogHead], rest: [Want], isCongested: Bool)
+  /// This device added statements of its own: an entitlement, a certificate, addresses.
+  case statementsAdded([[UInt8]])
+  /// The person turned records sync on or off.
+  case preferenceChanged(Bool)
+  /// A timer came back.
+  case timer(ReplicaTimer)
+}
+
+/// What the shell must do. Effects are carried out in order.
+package enum Effect: Sendable {
+  case send(LinkID, Message)
+  /// Close after sending what is queued.
+  case close(LinkID, CloseCause)
+  /// Store and fold these, in one transaction with others of the same turn; answer with `committed`.
+  case commit([VerifiedChangeSet], from: LinkID)
+  /// Read these sets and send them; answer with `served`.
+  case serve(LinkID, Lane, [Want])
+  /// Keep new statements; forget those that a newer word of the same device replaced.
+  case saveStatements([[UInt8]], removed: [StatementID])
+  /// Fold the parked sets whose time has come; answer with `committed`.
+  case foldParked
+  /// Bring the timer back at this moment or soon after; a newer one of the same name replaces it.
+  case schedule(ReplicaTimer, at: Moment)
+  case report(ReplicaEvent)
+}
+
+/// Names what is due; a stale one changes nothing.
+package enum ReplicaTimer: Hashable, Sendable {
+  /// Compare notes with a peer.
+  case beat(LinkID)
+  /// Tell peers that the state changed; coalesces bursts.
+  case settle
+  /// An entitlement begins or ends.
+  case gate
+  /// A parked set's time comes.
+  case unpark
+  /// A peer owes sets that were asked for.
+  case overdue(LinkID)
+}
+
+/// Why the replica ends a session.
+package enum CloseCause: Hashable, Sendable {
+  case notAMember
+  case revoked
+  case duplicate
+  /// The peer sent something that no correct node sends; it is left alone for a while.
+  case misbehaved(String)
+  case shuttingDown
+}
+
+/// What a person or a log may want to know.
+package enum ReplicaEvent: Hashable, Sendable {
+  case peerJoined(DeviceKey, LinkID)
+  case laneOpened(DeviceKey, Lane)
+  case laneClosed(DeviceKey, Lane, LaneReason)
+  case inSync(DeviceKey)
+  case digestMismatch(DeviceKey, Lane)
+  case fork(LogKey, sequence: UInt64)
+  case membershipChanged
+  case gateChanged
+}
+
+/// What became of sets that were given to the store, and where the store stands now.
+package struct Committed: Sendable {
+  package struct Item: Sendable {
+    package let set: VerifiedChangeSet
+    /// Nil for a set of this device's own.
+    package let link: LinkID?
+    package let placement: Placement
+
+    package init(set: VerifiedChangeSet, link: LinkID?, placement: Placement) {
+      self.set = set
+      self.link = link
+      self.placement = placement
+    }
+  }
+
+  package var items: [Item]
+  /// Heads that moved, of both lanes.
+  package var heads: [LogHead]
+  package var settingsDigest: Digest
+  package var recordsDigest: Digest
+  /// The newest clock folded from another device: what the gate knows of time.
+  package var newestForeignClock: Clock
+  package var nextParkedClock: Clock?
+
+  package init(
+    items: [Item], heads: [LogHead], settingsDigest: Digest, recordsDigest: Digest,
+    newestForeignClock: Clock, nextParkedClock: Clock?
+  ) {
+    self.items = items
+    self.heads = heads
+    self.settingsDigest = settingsDigest
+    self.recordsDigest = recordsDigest
+    self.newestForeignClock = newestForeignClock
+    self.nextParkedClock = nextParkedClock
+  }
+}

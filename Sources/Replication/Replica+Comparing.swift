@@ -1,0 +1,173 @@
+// Protocol/session.md, "Summary and state"
+
+import Membership
+import Wire
+
+extension Replica {
+  /// Where this node stands, as it says it to a peer.
+  package func summary(now: Moment) -> Summary {
+    let gate = ownGate(now: now).reason?.code ?? .open
+    return Summary(
+      certificates: circle.setHash, wall: now,
+      settings: laneSummary(settings, .open), records: laneSummary(records, gate))
+  }
+
+  private func laneSummary(_ lane: LaneState, _ reason: ReasonCode) -> Summary.LaneState {
+    Summary.LaneState(
+      reason: reason, heads: lane.hashes.stored, folded: lane.hashes.folded, digest: lane.digest.sum)
+  }
+
+  /// Sends the summary unless the peer has it already.
+  mutating func say(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    let summary = summary(now: now)
+    if let said = sessions[link]?.said, said.saysTheSame(as: summary) { return }
+    sessions[link]?.said = summary
+    effects.append(.send(link, .summary(summary)))
+  }
+
+  mutating func receivedSummary(
+    _ link: LinkID, _ summary: Summary, _ now: Moment, _ effects: inout [Effect]
+  ) {
+    sessions[link]?.theirs = summary
+    sessions[link]?.clockSkew = summary.wall - now
+    judgeLanes(link, now, &effects)
+    say(link, now, &effects)
+    compare(link, now, &effects)
+  }
+
+  /// Follows up wherever the two summaries differ: statements first, then the heads of open lanes.
+  mutating func compare(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    guard let session = sessions[link], !session.isClosing, let theirs = session.theirs else { return }
+    if theirs.certificates == circle.setHash {
+      sessions[link]?.certificates = .settled
+    } else {
+      // One side begins, so that the lists do not cross.
+      if session.isInitiator, session.certificates != .asked {
+        sessions[link]?.certificates = .asked
+        effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
+      }
+      if session.certificates == .unknown { return }
+    }
+    for lane in Lane.allCases { compare(link, lane, theirs[lane], &effects) }
+    noteSync(link, now, &effects)
+  }
+
+  private mutating func compare(
+    _ link: LinkID, _ lane: Lane, _ theirs: Summary.LaneState, _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link], session[lane].isOpen else { return }
+    let mine = self[lane]
+    if theirs.heads == mine.hashes.stored, theirs.folded == mine.hashes.folded {
+      let isEqual = theirs.digest == mine.digest.sum
+      if !isEqual, session[lane].isDigestEqual != false, let peer = session.device {
+        effects.append(.report(.digestMismatch(peer, lane)))
+      }
+      sessions[link]?[lane].theirs = mine.heads
+      sessions[link]?[lane].isDigestEqual = isEqual
+    } else {
+      sessions[link]?[lane].isDigestEqual = nil
+      // While sets are on their way the heads move by themselves; a list would only repeat them.
+      guard session[lane].asked.isEmpty, !session[lane].isServing else { return }
+      effects.append(.send(link, .heads(lane, mine.heads.sorted, complete: true)))
+    }
+  }
+
+  // MARK: One hash of everything
+
+  /// The hash of all that the two sides of a session should have in common.
+  func stateHash(_ session: Session) -> Bytes32 {
+    var input = circle.setHash.bytes
+    for lane in Lane.allCases where session[lane].isOpen {
+      input.append(lane.rawValue)
+      self[lane].hashes.stored.append(to: &input)
+      self[lane].hashes.folded.append(to: &input)
+      self[lane].digest.sum.append(to: &input)
+    }
+    return blake2b256(HeadsPrefix.state, input)
+  }
+
+  mutating func receivedState(
+    _ link: LinkID, _ hash: Bytes32, _ token: UInt64, _ echo: Bool, _ now: Moment,
+    _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link] else { return }
+    let mine = stateHash(session)
+    if echo {
+      effects.append(.send(link, .state(mine, token: token, echo: false)))
+    } else if token <= UInt64(clamping: now) {
+      sessions[link]?.roundTrip = now - Moment(clamping: token)
+    }
+    if hash == mine {
+      for lane in Lane.allCases where session[lane].isOpen {
+        let heads = self[lane].heads
+        sessions[link]?[lane].theirs = heads
+        sessions[link]?[lane].isDigestEqual = true
+      }
+      sessions[link]?.certificates = .settled
+      noteSync(link, now, &effects)
+    } else {
+      sessions[link]?.isInSync = false
+      // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
+      // of heads that got lost must not leave the two apart.
+      if session.isQuiet { sessions[link]?.said = nil }
+      say(link, now, &effects)
+    }
+  }
+
+  /// In sync means equal certificates, equal folded heads and equal digests on every open lane.
+  mutating func noteSync(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    guard let session = sessions[link], let peer = session.device else { return }
+    let isInSync =
+      session.certificates == .settled
+      && Lane.allCases.allSatisfy { !session[$0].isOpen || session[$0].isDigestEqual == true }
+    sessions[link]?.isInSync = isInSync
+    guard isInSync else { return }
+    lastSync[peer] = now
+    if !session.isInSync { effects.append(.report(.inSync(peer))) }
+  }
+
+  /// The state changed; peers hear of it once the burst is over.
+  mutating func scheduleSettle(_ now: Moment, _ effects: inout [Effect]) {
+    guard !isSettling else { return }
+    isSettling = true
+    effects.append(.schedule(.settle, at: now + Self.settleMilliseconds))
+  }
+
+  mutating func settle(_ now: Moment, _ effects: inout [Effect]) {
+    isSettling = false
+    for session in sessionsInOrder where session.device != nil && !session.isClosing {
+      effects.append(
+        .send(session.link, .state(stateHash(session), token: UInt64(clamping: now), echo: true)))
+    }
+  }
+
+  mutating func beat(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    guard let session = sessions[link], session.device != nil, !session.isClosing else { return }
+    effects.append(.send(link, .state(stateHash(session), token: UInt64(clamping: now), echo: true)))
+    scheduleBeat(link, now, &effects)
+  }
+
+  /// Only the side that dialled beats; the other's answer carries its own hash.
+  mutating func scheduleBeat(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    guard sessions[link]?.isInitiator == true else { return }
+    let jitter = Moment(random.below(UInt64(Self.beatMilliseconds / 2)))
+    effects.append(.schedule(.beat(link), at: now + Self.beatMilliseconds * 3 / 4 + jitter))
+  }
+
+  static let settleMilliseconds: Moment = 20
+  static let beatMilliseconds: Moment = 5_000
+}
+
+extension Summary {
+  /// Equal but for the time of day.
+  fileprivate func saysTheSame(as other: Summary) -> Bool {
+    certificates == other.certificates && settings == other.settings && records == other.records
+  }
+}
+
+extension Session {
+  /// Nothing was asked for that is still to come, in either direction.
+  var isQuiet: Bool {
+    Lane.allCases.allSatisfy { self[$0].asked.isEmpty && !self[$0].isServing }
+  }
+}

@@ -1,0 +1,110 @@
+// Protocol/session.md, "Gossip"
+
+import Membership
+import Wire
+
+extension Replica {
+  /// The store took sets in: own ones are pushed, learnt ones announced, needs looked at again.
+  mutating func committed(_ committed: Committed, _ now: Moment, _ effects: inout [Effect]) {
+    let moved = Dictionary(grouping: committed.heads, by: \.log.lane)
+    settings.advance(moved[.settings] ?? [], committed.settingsDigest)
+    records.advance(moved[.records] ?? [], committed.recordsDigest)
+    newestForeignClock = max(newestForeignClock, committed.newestForeignClock)
+    if let parked = committed.nextParkedClock {
+      let due = parked.milliseconds - Limits.clockDriftMilliseconds
+      effects.append(.schedule(.unpark, at: max(due, now + 1)))
+    }
+    judge(committed.items, &effects)
+    noteSenders(committed.items)
+    for lane in Lane.allCases {
+      let heads = moved[lane] ?? []
+      settleAsked(lane, now, &effects)
+      guard !heads.isEmpty else { continue }
+      let own = committed.items.filter { $0.link == nil && $0.set.header.log.lane == lane }.map(\.set)
+      pushOrAnnounce(lane, own, heads, &effects)
+    }
+    if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
+  }
+
+  /// A set that no correct node sends ends the session it came from; a fork is nobody's but its author's fault.
+  private mutating func judge(_ items: [Committed.Item], _ effects: inout [Effect]) {
+    for item in items {
+      switch item.placement {
+      case .refused(let rule):
+        if let link = item.link { drop(link, .misbehaved(rule), &effects) }
+      case .fork: effects.append(.report(.fork(item.set.header.log, sequence: item.set.header.sequence)))
+      case .place, .duplicate, .missing: break
+      }
+    }
+  }
+
+  /// Who sends a set has it.
+  private mutating func noteSenders(_ items: [Committed.Item]) {
+    for item in items {
+      guard let link = item.link, let session = sessions[link] else { continue }
+      let header = item.set.header
+      let lane = header.log.lane
+      guard session[lane].isOpen else { continue }
+      var theirs = session[lane].theirs ?? Heads()
+      theirs.advance([
+        LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0)
+      ])
+      sessions[link]?[lane].theirs = theirs
+    }
+  }
+
+  /// Takes off the lists what has arrived, and asks for what came to light.
+  private mutating func settleAsked(_ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+    for session in sessionsInOrder {
+      for (log, want) in session[lane].asked
+      where (self[lane].heads[log]?.sequence ?? 0) >= want.through {
+        sessions[session.link]?[lane].asked[log] = nil
+        self[lane].asked[log] = nil
+      }
+      ask(session.link, lane, now, &effects)
+    }
+  }
+
+  private mutating func pushOrAnnounce(
+    _ lane: Lane, _ own: [VerifiedChangeSet], _ heads: [LogHead], _ effects: inout [Effect]
+  ) {
+    let open = sessionsInOrder.filter { $0[lane].isOpen && !$0.isClosing && $0[lane].theirs != nil }
+    // A large transaction is announced and then asked for, so that back-pressure holds for it too.
+    let isSmall = own.reduce(0) { $0 + $1.raw.byteCount } <= Self.pushBytesMax
+    let pushed = own.isEmpty || !isSmall ? [] : chosen(open.map(\.link))
+    for session in open {
+      let lacking = heads.filter {
+        let known = session[lane].theirs?[$0.log]
+        return (known?.sequence ?? 0) < $0.sequence
+      }
+      guard !lacking.isEmpty else { continue }
+      if pushed.contains(session.link), lacking.allSatisfy({ $0.log.device == device }) {
+        effects.append(.send(session.link, .sets(lane, own)))
+        var theirs = session[lane].theirs ?? Heads()
+        theirs.advance(lacking)
+        sessions[session.link]?[lane].theirs = theirs
+      } else {
+        effects.append(.send(session.link, .heads(lane, lacking, complete: false)))
+      }
+    }
+  }
+
+  /// All up to eight peers; above that ⌈ln n⌉ + 2 of them at random, and the rest hear of the heads.
+  private mutating func chosen(_ links: [LinkID]) -> Set<LinkID> {
+    guard links.count > Limits.pushToAllPeersMax else { return Set(links) }
+    var rest = links
+    var picked: Set<LinkID> = []
+    while picked.count < Self.fanout(links.count), !rest.isEmpty {
+      picked.insert(rest.remove(at: Int(random.below(UInt64(rest.count)))))
+    }
+    return picked
+  }
+
+  /// ⌈ln n⌉ + 2 without floating point: the powers of e, rounded down, up to the limit on connections.
+  private static func fanout(_ count: Int) -> Int {
+    let powers = [1, 2, 7, 20, 54, 148]
+    return (powers.firstIndex { count <= $0 } ?? powers.count) + 2
+  }
+
+  private static let pushBytesMax = 128 * 1024
+}

@@ -1,0 +1,159 @@
+// Protocol/session.md, "Heads and needs", "Sets"
+
+import Membership
+import Wire
+
+extension Replica {
+  // MARK: Asking
+
+  mutating func receivedHeads(
+    _ link: LinkID, _ lane: Lane, _ heads: [LogHead], _ complete: Bool, _ now: Moment,
+    _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link], session[lane].isOpen else { return }
+    if complete {
+      sessions[link]?[lane].theirs = Heads(heads)
+    } else {
+      var theirs = session[lane].theirs ?? Heads()
+      theirs.advance(heads)
+      sessions[link]?[lane].theirs = theirs
+    }
+    sessions[link]?[lane].isStalled = false
+    ask(link, lane, now, &effects)
+  }
+
+  /// Asks a peer for what it has and this node lacks, but for logs that another peer is sending already.
+  mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+    guard let session = sessions[link], session[lane].isOpen, !session.isClosing,
+      session[lane].asked.isEmpty, !session[lane].isStalled, let theirs = session[lane].theirs
+    else { return }
+    let wants = self[lane].heads.needs(from: theirs)
+      .filter { self[lane].asked[$0.log] == nil && circle.mayAuthor($0.log) }
+      .prefix(Self.wantsMax)
+    guard !wants.isEmpty else { return }
+    for want in wants {
+      self[lane].asked[want.log] = link
+      sessions[link]?[lane].asked[want.log] = want
+    }
+    sessions[link]?[lane].askedProgressAt = now
+    effects.append(.send(link, .want(lane, Array(wants))))
+    effects.append(.schedule(.overdue(link), at: now + Self.overdueMilliseconds))
+  }
+
+  /// A peer that promised sets and delivers none loses its turn; others are asked.
+  mutating func overdue(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    for lane in Lane.allCases {
+      guard let session = sessions[link], !session[lane].asked.isEmpty else { continue }
+      let due = session[lane].askedProgressAt + Self.overdueMilliseconds
+      if now < due {
+        effects.append(.schedule(.overdue(link), at: due))
+      } else {
+        giveUp(link, lane, now, &effects)
+      }
+    }
+  }
+
+  private mutating func giveUp(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+    for log in sessions[link]?[lane].asked.keys ?? [:].keys where self[lane].asked[log] == link {
+      self[lane].asked[log] = nil
+    }
+    sessions[link]?[lane].asked = [:]
+    sessions[link]?[lane].isStalled = true
+    for session in sessionsInOrder where session.link != link { ask(session.link, lane, now, &effects) }
+  }
+
+  mutating func receivedServed(
+    _ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link], !session[lane].asked.isEmpty else { return }
+    giveUp(link, lane, now, &effects)
+    // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
+    if session[lane].askedProgressAt > 0, session[lane].hasDelivered(self[lane].heads) {
+      sessions[link]?[lane].isStalled = false
+      ask(link, lane, now, &effects)
+    }
+  }
+
+  // MARK: Receiving
+
+  /// Ingress: nothing of a closed lane, of another circle, or of an author without a certificate gets in.
+  mutating func receivedSets(
+    _ link: LinkID, _ lane: Lane, _ sets: [VerifiedChangeSet], _ now: Moment, _ effects: inout [Effect]
+  ) {
+    judgeLanes(link, now, &effects)
+    guard let session = sessions[link] else { return }
+    // Sets that were under way when the lane closed; they come again when it opens.
+    guard session[lane].isOpen else { return }
+    for set in sets {
+      guard set.header.circle == circle.id else {
+        return drop(link, .misbehaved("a change set of another circle"), &effects)
+      }
+      guard set.header.log.lane == lane else {
+        return drop(link, .misbehaved("a change set of another lane"), &effects)
+      }
+    }
+    let admitted = sets.filter { circle.admits($0) }
+    sessions[link]?[lane].askedProgressAt = now
+    if !admitted.isEmpty { effects.append(.commit(admitted, from: link)) }
+  }
+
+  // MARK: Serving
+
+  mutating func receivedWants(
+    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Moment, _ effects: inout [Effect]
+  ) {
+    judgeLanes(link, now, &effects)
+    guard let session = sessions[link], session[lane].isOpen else { return }
+    let logs = Set(wants.map(\.log))
+    sessions[link]?[lane].serving = session[lane].serving.filter { !logs.contains($0.log) } + wants
+    guard !session[lane].isServing else { return }
+    sessions[link]?[lane].isServing = true
+    effects.append(.serve(link, lane, sessions[link]?[lane].serving ?? []))
+  }
+
+  mutating func served(
+    _ link: LinkID, _ lane: Lane, _ sent: [LogHead], _ rest: [Want], _ isCongested: Bool,
+    _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link] else { return }
+    guard session[lane].isOpen, !session.isClosing else {
+      sessions[link]?[lane].isServing = false
+      return
+    }
+    var theirs = session[lane].theirs ?? Heads()
+    theirs.advance(sent)
+    sessions[link]?[lane].theirs = theirs
+    sessions[link]?[lane].serving = rest
+    if rest.isEmpty {
+      sessions[link]?[lane].isServing = false
+      effects.append(.send(link, .served(lane)))
+    } else if !isCongested {
+      effects.append(.serve(link, lane, rest))
+    }
+  }
+
+  /// Back-pressure: a full link is served on when it has room again.
+  mutating func drained(_ link: LinkID, _ effects: inout [Effect]) {
+    guard let session = sessions[link], !session.isClosing else { return }
+    for lane in Lane.allCases where session[lane].isServing && session[lane].isOpen {
+      effects.append(.serve(link, lane, session[lane].serving))
+    }
+  }
+
+  static let wantsMax = 1_024
+  static let overdueMilliseconds: Moment = 20_000
+}
+
+extension LaneSession {
+  /// Whether anything that was asked for is here now.
+  fileprivate func hasDelivered(_ heads: Heads) -> Bool {
+    asked.values.contains { want in (heads[want.log]?.sequence ?? 0) >= want.from }
+  }
+}
+
+extension Circle {
+  /// Whether sets of a log may enter: its author is certified and the log is not cut.
+  func mayAuthor(_ log: LogKey) -> Bool { evaluation.admission(of: log) == .open }
+
+  func admits(_ set: VerifiedChangeSet) -> Bool { mayAuthor(set.header.log) }
+}

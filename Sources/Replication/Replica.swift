@@ -1,0 +1,164 @@
+// Protocol/session.md
+
+package import Membership
+package import Wire
+
+/// The replication core: a value that decides what one node says to its peers and what enters its store.
+///
+/// It does no I/O and reads no clock. The shell hands every event to `handle`, carries out the effects in
+/// order, and feeds back what they lead to. Sets are judged by signed data; only the gate reads `now`.
+package struct Replica: Sendable {
+  package let device: DeviceKey
+  package var circle: Circle
+  package var preference: Bool
+  package var localPremium: LocalPremium
+  package internal(set) var settings: LaneState
+  package internal(set) var records: LaneState
+  package internal(set) var sessions: [LinkID: Session] = [:]
+  /// When a device was last found to hold exactly what this one holds.
+  package internal(set) var lastSync: [DeviceKey: Moment] = [:]
+  /// The newest clock folded from another device.
+  package internal(set) var newestForeignClock: Clock
+  var isSettling = false
+  var gateAnnounced: GateReason?
+  var random: SplitMix
+
+  /// Where this node stands in one lane.
+  package struct LaneState: Sendable {
+    package internal(set) var heads: Heads
+    package internal(set) var digest: Digest
+    /// The hashes of `heads`, kept because every comparison needs them.
+    private(set) var hashes: (stored: Bytes32, folded: Bytes32)
+    /// Which link was asked for a log's sets, so that no other is.
+    var asked: [LogKey: LinkID] = [:]
+
+    package init(heads: [LogHead], digest: Digest) {
+      self.heads = Heads(heads)
+      self.digest = digest
+      hashes = (self.heads.storedHash, self.heads.foldedHash)
+    }
+
+    mutating func advance(_ moved: [LogHead], _ digest: Digest) {
+      self.digest = digest
+      guard !moved.isEmpty else { return }
+      for head in moved { heads.set(head) }
+      hashes = (heads.storedHash, heads.foldedHash)
+    }
+  }
+
+  /// - Parameters:
+  ///   - seed: decides jitter and the choice of peers to push to; nothing that two nodes must agree on.
+  package init(
+    device: DeviceKey, circle: Circle, preference: Bool, localPremium: LocalPremium,
+    settings: LaneState, records: LaneState, newestForeignClock: Clock, seed: UInt64
+  ) {
+    self.device = device
+    self.circle = circle
+    self.preference = preference
+    self.localPremium = localPremium
+    self.settings = settings
+    self.records = records
+    self.newestForeignClock = newestForeignClock
+    random = SplitMix(seed: seed)
+  }
+
+  /// Takes in one event and says what must be done about it.
+  package mutating func handle(_ input: Input, now: Moment, into effects: inout [Effect]) {
+    switch input {
+    case .opened(let link, let remote, let introduction):
+      opened(link, remote, introduction, now, &effects)
+    case .received(let link, let message): received(link, message, now, &effects)
+    case .drained(let link): drained(link, &effects)
+    case .closed(let link): closed(link, now, &effects)
+    case .committed(let committed): self.committed(committed, now, &effects)
+    case .served(let link, let lane, let sent, let rest, let isCongested):
+      served(link, lane, sent, rest, isCongested, &effects)
+    case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
+    case .preferenceChanged(let preference):
+      self.preference = preference
+      gateMayHaveChanged(now, &effects)
+    case .timer(let timer): fired(timer, now, &effects)
+    }
+  }
+
+  private mutating func received(
+    _ link: LinkID, _ message: Message, _ now: Moment, _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link], !session.isClosing else { return }
+    sessions[link]?.lastReceived = now
+    if session.device == nil {
+      guard case .introduction(let bytes) = message else {
+        return drop(link, .misbehaved("a message before the introduction"), &effects)
+      }
+      return introduced(link, bytes, now, &effects)
+    }
+    switch message {
+    case .introduction: drop(link, .misbehaved("a second introduction"), &effects)
+    case .summary(let summary): receivedSummary(link, summary, now, &effects)
+    case .statementIDs(let ids, let reply): receivedStatementIDs(link, ids, reply, &effects)
+    case .statements(let statements, let last): receivedStatements(link, statements, last, now, &effects)
+    case .heads(let lane, let heads, let complete):
+      receivedHeads(link, lane, heads, complete, now, &effects)
+    case .want(let lane, let wants): receivedWants(link, lane, wants, now, &effects)
+    case .sets(let lane, let sets): receivedSets(link, lane, sets, now, &effects)
+    case .served(let lane): receivedServed(link, lane, now, &effects)
+    case .state(let hash, let token, let echo): receivedState(link, hash, token, echo, now, &effects)
+    case .goodbye(let reason): sessions[link]?.goodbye = reason
+    }
+  }
+
+  private mutating func fired(_ timer: ReplicaTimer, _ now: Moment, _ effects: inout [Effect]) {
+    switch timer {
+    case .beat(let link): beat(link, now, &effects)
+    case .settle: settle(now, &effects)
+    case .gate: gateMayHaveChanged(now, &effects)
+    case .unpark: effects.append(.foldParked)
+    case .overdue(let link): overdue(link, now, &effects)
+    }
+  }
+
+  // MARK: What several stations need
+
+  package subscript(lane: Lane) -> LaneState {
+    get { lane == .settings ? settings : records }
+    set { if lane == .settings { settings = newValue } else { records = newValue } }
+  }
+
+  /// The sessions in order of links, so that effects never depend on the order of a dictionary.
+  var sessionsInOrder: [Session] { sessions.values.sorted { $0.link < $1.link } }
+
+  /// Ends a session; what the peer was asked for goes to others.
+  mutating func drop(_ link: LinkID, _ cause: CloseCause, _ effects: inout [Effect]) {
+    guard let session = sessions[link], !session.isClosing else { return }
+    if cause == .duplicate { effects.append(.send(link, .goodbye(.duplicateConnection))) }
+    effects.append(.close(link, cause))
+    sessions[link]?.isClosing = true
+  }
+
+  mutating func closed(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    guard sessions.removeValue(forKey: link) != nil else { return }
+    for lane in Lane.allCases {
+      self[lane].asked = self[lane].asked.filter { $0.value != link }
+      for session in sessionsInOrder { ask(session.link, lane, now, &effects) }
+    }
+  }
+}
+
+/// A small deterministic generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014)
+/// whose mapping to ranges is our own, so that a seed means the same with every toolchain.
+package struct SplitMix: Sendable {
+  private var state: UInt64
+
+  package init(seed: UInt64) { state = seed }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// A number below `bound`, which is positive.
+  package mutating func below(_ bound: UInt64) -> UInt64 { next().multipliedFullWidth(by: bound).high }
+}

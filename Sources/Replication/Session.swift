@@ -1,0 +1,89 @@
+// Protocol/session.md, "A session"
+
+package import Membership
+package import Wire
+
+/// What the replica knows of one connection.
+package struct Session: Sendable {
+  package let link: LinkID
+  package let remote: TransportKey
+  package let openedAt: Moment
+  /// This side dialled.
+  package let isInitiator: Bool
+  /// Nil until the peer's certificate has been seen.
+  package internal(set) var device: DeviceKey?
+  package internal(set) var lastReceived: Moment
+  package internal(set) var theirs: Summary?
+  /// The summary that the peer has of this side.
+  var said: Summary?
+  var certificates = CertificatePhase.unknown
+  package internal(set) var settings = LaneSession()
+  package internal(set) var records = LaneSession()
+  package internal(set) var roundTrip: Int64?
+  /// How far the peer's wall clock is ahead of this one's, milliseconds.
+  package internal(set) var clockSkew: Int64?
+  package internal(set) var isInSync = false
+  package internal(set) var goodbye: ReasonCode?
+  var isClosing = false
+
+  /// How far the two sides are with each other's statements.
+  enum CertificatePhase: Sendable {
+    case unknown
+    /// This side's ids are out and not answered yet.
+    case asked
+    case settled
+  }
+
+  init(link: LinkID, remote: TransportKey, isInitiator: Bool, now: Moment) {
+    self.link = link
+    self.remote = remote
+    self.isInitiator = isInitiator
+    openedAt = now
+    lastReceived = now
+  }
+
+  package subscript(lane: Lane) -> LaneSession {
+    get { lane == .settings ? settings : records }
+    set { if lane == .settings { settings = newValue } else { records = newValue } }
+  }
+}
+
+/// One lane of a session.
+package struct LaneSession: Sendable {
+  package internal(set) var isOpen = false
+  /// Why it is closed; nil before both sides have spoken.
+  package internal(set) var reason: LaneReason?
+  /// The peer's heads as far as known; nil before the first list or equal hash.
+  package internal(set) var theirs: Heads?
+  package internal(set) var isDigestEqual: Bool?
+  /// What the peer was asked for and has not delivered.
+  package internal(set) var asked: [LogKey: Want] = [:]
+  var askedProgressAt: Moment = 0
+  /// What the peer asked for and has not been sent.
+  package internal(set) var serving: [Want] = []
+  var isServing = false
+  /// The peer ended its answer without delivering: it is asked again when it speaks of heads anew.
+  var isStalled = false
+  var saidHeads = false
+}
+
+/// Why a lane between two devices is closed.
+package enum LaneReason: Hashable, Sendable {
+  case mine(GateReason)
+  /// What the peer announced of itself.
+  case theirs(ReasonCode)
+  /// The peer announces an open lane, but its certificates do not allow it.
+  case peerNotPremium(GateReason)
+}
+
+extension GateReason {
+  /// What is said on the wire of one's own closed gate.
+  var code: ReasonCode {
+    switch self {
+    case .freeTier: .freeTier
+    case .entitlementExpired: .entitlementExpired
+    case .entitlementNotYetValid: .entitlementNotYetValid
+    case .syncOff: .syncOff
+    }
+  }
+}

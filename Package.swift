@@ -63,5 +63,6 @@ let package = Package(
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     tests("SQLiteTests", ["SQLite"]),
     tests("SodiumTests", ["Sodium"]),
+    tests("TidyTests", []),
   ]
 )

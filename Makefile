@@ -1,0 +1,44 @@
+# Waymark: `make help` lists what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help deps build release test demo format lint vectors clean
+
+SOURCES := Package.swift Sources Tests $(wildcard examples)
+# Tests that hang are stopped, and say so, rather than holding everything up.
+TEST_SECONDS ?= 480
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+deps: ## install the headers of SQLite and libsodium if they are missing
+	@.ci/deps
+
+build: deps ## build everything, with debug information
+	swift build
+
+release: deps ## build the optimised command: .build/release/waymark
+	swift build -c release --product waymark
+
+test: deps ## build and run all tests, those of the two feature builds among them
+	swift build --build-tests
+	swift build --product waymark --traits AllFeatures --scratch-path .build-allfeatures
+	swift build --product waymark --traits MockPurchases --scratch-path .build-mock
+	timeout $(TEST_SECONDS) swift test --skip-build
+
+demo: deps ## three nodes on this machine, told as a story
+	swift build -c release --product waymark
+	swift build -c release --product demo
+	@"$$(swift build -c release --show-bin-path)/demo"
+
+format: ## lay out every Swift file
+	swift format --in-place --recursive --parallel $(SOURCES)
+
+lint: ## check the layout of every Swift file
+	swift format lint --strict --recursive --parallel $(SOURCES)
+
+vectors: ## make the test vectors again (needs python3 with venv)
+	.ci/vectors
+
+clean: ## remove what was built
+	rm -rf .build .build-allfeatures .build-mock

@@ -1,0 +1,79 @@
+import Foundation
+import Testing
+
+/// The table of modules in Protocol/README.md: who may import whom.
+struct Arrows {
+  struct Module {
+    let name: String
+    let imports: Set<String>
+    let system: Set<String>
+    let isPure: Bool
+  }
+
+  let modules: [String: Module]
+
+  /// Reads the rows `| Wire | imports | system modules | pure |` of the table.
+  init() throws {
+    let rows = try Repository.text("Protocol/README.md").split(separator: "\n")
+      .map { $0.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast() }
+      .filter { $0.count == 5 }
+      .map { $0.map { $0.trimmingCharacters(in: .whitespaces) } }
+    func names(_ cell: String) -> Set<String> {
+      Set(cell.matches(of: /\w+/).map { String($0.output) })
+    }
+    var modules: [String: Module] = [:]
+    for row in rows where FileManager.default.fileExists(atPath: "\(Repository.root.path)/Sources/\(row[0])")
+    {
+      modules[row[0]] = Module(
+        name: row[0], imports: names(row[2]), system: names(row[3]), isPure: row[4] == "pure")
+    }
+    self.modules = modules
+  }
+}
+
+/// The names that a source file imports, whatever access level and attributes they come with.
+func imports(in code: String) -> [String] {
+  let pattern =
+    /^\s*(?:@[\w]+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:struct |class |enum |func |protocol |var |let |typealias )?(\w+)/
+    .anchorsMatchLineEndings()
+  return code.matches(of: pattern).map { String($0.output.1) }
+}
+
+struct ArrowTests {
+  @Test func `every module is in the table of the protocol's map`() throws {
+    let folders = try FileManager.default.contentsOfDirectory(atPath: "\(Repository.root.path)/Sources")
+    #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(try Arrows().modules.keys))
+  }
+
+  @Test func `no source file imports against the table`() throws {
+    let arrows = try Arrows()
+    for file in try Repository.sources() {
+      let module = try #require(arrows.modules[file.module], "\(file) is in no module of the table")
+      for name in imports(in: codeOnly(file.text)) {
+        #expect(module.imports.union(module.system).contains(name), "\(file) imports \(name)")
+      }
+    }
+  }
+
+  @Test func `the package lists the same arrows as the table`() throws {
+    let manifest = try Repository.text("Package.swift")
+    let arrows = try Arrows()
+    let target = /(?:pure|shell|executableTarget)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\]/
+    for match in manifest.matches(of: target) {
+      guard let module = arrows.modules[String(match.output.1)] else { continue }
+      let dependencies = Set(match.output.2.matches(of: /\w+/).map { String($0.output) })
+      #expect(dependencies == module.imports, "\(module.name) in Package.swift and in Protocol/README.md")
+    }
+  }
+
+  @Test func `every module is used by another one or is a product`() throws {
+    let products: Set = ["Waymark", "WaymarkCommand"]
+    let used = Set(
+      try Repository.sources().flatMap { file in
+        imports(in: codeOnly(file.text)).filter { $0 != file.module }
+      })
+    for name in try Arrows().modules.keys where !products.contains(name) {
+      #expect(used.contains(name), "nothing imports \(name)")
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+struct SourceTests {
+  /// Time, randomness and the outside world: in a pure module they are arguments.
+  static let impure = [
+    "Foundation", "Date(", "UUID(", ".random(", ".shuffled(", ".randomElement(", "ContinuousClock",
+    "SuspendingClock", "SystemRandomNumberGenerator", "DispatchQueue", "getenv", "Task.sleep", "Task {",
+    "print(",
+  ]
+
+  @Test func `pure modules know no time, no chance and no outside`() throws {
+    let modules = try Arrows().modules
+    for file in try Repository.sources() where modules[file.module]?.isPure == true {
+      let code = codeOnly(file.text)
+      for name in Self.impure {
+        expectAbsent(name, in: code, "\(file) uses \(name)")
+      }
+    }
+  }
+
+  @Test(arguments: [("sqlite3_", "SQLite"), ("crypto_", "Sodium"), ("sodium_", "Sodium")])
+  func `one module calls each C library`(prefix: String, owner: String) throws {
+    for file in try Repository.sources() where file.module != owner {
+      expectAbsent(prefix, in: codeOnly(file.text), "\(file) calls \(prefix)…")
+    }
+  }
+
+  @Test(arguments: ["try!", "as!", "fatalError(", "assertionFailure(", "unsafeBitCast", "-Ounchecked"])
+  func `nothing that ends the process on bad input`(name: String) throws {
+    for file in try Repository.sources() {
+      expectAbsent(name, in: codeOnly(file.text), "\(file) uses \(name)")
+    }
+  }
+
+  @Test func `no value is unwrapped by force`() throws {
+    for file in try Repository.sources() {
+      for (number, line) in codeOnly(file.text).split(separator: "\n", omittingEmptySubsequences: false)
+        .enumerated() where line.contains(/[\w\)\]]!(?:[\s.,;:\)\]\}]|$)/)
+      {
+        Issue.record("\(file):\(number + 1) unwraps by force: \(line)")
+      }
+    }
+  }
+
+  @Test(arguments: ["TODO", "FIXME", "XXX"])
+  func `nothing is put off`(word: String) throws {
+    for file in try Repository.sources() {
+      expectAbsent(word, in: file.text, "\(file) holds a \(word)")
+    }
+  }
+
+  @Test func `a file that implements a chapter names one that exists`() throws {
+    for file in try Repository.sources() {
+      guard let first = file.lines.first, first.hasPrefix("// Protocol/") else { continue }
+      for match in first.matches(of: /Protocol\/[\w\/.-]+?\.md/) {
+        let path = Repository.root.appending(path: String(match.output)).path
+        #expect(FileManager.default.fileExists(atPath: path), "\(file) names \(match.output)")
+      }
+    }
+  }
+
+  @Test func `the top level holds only what belongs there`() throws {
+    let known: Set = [
+      "Package.swift", "Sources", "Tests", "Protocol", "examples", "Makefile", "README.md", "LICENSE",
+    ]
+    let found = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path)
+    #expect(found.filter { !$0.hasPrefix(".") && !known.contains($0) } == [])
+  }
+
+  /// Unlike an expectation on the text itself, this does not print the whole file.
+  private func expectAbsent(_ name: String, in text: String, _ message: Comment) {
+    let isAbsent = !text.contains(name)
+    #expect(isAbsent, message)
+  }
+}

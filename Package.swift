@@ -62,6 +62,7 @@ let package = Package(
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     tests("SQLiteTests", ["SQLite"]),
+    tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
     tests("TidyTests", []),
   ]

@@ -2,15 +2,21 @@ import CSodium
 
 /// SHA-256, for Noise.
 package enum SHA256 {
-  package static func hash(_ parts: [UInt8]...) -> [UInt8] {
+  package static func hash(_ first: [UInt8], _ second: [UInt8] = []) -> [UInt8] {
+    second.withUnsafeBytes { hash(first, behind: $0) }
+  }
+
+  static func hash(_ first: [UInt8], behind second: UnsafeRawBufferPointer) -> [UInt8] {
     Library.ready
     var state = crypto_hash_sha256_state()
     crypto_hash_sha256_init(&state)
-    for part in parts { crypto_hash_sha256_update(&state, part, UInt64(part.count)) }
-    return [UInt8](unsafeUninitializedCapacity: 32) { buffer, initialized in
-      if let base = buffer.baseAddress { crypto_hash_sha256_final(&state, base) }
-      initialized = 32
-    }
+    crypto_hash_sha256_update(&state, first, UInt64(first.count))
+    crypto_hash_sha256_update(
+      &state, second.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(second.count))
+    var output = [UInt8](repeating: 0, count: crypto_hash_sha256_bytes())
+    crypto_hash_sha256_final(&state, &output)
+    sodium_memzero(&state, MemoryLayout<crypto_hash_sha256_state>.size)
+    return output
   }
 }
 

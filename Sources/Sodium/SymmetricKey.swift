@@ -50,6 +50,11 @@ extension SymmetricKey {
     return (first, second, temporary.expanded(after: second, 3))
   }
 
+  /// SHA-256 of the bytes and this key behind them.
+  package func hashed(after bytes: [UInt8]) -> [UInt8] {
+    withBytes { SHA256.hash(bytes, behind: $0) }
+  }
+
   private func extracted(_ input: SymmetricKey?) -> SymmetricKey {
     let parts = input.map { [UnsafeRawBufferPointer(start: $0.storage, count: Self.count)] } ?? []
     return authenticating(parts)

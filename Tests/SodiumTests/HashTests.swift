@@ -45,6 +45,6 @@ import Testing
     let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     #expect(hex(SHA256.hash(bytes("a"), bytes("bc"))) == expected)
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-    #expect(hex(SHA256.hash()) == empty)
+    #expect(hex(SHA256.hash([])) == empty)
   }
 }

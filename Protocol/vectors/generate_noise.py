@@ -1,0 +1,192 @@
+"""Writes noise.json: handshakes, refused messages and sealed frames for Protocol/channel.md.
+
+Needs noiseprotocol and cryptography from PyPI: an implementation of Noise that shares no code with ours.
+Run it in this folder: python3 generate_noise.py > noise.json
+"""
+
+import hashlib
+import json
+import struct
+
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from noise.connection import Keypair, NoiseConnection
+
+MAGIC = b"WAYMARK\0"
+SESSION = MAGIC + bytes([1, 0])
+TICKET = bytes.fromhex("0123456789abcdef")
+PAIRING = MAGIC + bytes([1, 1]) + TICKET
+PLAIN = "Noise_XX_25519_ChaChaPoly_SHA256"
+PSK = "Noise_XXpsk3_25519_ChaChaPoly_SHA256"
+
+
+def secret(name):
+    """32 bytes that anyone can derive again."""
+    return hashlib.sha256(b"waymark vector " + name.encode()).digest()
+
+
+def party(protocol, name, initiator, prologue, psk):
+    noise = NoiseConnection.from_name(protocol.encode())
+    noise.set_as_initiator() if initiator else noise.set_as_responder()
+    if psk is not None:
+        noise.set_psks(psk)
+    noise.set_prologue(prologue)
+    noise.set_keypair_from_private_bytes(Keypair.STATIC, secret(name + " static"))
+    noise.set_keypair_from_private_bytes(Keypair.EPHEMERAL, secret(name + " ephemeral"))
+    noise.start_handshake()
+    return noise
+
+
+def handshake(protocol, prologue, payloads, psk=None):
+    alice = party(protocol, "alice", True, prologue, psk)
+    bob = party(protocol, "bob", False, prologue, psk)
+    ends = [(alice, bob), (bob, alice)]
+    messages = []
+    for index, payload in enumerate(payloads):
+        sender, receiver = ends[index % 2]
+        if index < 3:
+            text = bytes(sender.write_message(payload))
+            assert bytes(receiver.read_message(text)) == payload
+        else:
+            text = sender.encrypt(payload)
+            assert receiver.decrypt(text) == payload
+        messages.append({"payload": payload.hex(), "ciphertext": text.hex()})
+    vector = {
+        "protocol_name": protocol,
+        "init_prologue": prologue.hex(),
+        "init_static": secret("alice static").hex(),
+        "init_ephemeral": secret("alice ephemeral").hex(),
+        "resp_prologue": prologue.hex(),
+        "resp_static": secret("bob static").hex(),
+        "resp_ephemeral": secret("bob ephemeral").hex(),
+        "handshake_hash": alice.get_handshake_hash().hex(),
+        "messages": messages,
+    }
+    if psk is not None:
+        vector["init_psks"] = vector["resp_psks"] = [psk.hex()]
+    return vector
+
+
+def changed(text, index):
+    spoilt = bytearray(bytes.fromhex(text))
+    spoilt[index] ^= 1
+    return spoilt.hex()
+
+
+def refusals(vector):
+    """Each names the message (from 0) that its receiver gets instead, and must refuse.
+
+    A bad point in message 1 of XX may be refused as late as when the responder writes message 2.
+    """
+    texts = [message["ciphertext"] for message in vector["messages"]]
+    cases = []
+
+    def refuse(why, message, text, **fields):
+        cases.append({**vector, **fields, "why": why, "refused": message, "ciphertext": text})
+
+    for message in (1, 2):
+        length = len(texts[message]) // 2
+        for index in sorted({0, 31, 32, length // 2, length - 17, length - 1}):
+            refuse(f"byte {index} of message {message + 1} changed", message, changed(texts[message], index))
+        refuse(f"message {message + 1} cut short", message, texts[message][:-2])
+        refuse(f"message {message + 1} empty", message, "")
+    refuse("message 1 shorter than a key", 0, texts[0][:-2])
+    refuse("all-zero point in message 1", 0, "00" * 32 + texts[0][64:])
+    refuse("all-zero point in message 2", 1, "00" * 32 + texts[1][64:])
+    refuse("point of small order in message 2", 1, "01" + "00" * 31 + texts[1][64:])
+    with_key = "resp_psks" in vector
+    wrong = vector["resp_prologue"][:-2] + "7f"
+    first = 0 if with_key else 2  # with a pre-shared key, message 1 has a tag already
+    refuse("another prologue at the responder", first, texts[first], resp_prologue=wrong)
+    if with_key:
+        refuse("another pre-shared key at the responder", 2, texts[2], resp_psks=[secret("other psk").hex()])
+        refuse("no pre-shared key at the responder", 2, texts[2], resp_psks=[])
+    return cases
+
+
+def sealed_frames(key, message, counter=0, size=65518):
+    """The frames of one message: length, then header and part, sealed."""
+    cipher = ChaCha20Poly1305(key)
+    parts = [message[start:start + size] for start in range(0, len(message), size)] or [b""]
+    output = b""
+    for index, part in enumerate(parts):
+        header = b"\1" if index == len(parts) - 1 else b"\0"
+        output += frame(cipher, counter + index, header + part)
+    return output
+
+
+def frame(cipher, counter, plaintext):
+    text = cipher.encrypt(b"\0" * 4 + struct.pack("<Q", counter), plaintext, b"")
+    return struct.pack(">H", len(text)) + text
+
+
+def records():
+    key = secret("record key")
+    accepted = []
+    for length in (0, 1, 1000, 65517, 65518, 65519, 131036, 131037):
+        message = bytes((index * 7 + length) % 251 for index in range(length))
+        wire = sealed_frames(key, message)
+        accepted.append({
+            "key": key.hex(), "counter": "0", "length": length,
+            "message_sha256": hashlib.sha256(message).hexdigest(), "wire_bytes": len(wire),
+            "wire_sha256": hashlib.sha256(wire).hexdigest()})
+    short = {"key": key.hex(), "counter": "258", "length": 5, "message": b"hello".hex(),
+             "wire": sealed_frames(key, b"hello", 258).hex()}
+    cipher = ChaCha20Poly1305(key)
+    close = {"key": key.hex(), "counter": "0", "wire": frame(cipher, 0, b"\2").hex()}
+    good = frame(cipher, 0, b"\1hello")
+    refused = [
+        {"why": "fragment header 3", "wire": frame(cipher, 0, b"\3hello").hex()},
+        {"why": "no fragment header", "wire": frame(cipher, 0, b"").hex()},
+        {"why": "empty part with more to come", "wire": frame(cipher, 0, b"\0").hex()},
+        {"why": "content in a close", "wire": frame(cipher, 0, b"\2bye").hex()},
+        {"why": "close within a message",
+         "wire": (frame(cipher, 0, b"\0part") + frame(cipher, 1, b"\2")).hex()},
+        {"why": "counter 1 first", "wire": frame(cipher, 1, b"\1hello").hex()},
+        {"why": "the same frame twice", "wire": (good + good).hex()},
+        {"why": "a frame too short for its tag", "wire": "000f" + "00" * 15},
+        {"why": "an empty frame", "wire": "0000"},
+        {"why": "a changed byte", "wire": changed(good.hex(), 4)},
+        {"why": "a changed tag", "wire": changed(good.hex(), len(good) - 1)},
+    ]
+    for case in refused:
+        case["key"] = key.hex()
+    return {"messages": accepted, "short": short, "close": close, "refused": refused}
+
+
+def preambles():
+    return {
+        "accepted": [
+            {"bytes": SESSION.hex(), "purpose": "session"},
+            {"bytes": PAIRING.hex(), "purpose": "pairing", "ticket": TICKET.hex()},
+        ],
+        "refused": [
+            {"why": "another magic", "bytes": (b"WAYMARX\0" + bytes([1, 0])).hex()},
+            {"why": "a first byte that is none", "bytes": "00"},
+            {"why": "a purpose that is none", "bytes": (MAGIC + bytes([1, 2])).hex()},
+        ],
+        "other_version": [{"bytes": (MAGIC + bytes([2])).hex(), "version": 2},
+                          {"bytes": (MAGIC + bytes([0, 0])).hex(), "version": 0}],
+        "answer": (MAGIC + bytes([1])).hex(),
+    }
+
+
+def main():
+    empty = [b"", b""]
+    vectors = [
+        handshake(PLAIN, SESSION, [*empty, b"a certificate and its chain", b"and mine", b"hello"]),
+        handshake(PLAIN, SESSION, [*empty, b"", b"x", b""]),
+        handshake(PLAIN, b"", [b"payloads", b"in every", b"message", b"of the", b"handshake"]),
+        handshake(PSK, PAIRING, [*empty, b"", b"welcome", b"proof"], psk=secret("psk")),
+        handshake(PSK, PAIRING, [*empty, bytes(range(256)) * 8, b"welcome", b"proof"], psk=secret("psk")),
+    ]
+    document = {
+        "source": "noiseprotocol 0.3.1, through generate_noise.py",
+        "vectors": vectors,
+        "refused": refusals(vectors[0]) + refusals(vectors[3]),
+        "records": records(),
+        "preambles": preambles(),
+    }
+    print(json.dumps(document, indent=1))
+
+
+main()

@@ -1,0 +1,256 @@
+// Protocol/channel.md.
+
+package import Sodium
+package import Wire
+
+/// What one end brings to a channel.
+package struct ChannelKeys: Sendable {
+  package let staticKey: AgreementKey
+  /// New for each channel.
+  package let ephemeral: AgreementKey
+
+  package init(staticKey: AgreementKey, ephemeral: AgreementKey) {
+    self.staticKey = staticKey
+    self.ephemeral = ephemeral
+  }
+}
+
+/// Which end this is, and what it asks its owner during the handshake.
+package enum ChannelRole: Sendable {
+  /// Dials. `authorize` is asked once the other end has proved its key: the payload of message 3, or nil to
+  /// refuse; `presharedKey` goes with pairing.
+  case initiator(
+    Purpose, presharedKey: SymmetricKey?, authorize: @Sendable (TransportKey) -> [UInt8]?)
+  /// Answers. `presharedKey` is asked for the key of a ticket: nil if there is none.
+  case responder(presharedKey: @Sendable (TicketID) -> SymmetricKey?)
+}
+
+/// A handshake that has come to its end.
+package struct ChannelOpening: Hashable, Sendable {
+  package let purpose: Purpose
+  package let remoteKey: TransportKey
+  package let handshakeHash: Bytes32
+  /// What message 3 carried; at the initiator nil.
+  package let payload: [UInt8]?
+}
+
+/// One connection as a value: bytes in, events and bytes out. It reads no clock and owns no socket.
+///
+/// Its owner puts received bytes into `frames`, calls `next()` until that gives nil or throws, and sends
+/// what `output` holds. After an error `output` may hold a last answer; then the connection ends.
+package struct Channel: ~Copyable {
+  /// What `next()` found.
+  package enum Event: Hashable, Sendable {
+    /// The other end has proved its key; messages may be sent. Comes once.
+    case opened(ChannelOpening)
+    case message([UInt8])
+    /// The other end closed in good order. Nothing follows.
+    case closed
+  }
+
+  private enum Phase: ~Copyable {
+    case awaitingPreamble
+    case awaitingMessage1(Handshake)
+    case awaitingMessage2(Handshake)
+    case awaitingMessage3(Handshake)
+    case open(SealedChannel)
+    case ended
+  }
+
+  /// The largest payload of message 3: with the preamble and message 1 it fills what an end without a name
+  /// may send.
+  package static let payloadBytesMax =
+    Limits.handshakeBytesMax - Preamble.bytesMax - 2 * FrameReader.lengthBytes - 48 - 64
+  /// The storage for received bytes on an open channel: two frames.
+  private static let openCapacity = 2 * (Limits.frameBytesMax + FrameReader.lengthBytes)
+
+  package var frames = FrameReader(capacity: Limits.handshakeBytesMax)
+  /// Bytes for the other end; the owner takes them away.
+  package var output: [UInt8] = []
+  private let role: ChannelRole
+  private let keys: ChannelKeys
+  private var purpose: Purpose
+  private var phase: Phase
+
+  /// Begins; at the initiator `output` then holds its first bytes.
+  package init(_ role: ChannelRole, keys: ChannelKeys) throws(ChannelError) {
+    self.role = role
+    self.keys = keys
+    switch role {
+    case .responder:
+      purpose = .session
+      phase = .awaitingPreamble
+    case .initiator(let purpose, let presharedKey, _):
+      self.purpose = purpose
+      let preamble = Preamble(purpose).bytes
+      var handshake = Handshake(
+        role: .initiator, staticKey: keys.staticKey, ephemeral: keys.ephemeral, presharedKey: presharedKey,
+        prologue: preamble)
+      output = preamble
+      appendFrame(try handshake.write(), to: &output)
+      phase = .awaitingMessage2(handshake)
+    }
+  }
+
+  package var isOpen: Bool {
+    switch phase {
+    case .open: true
+    default: false
+    }
+  }
+
+  /// Whether a part of a frame or of a message is here and the rest must come.
+  package var isMidMessage: Bool {
+    if !frames.isEmpty { return true }
+    switch phase {
+    case .open(let sealed): return sealed.opener.isMidMessage
+    default: return false
+    }
+  }
+
+  // MARK: Receiving
+
+  /// The next event in the bytes received; nil if more must come. After an error the channel has ended.
+  package mutating func next() throws(ChannelError) -> Event? {
+    switch takePhase() {
+    case .awaitingPreamble: return try readPreamble()
+    case .awaitingMessage1(let handshake): return try readMessage1(handshake)
+    case .awaitingMessage2(let handshake): return try readMessage2(handshake)
+    case .awaitingMessage3(let handshake): return try readMessage3(handshake)
+    case .open(let sealed): return try readFrames(sealed)
+    case .ended: return nil
+    }
+  }
+
+  /// Takes the phase out and leaves `ended`, so that a throwing path can't go on.
+  private mutating func takePhase() -> Phase {
+    var taken = Phase.ended
+    swap(&taken, &phase)
+    return taken
+  }
+
+  private mutating func readPreamble() throws(ChannelError) -> Event? {
+    let preamble: Preamble
+    do throws(ChannelError) {
+      guard let read = try Preamble.read(frames.bytes) else {
+        phase = .awaitingPreamble
+        return nil
+      }
+      preamble = read
+    } catch {
+      if case .versionMismatch = error { output += Preamble.answer }
+      throw error
+    }
+    frames.skip(preamble.bytes.count)
+    purpose = preamble.purpose
+    phase = .awaitingMessage1(
+      Handshake(
+        role: .responder, staticKey: keys.staticKey, ephemeral: keys.ephemeral,
+        presharedKey: try presharedKey(for: preamble.purpose), prologue: preamble.bytes))
+    return try next()
+  }
+
+  private func presharedKey(for purpose: Purpose) throws(ChannelError) -> SymmetricKey? {
+    guard case .pairing(let ticket) = purpose, case .responder(let lookUp) = role else { return nil }
+    guard let key = lookUp(ticket) else { throw .refused }
+    return key
+  }
+
+  private mutating func readMessage1(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
+    // With a pre-shared key even the empty payload of message 1 has a tag.
+    let length = purpose == .session ? 32 : 48
+    guard let message = try handshakeMessage(bytes: length...length) else {
+      phase = .awaitingMessage1(handshake)
+      return nil
+    }
+    _ = try handshake.read(message)
+    appendFrame(try handshake.write(), to: &output)
+    phase = .awaitingMessage3(handshake)
+    return try next()
+  }
+
+  private mutating func readMessage2(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
+    // The answer of another version begins with the magic, which is longer than any handshake message.
+    if let length = frames.nextLength, length > Limits.handshakeBytesMax {
+      guard let version = try Preamble.version(in: frames.bytes) else {
+        phase = .awaitingMessage2(handshake)
+        return nil
+      }
+      throw .versionMismatch(theirs: version)
+    }
+    guard let message = try handshakeMessage(bytes: 96...96) else {
+      phase = .awaitingMessage2(handshake)
+      return nil
+    }
+    _ = try handshake.read(message)
+    guard case .initiator(_, _, let authorize) = role, let remote = handshake.remoteKey,
+      let payload = authorize(remote)
+    else { throw .refused }
+    guard payload.count <= Self.payloadBytesMax else { throw .messageTooLarge }
+    appendFrame(try handshake.write(payload: payload), to: &output)
+    return .opened(try open(handshake, payload: nil))
+  }
+
+  private mutating func readMessage3(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
+    guard let message = try handshakeMessage(bytes: 64...(64 + Self.payloadBytesMax)) else {
+      phase = .awaitingMessage3(handshake)
+      return nil
+    }
+    let payload = try handshake.read(message)
+    return .opened(try open(handshake, payload: payload))
+  }
+
+  private mutating func open(
+    _ handshake: consuming Handshake, payload: [UInt8]?
+  ) throws(ChannelError) -> ChannelOpening {
+    let sealed = try handshake.finish()
+    let opening = ChannelOpening(
+      purpose: purpose, remoteKey: sealed.remoteKey, handshakeHash: sealed.handshakeHash, payload: payload)
+    frames.grow(to: Self.openCapacity)
+    phase = .open(sealed)
+    return opening
+  }
+
+  /// A whole handshake message of an allowed size; nil if more must come.
+  private mutating func handshakeMessage(
+    bytes allowed: ClosedRange<Int>
+  ) throws(ChannelError) -> ArraySlice<UInt8>? {
+    guard let length = frames.nextLength else { return nil }
+    guard allowed.contains(length) else { throw .handshakeFailed }
+    return frames.next().map { frames.storage[$0] }
+  }
+
+  private mutating func readFrames(_ sealed: consuming SealedChannel) throws(ChannelError) -> Event? {
+    while let range = frames.next() {
+      switch try sealed.opener.open(&frames.storage, range) {
+      case .partial: continue
+      case .message(let message):
+        phase = .open(sealed)
+        return .message(message)
+      case .closed: return .closed
+      }
+    }
+    phase = .open(sealed)
+    return nil
+  }
+
+  // MARK: Sending
+
+  /// Appends a message to `output`. The channel must be open.
+  package mutating func send(_ message: [UInt8]) throws(ChannelError) {
+    guard case .open(var sealed) = takePhase() else { throw .violation }
+    try sealed.sealer.seal(message, into: &output)
+    phase = .open(sealed)
+  }
+
+  /// Appends the end of the channel to `output`; nothing can be sent or received after it.
+  package mutating func close() throws(ChannelError) {
+    guard case .open(var sealed) = takePhase() else { return }
+    try sealed.sealer.sealClose(into: &output)
+  }
+}
+
+private func appendFrame(_ message: [UInt8], to output: inout [UInt8]) {
+  appendFrameLength(message.count, to: &output)
+  output += message
+}

@@ -1,0 +1,82 @@
+// Protocol/channel.md, "Frames".
+
+import Wire
+
+/// Received bytes, cut into frames wherever the network cut them.
+///
+/// The storage has a fixed size, which is what an end without a name may make us hold. The shell reads from
+/// its socket straight into `storage[makeRoom()]` and then says how much came.
+package struct FrameReader: Sendable {
+  /// The two bytes of a frame's length.
+  static let lengthBytes = 2
+
+  package var storage: [UInt8]
+  /// What has come and is not taken.
+  package private(set) var unread: Range<Int> = 0..<0
+
+  package init(capacity: Int) { storage = [UInt8](repeating: 0, count: capacity) }
+
+  /// Whether a part of something is here.
+  package var isEmpty: Bool { unread.isEmpty }
+
+  var bytes: ArraySlice<UInt8> { storage[unread] }
+
+  /// The free end of the storage, after moving what is unread to its start if the end is short.
+  package mutating func makeRoom() -> Range<Int> {
+    if unread.isEmpty {
+      unread = 0..<0
+    } else if unread.lowerBound > 0, storage.count - unread.upperBound < storage.count / 2 {
+      storage.replaceSubrange(0..<unread.count, with: Array(storage[unread]))
+      unread = 0..<unread.count
+    }
+    return unread.upperBound..<storage.count
+  }
+
+  /// So many bytes now stand behind the unread ones.
+  package mutating func filled(_ count: Int) {
+    precondition(count >= 0 && count <= storage.count - unread.upperBound, "\(count) bytes were not free")
+    unread = unread.lowerBound..<unread.upperBound + count
+  }
+
+  /// Copies bytes in: all of them, or as many as fit. Returns how many.
+  package mutating func append(_ bytes: ArraySlice<UInt8>) -> Int {
+    let room = makeRoom()
+    let count = min(room.count, bytes.count)
+    storage.replaceSubrange(
+      room.lowerBound..<room.lowerBound + count, with: bytes.prefix(count))
+    filled(count)
+    return count
+  }
+
+  /// More storage, once the other end has a name.
+  mutating func grow(to capacity: Int) {
+    guard capacity > storage.count else { return }
+    storage.append(contentsOf: repeatElement(0, count: capacity - storage.count))
+  }
+
+  /// Takes bytes that are no frame.
+  mutating func skip(_ count: Int) {
+    precondition(count <= unread.count, "\(count) bytes have not come")
+    unread = unread.lowerBound + count..<unread.upperBound
+  }
+
+  /// The length of the next frame, without taking it; nil if it has not come.
+  var nextLength: Int? {
+    guard unread.count >= Self.lengthBytes else { return nil }
+    return Int(storage[unread.lowerBound]) << 8 | Int(storage[unread.lowerBound + 1])
+  }
+
+  /// Takes the next frame and gives the place of its content in the storage; nil if more must come.
+  mutating func next() -> Range<Int>? {
+    guard let length = nextLength, unread.count >= Self.lengthBytes + length else { return nil }
+    let start = unread.lowerBound + Self.lengthBytes
+    unread = start + length..<unread.upperBound
+    return start..<start + length
+  }
+}
+
+func appendFrameLength(_ length: Int, to bytes: inout [UInt8]) {
+  precondition(length <= Limits.frameBytesMax, "a frame of \(length) bytes")
+  bytes.append(UInt8(truncatingIfNeeded: length >> 8))
+  bytes.append(UInt8(truncatingIfNeeded: length))
+}

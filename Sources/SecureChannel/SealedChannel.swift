@@ -1,0 +1,127 @@
+// Protocol/channel.md, "Sealed frames".
+
+package import Sodium
+package import Wire
+
+/// What a finished handshake leaves: who is there, and one cipher for each direction.
+package struct SealedChannel: ~Copyable {
+  package let remoteKey: TransportKey
+  /// Names this one channel; a joiner signs it.
+  package let handshakeHash: Bytes32
+  package var sealer: Sealer
+  package var opener: Opener
+}
+
+/// The byte before the content in every sealed frame.
+enum FragmentHeader: UInt8 {
+  /// A part of a message; at least one follows.
+  case more = 0
+  /// The last part of a message, or all of it.
+  case last = 1
+  /// The other end says no more; nothing follows.
+  case close = 2
+
+  static let bytes = 1
+  /// How much of a message fits in one frame.
+  static let contentBytesMax = Limits.frameBytesMax - SymmetricKey.tagBytes - bytes
+}
+
+/// The sending half: cuts messages into fragments and seals each in a frame.
+package struct Sealer: ~Copyable {
+  let key: SymmetricKey
+  private var counter: UInt64
+
+  /// Begins at `counter`, which only a test sets.
+  package init(key: SymmetricKey, counter: UInt64 = 0) {
+    self.key = key
+    self.counter = counter
+  }
+
+  /// Appends the frames of one message to `output`.
+  package mutating func seal(_ message: [UInt8], into output: inout [UInt8]) throws(ChannelError) {
+    guard message.count <= Limits.messageBytesMax else { throw .messageTooLarge }
+    var start = 0
+    repeat {
+      let end = min(start + FragmentHeader.contentBytesMax, message.count)
+      try append(end == message.count ? .last : .more, message[start..<end], to: &output)
+      start = end
+    } while start < message.count
+  }
+
+  /// Appends the frame that ends the channel.
+  package mutating func sealClose(into output: inout [UInt8]) throws(ChannelError) {
+    try append(.close, [], to: &output)
+  }
+
+  private mutating func append(
+    _ header: FragmentHeader, _ content: ArraySlice<UInt8>, to output: inout [UInt8]
+  ) throws(ChannelError) {
+    guard counter < UInt64.max else { throw .exhausted }
+    let length = FragmentHeader.bytes + content.count + SymmetricKey.tagBytes
+    appendFrameLength(length, to: &output)
+    let start = output.count
+    output.append(header.rawValue)
+    output.append(contentsOf: content)
+    key.seal(&output, from: start, counter: counter)
+    counter += 1
+  }
+}
+
+/// The receiving half: opens frames and puts messages together again.
+package struct Opener: ~Copyable {
+  /// What one frame brought.
+  package enum Opened: Hashable, Sendable {
+    /// A part of a message that is not complete yet.
+    case partial
+    case message([UInt8])
+    /// The other end closed; nothing after this counts.
+    case closed
+  }
+
+  private let key: SymmetricKey
+  private var counter: UInt64
+  private var partial: [UInt8] = []
+
+  /// Begins at `counter`, which only a test sets.
+  package init(key: SymmetricKey, counter: UInt64 = 0) {
+    self.key = key
+    self.counter = counter
+  }
+
+  /// Whether the first part of a message is here and the last is not.
+  package var isMidMessage: Bool { !partial.isEmpty }
+
+  /// Opens the frame whose content is `range` of the buffer, in place.
+  package mutating func open(
+    _ buffer: inout [UInt8], _ range: Range<Int>
+  ) throws(ChannelError) -> Opened {
+    guard counter < UInt64.max else { throw .exhausted }
+    guard let plain = key.open(&buffer, range, counter: counter), let first = plain.first,
+      let header = FragmentHeader(rawValue: buffer[first])
+    else { throw .violation }
+    counter += 1
+    return try take(header, buffer[(first + FragmentHeader.bytes)..<plain.upperBound])
+  }
+
+  private mutating func take(
+    _ header: FragmentHeader, _ content: ArraySlice<UInt8>
+  ) throws(ChannelError) -> Opened {
+    guard partial.count + content.count <= Limits.messageBytesMax else { throw .violation }
+    switch header {
+    case .more:
+      // An empty part would be work for nothing, without end.
+      guard !content.isEmpty else { throw .violation }
+      partial.append(contentsOf: content)
+      return .partial
+    case .last:
+      if partial.isEmpty { return .message(Array(content)) }
+      partial.append(contentsOf: content)
+      let message = partial
+      partial = []
+      return .message(message)
+    case .close:
+      guard content.isEmpty, partial.isEmpty else { throw .violation }
+      return .closed
+    }
+  }
+}

@@ -101,25 +101,6 @@ package struct Ticket: Hashable, Sendable {
   }
 }
 
-/// Eight bytes that name a ticket without giving its secret away.
-package struct TicketID: Hashable, Sendable {
-  private let word: UInt64
-
-  init(_ word: UInt64) { self.word = word }
-
-  /// Nil unless there are exactly 8 bytes.
-  package init?(bytes: [UInt8]) {
-    guard bytes.count == 8 else { return nil }
-    word = bigEndianWord(bytes[...], at: 0)
-  }
-
-  package var bytes: [UInt8] {
-    var bytes: [UInt8] = []
-    appendBigEndian(word, to: &bytes)
-    return bytes
-  }
-}
-
 /// RFC 4648 base 32 in lower case without padding.
 enum Base32 {
   private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)

@@ -1,6 +1,6 @@
 // Protocol/channel.md, "Preamble".
 
-import Wire
+package import Wire
 
 /// What a connection is for: the first thing that the initiator says, in clear.
 package enum Purpose: Hashable, Sendable {
@@ -26,10 +26,7 @@ package struct Preamble: Hashable, Sendable {
   package var bytes: [UInt8] {
     switch purpose {
     case .session: return Self.answer + [0]
-    case .pairing(let ticket):
-      var result = Self.answer + [1]
-      appendBigEndian(ticket.raw, to: &result)
-      return result
+    case .pairing(let ticket): return Self.answer + [1] + ticket.bytes
     }
   }
 
@@ -52,16 +49,8 @@ package struct Preamble: Hashable, Sendable {
     case nil: return nil
     case 0: return Preamble(.session)
     case 1:
-      let ticket = rest.dropFirst()
-      guard ticket.count >= 8 else { return nil }
-      return Preamble(.pairing(ticket: TicketID(bigEndianWord(ticket, at: ticket.startIndex))))
+      return TicketID(bytes: rest.dropFirst().prefix(TicketID.count)).map { Preamble(.pairing(ticket: $0)) }
     default: throw .handshakeFailed
     }
   }
-}
-
-/// Eight bytes that tell a responder which ticket a joiner holds, without telling its secret.
-package struct TicketID: Hashable, Sendable {
-  package let raw: UInt64
-  package init(_ raw: UInt64) { self.raw = raw }
 }

@@ -90,6 +90,28 @@ public struct RecordID: Identifier16 {
   public init(_ raw: Bytes16) { self.raw = raw }
 }
 
+/// Eight bytes that name a ticket without giving its secret away.
+package struct TicketID: Hashable, Sendable {
+  package static let count = 8
+
+  private let word: UInt64
+
+  package init(_ word: UInt64) { self.word = word }
+
+  /// Nil unless there are exactly 8 bytes.
+  package init?(bytes: some Collection<UInt8>) {
+    let slice = ArraySlice(bytes)
+    guard slice.count == Self.count else { return nil }
+    word = bigEndianWord(slice, at: slice.startIndex)
+  }
+
+  package var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    appendBigEndian(word, to: &bytes)
+    return bytes
+  }
+}
+
 /// One of the two streams of change sets.
 public enum Lane: UInt8, CaseIterable, Sendable, Comparable {
   /// Key-value settings, the onboarding flag among them: syncs for every user.

@@ -1,0 +1,244 @@
+// Protocol/records.md, "Command line": `field=value` to values.
+
+package import Replication
+package import Wire
+
+/// Finds the records that people name on the command line, by id or unique name.
+package protocol ReferenceResolver {
+  func record(_ kind: Kind, named name: String) throws -> RecordID
+  /// The text that names a record in files: its key, or its id.
+  func key(_ kind: Kind, named name: String) throws -> String
+}
+
+/// A name that no field of a kind has.
+package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible {
+  package let kind: String
+  package let name: String
+  package let allowed: [String]
+
+  package var description: String {
+    "a \(kind) has no field \(name): it has \(allowed.joined(separator: ", "))"
+  }
+}
+
+extension Kind {
+  /// The names that `add` and `edit` take.
+  package var assignableNames: [String] {
+    fields.filter { $0.type != .bytes }.flatMap { field in
+      field.type == .datedInstant ? Array(field.parts.prefix(2)) : field.parts
+    }
+  }
+}
+
+/// Turns what a person typed into values of fields. Parts of one field are put together; a part that is not
+/// named keeps what the record holds.
+package struct Assignments {
+  private let kind: Kind
+  private let zones: ZoneOffsets
+  /// The zone of times of kinds that need one, where the person names none.
+  private let zone: String
+  private let resolver: any ReferenceResolver
+
+  package init(kind: Kind, zones: ZoneOffsets, zone: String, resolver: any ReferenceResolver) {
+    self.kind = kind
+    self.zones = zones
+    self.zone = zone
+    self.resolver = resolver
+  }
+
+  /// The values of the fields named; bytes of any length stay in one value, for `Contents.cut`.
+  ///
+  /// - Throws: `UnknownField`, `FieldError`, or what the resolver throws.
+  package func values(
+    _ assignments: [(name: String, text: String)], held: (Field) -> Value?
+  ) throws -> [FieldNumber: Value] {
+    var texts: [FieldNumber: [String?]] = [:]
+    for (name, text) in assignments {
+      guard let field = kind.field(named: name), let part = field.part(named: name) else {
+        throw UnknownField(kind: kind.name, name: name, allowed: kind.assignableNames)
+      }
+      var parts = texts[field.number] ?? Array(repeating: nil, count: field.parts.count)
+      guard parts[part] == nil else {
+        throw FieldError(field: name, value: text, allowed: "it is given twice")
+      }
+      parts[part] = text
+      texts[field.number] = parts
+    }
+    var values: [FieldNumber: Value] = [:]
+    for field in kind.fields {
+      guard let parts = texts[field.number] else { continue }
+      let value = try value(of: field, parts, held: held(field) ?? .null)
+      if field.type != .blob { try field.validate(value) }
+      values[field.number] = value
+    }
+    return values
+  }
+
+  private func value(of field: Field, _ texts: [String?], held: Value) throws -> Value {
+    if texts[0] == "" { return .null }
+    let text = texts[0] ?? ""
+    switch field.type {
+    case .instant: return try instant(field, texts, held: held)
+    case .datedInstant: return try datedInstant(field, texts, held: held)
+    case .money: return try money(field, texts, held: held)
+    case .coordinate: return try coordinate(field, texts, held: held)
+    case .owner: return try owner(field, texts, held: held)
+    case .reference(let number):
+      guard let target = Registry.kind(number) else { return .null }
+      return .bytes(try resolver.record(target, named: text).bytes)
+    case .keyReference(let number):
+      guard let target = Registry.kind(number) else { return .null }
+      return .text(try resolver.key(target, named: text))
+    default:
+      guard let value = scalar(text, field.type) else {
+        throw FieldError(field: field.parts[0], value: text, allowed: field.type.expectation)
+      }
+      return value
+    }
+  }
+
+  private func scalar(_ text: String, _ type: FieldType) -> Value? {
+    switch type {
+    case .bool: boolean(text).map(Value.bool)
+    case .integer: Int64(text).map(Value.integer)
+    case .float: float(text).map(Value.float)
+    case .text: .text(text)
+    case .uuid: RecordID(uuid: text).map { .bytes($0.bytes) }
+    case .timestamp: WrittenTime(text).map { .integer($0.milliseconds ?? $0.wallMilliseconds) }
+    case .blob: Base64.decode(text).map(Value.bytes)
+    case .list(let shape): shape.value(text: text)
+    case .any: (try? JSON.parse(text)).flatMap { Value(columnJSON: $0) } ?? .text(text)
+    default: nil
+    }
+  }
+
+  private func boolean(_ text: String) -> Bool? {
+    switch text.lowercased() {
+    case "true", "yes", "on", "1": true
+    case "false", "no", "off", "0": false
+    default: nil
+    }
+  }
+
+  private func float(_ text: String) -> Double? {
+    Double(text).flatMap { $0.isFinite ? wireFloat($0) : nil }
+  }
+}
+
+// MARK: Fields of several parts
+
+extension Assignments {
+  private func refused(_ field: Field, _ part: Int, _ text: String, _ allowed: String) -> FieldError {
+    FieldError(field: field.parts[part], value: text, allowed: allowed)
+  }
+
+  /// The zone that is written, else the one held; checked only if it is written now.
+  private func zone(_ field: Field, _ texts: [String?], held: Value) throws -> String? {
+    guard let text = texts[1] else {
+      guard case .text(let zone) = held.part(1) else { return nil }
+      return zone
+    }
+    if text.isEmpty { return nil }
+    guard zones.seconds(0, text) != nil else {
+      throw refused(field, 1, text, "a time zone such as Europe/Rome")
+    }
+    return text
+  }
+
+  private func time(_ field: Field, _ texts: [String?], zone: String?, held: Value) throws -> Int64 {
+    guard let text = texts[0] else {
+      guard case .integer(let time) = held.part(0) else {
+        throw refused(field, 1, texts[1] ?? "", "a zone only together with \(field.parts[0])")
+      }
+      return time
+    }
+    guard let written = WrittenTime(text) else {
+      throw refused(field, 0, text, field.type.expectation)
+    }
+    if let time = written.milliseconds { return time }
+    guard let zone else {
+      throw refused(field, 0, text, "a time with an offset, or \(field.parts[1]) beside it")
+    }
+    guard let time = zones.milliseconds(wall: written.wallMilliseconds, zone: zone) else {
+      throw refused(field, 0, text, "its zone \(zone) is not known here: give the time with an offset")
+    }
+    return time
+  }
+
+  private func instant(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
+    let zone = try zone(field, texts, held: held)
+    let time = try time(field, texts, zone: zone, held: held)
+    return .array([.integer(time), zone.map(Value.text) ?? .null])
+  }
+
+  private func datedInstant(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
+    if let day = texts[2] {
+      throw refused(field, 2, day, "it follows from \(field.parts[0]) and \(field.parts[1])")
+    }
+    let zone = try zone(field, texts, held: held) ?? zone
+    let time = try time(field, texts, zone: zone, held: held)
+    return .datedInstant(milliseconds: time, zone: zone, zones: zones)
+  }
+
+  private func money(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
+    var amount = held.part(0)
+    if let text = texts[0] {
+      guard let exact = ExactDecimal(text) else { throw refused(field, 0, text, field.type.expectation) }
+      amount = .text(exact.description)
+    }
+    guard amount != .null else {
+      throw refused(field, 1, texts[1] ?? "", "a currency only together with \(field.parts[0])")
+    }
+    guard let currency = texts[1] else { return .array([amount, held.part(1)]) }
+    if currency.isEmpty { return .array([amount, .null]) }
+    guard isCurrencyCode(currency.uppercased()) else {
+      throw refused(field, 1, currency, "an ISO 4217 code such as EUR")
+    }
+    return .array([amount, .text(currency.uppercased())])
+  }
+
+  private func coordinate(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
+    let numbers: [Value] = try [0, 1].map { part in
+      guard let text = texts[part] else {
+        guard case .float = held.part(part) else {
+          throw FieldError(field: field.parts[part], value: nil, allowed: field.type.expectation)
+        }
+        return held.part(part)
+      }
+      guard let number = float(text) else { throw refused(field, part, text, "degrees") }
+      return .float(number)
+    }
+    return .array(numbers)
+  }
+
+  private func owner(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
+    guard let word = texts[0], let name = texts[1] else {
+      throw FieldError(
+        field: field.parts[texts[0] == nil ? 0 : 1], value: nil,
+        allowed: "\(field.parts[0]) and \(field.parts[1]) together")
+    }
+    guard let kind = Registry.owners.first(where: { $0.name == word }) else {
+      throw refused(field, 0, word, "one of \(Registry.owners.map(\.name).joined(separator: ", "))")
+    }
+    let id = try resolver.record(kind, named: name)
+    return .array([.integer(Int64(kind.number.rawValue)), .bytes(id.bytes)])
+  }
+}
+
+extension Value {
+  /// The value of a field of type `datedInstant`: the day is that of the zone.
+  package static func datedInstant(milliseconds: Int64, zone: String?, zones: ZoneOffsets) -> Value {
+    let day = zones.day(milliseconds: milliseconds, zone: zone)
+    return .array([.integer(milliseconds), zone.map(Value.text) ?? .null, .text(day.description)])
+  }
+}
+
+extension Registry {
+  /// The kinds that an attachment can belong to.
+  package static let owners = [activity, lodging, transportation]
+
+  /// The kind of a number as a value holds it.
+  package static func kind(number: Int64) -> Kind? {
+    UInt64(exactly: number).flatMap { KindNumber($0) }.flatMap { kind($0) }
+  }
+}

@@ -1,0 +1,57 @@
+/// RFC 4648 base64, as exported files hold images and attachments.
+package enum Base64 {
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let padding = UInt8(ascii: "=")
+  private static let invalid: UInt8 = 0xff
+
+  /// The six bits of each ASCII digit.
+  private static let digits: [UInt8] = {
+    var table = [UInt8](repeating: invalid, count: 256)
+    for (bits, digit) in alphabet.enumerated() { table[Int(digit)] = UInt8(bits) }
+    return table
+  }()
+
+  package static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let second = start + 1 < bytes.count ? bytes[start + 1] : 0
+      let third = start + 2 < bytes.count ? bytes[start + 2] : 0
+      let word = UInt32(bytes[start]) << 16 | UInt32(second) << 8 | UInt32(third)
+      text.append(alphabet[Int(word >> 18)])
+      text.append(alphabet[Int(word >> 12 & 63)])
+      text.append(start + 1 < bytes.count ? alphabet[Int(word >> 6 & 63)] : padding)
+      text.append(start + 2 < bytes.count ? alphabet[Int(word & 63)] : padding)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Nil unless the text is padded base64; line breaks in it are passed over.
+  package static func decode(_ text: String) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count / 4 * 3)
+    let table = digits
+    var word: UInt32 = 0
+    var count = 0
+    var paddings = 0
+    for digit in text.utf8 {
+      if digit == 0x0a || digit == 0x0d { continue }
+      count += 1
+      if digit == padding {
+        paddings += 1
+        word <<= 6
+      } else {
+        let bits = table[Int(digit)]
+        guard bits != invalid, paddings == 0 else { return nil }
+        word = word << 6 | UInt32(bits)
+      }
+      guard count.isMultiple(of: 4) else { continue }
+      bytes.append(UInt8(truncatingIfNeeded: word >> 16))
+      bytes.append(UInt8(truncatingIfNeeded: word >> 8))
+      bytes.append(UInt8(truncatingIfNeeded: word))
+    }
+    guard count.isMultiple(of: 4), paddings <= 2 else { return nil }
+    bytes.removeLast(min(paddings, bytes.count))
+    return bytes
+  }
+}

@@ -1,0 +1,51 @@
+// Protocol/records.md, "Content"
+
+package import Replication
+package import Wire
+
+/// Cuts bytes that are too long for a field into Content records, and joins them again.
+package enum Contents {
+  /// The value of a `blob` field for these bytes, and the Content records that it names.
+  package static func cut(_ bytes: [UInt8]) -> (value: Value, records: [RecordDraft]) {
+    guard bytes.count > Limits.inlineBytesMax else { return (.bytes(bytes), []) }
+    var records: [RecordDraft] = []
+    var ids: [Value] = []
+    for start in stride(from: 0, to: bytes.count, by: Limits.blobBytesMax) {
+      let part = Array(bytes[start..<min(start + Limits.blobBytesMax, bytes.count)])
+      let id = RecordID(contentOf: part)
+      ids.append(.bytes(id.bytes))
+      records.append(RecordDraft(Registry.content, id, [bytesField: .bytes(part)]))
+    }
+    return (.array(ids), records)
+  }
+
+  /// The bytes of a `blob` field; nil if it is empty, or if a Content record is not there (yet).
+  ///
+  /// - Parameters:
+  ///   - part: the bytes of a Content record.
+  package static func join(_ value: Value?, part: (RecordID) throws -> [UInt8]?) rethrows -> [UInt8]? {
+    switch value {
+    case .bytes(let bytes): return bytes
+    case .array(let ids):
+      var joined: [UInt8] = []
+      for id in ids {
+        guard case .bytes(let raw) = id, let record = RecordID(bytes: raw), let bytes = try part(record)
+        else { return nil }
+        joined.append(contentsOf: bytes)
+      }
+      return joined
+    default: return nil
+    }
+  }
+
+  /// The Content records that a `blob` field names.
+  package static func parts(of value: Value?) -> [RecordID] {
+    guard case .array(let ids) = value else { return [] }
+    return ids.compactMap { id in
+      guard case .bytes(let raw) = id else { return nil }
+      return RecordID(bytes: raw)
+    }
+  }
+
+  package static let bytesField: FieldNumber = 1
+}

@@ -1,0 +1,64 @@
+// Protocol/records.md, "Command line": structured values as one word.
+
+import Wire
+
+extension ListShape {
+  /// Reads what a person types: `08:00,20:30`, `mon,wed,fri`, `everyEntry:30`, `openness:0.5`; JSON as in
+  /// exported files is taken as well. Nil if it is none of these.
+  func value(text: String) -> Value? {
+    if text.hasPrefix("{") || text.hasPrefix("["), let json = try? JSON.parse(text) { return value(json) }
+    let items = text.split(separator: ",").map { $0.drop { $0 == " " } }
+    let value: Value? =
+      switch self {
+      case .reminders: Self.all(items, Self.reminder)
+      case .schedule: text == "daily" ? .text(text) : Self.days(items)
+      case .frequency: Self.frequency(text)
+      case .weights: Self.all(items.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }, Self.weight)
+      case .zoneChanges: Self.all(items, Self.zoneChange)
+      }
+    return value.flatMap { accepts($0) ? $0 : nil }
+  }
+
+  private static func all(_ items: [Substring], _ convert: (Substring) -> Value?) -> Value? {
+    let values = items.compactMap(convert)
+    return values.count == items.count ? .array(values) : nil
+  }
+
+  private static func reminder(_ text: Substring) -> Value? {
+    let parts = text.split(separator: ":").compactMap { Int64($0) }
+    return parts.count == 2 ? .array(parts.map(Value.integer)) : nil
+  }
+
+  private static let dayNames = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+  private static func days(_ items: [Substring]) -> Value? {
+    let numbers = items.compactMap { item -> Int64? in
+      if let number = Int64(item) { return number }
+      return dayNames.firstIndex(of: item.lowercased()).map { Int64($0 + 1) }
+    }
+    return numbers.count == items.count ? .array(Set(numbers).sorted().map(Value.integer)) : nil
+  }
+
+  private static func frequency(_ text: String) -> Value? {
+    if text == "oncePerDay" { return .text(text) }
+    let parts = text.split(separator: ":")
+    guard parts.count == 2, parts[0] == "everyEntry" else { return nil }
+    return Int64(parts[1]).map(Value.integer)
+  }
+
+  private static func weight(_ text: Substring) -> Value? {
+    guard let colon = text.lastIndex(of: ":"), let number = Double(text[text.index(after: colon)...]),
+      number.isFinite
+    else { return nil }
+    return .array([.text(String(text[..<colon])), .float(wireFloat(number))])
+  }
+
+  private static func zoneChange(_ text: Substring) -> Value? {
+    guard let arrow = text.firstIndex(of: ">"), let at = text.lastIndex(of: "@"), arrow < at,
+      let time = WrittenTime(text[text.index(after: at)...])?.milliseconds
+    else { return nil }
+    let from = String(text[..<arrow])
+    let to = String(text[text.index(after: arrow)..<at])
+    return .array([.text(from), .text(to), .integer(time)])
+  }
+}

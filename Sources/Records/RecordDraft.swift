@@ -1,0 +1,58 @@
+// Protocol/records.md
+
+package import Replication
+package import Wire
+
+/// A field and what it shall hold.
+package struct FieldValue: Hashable, Sendable {
+  package let number: FieldNumber
+  package let value: Value
+
+  package init(_ number: FieldNumber, _ value: Value) {
+    self.number = number
+    self.value = value
+  }
+}
+
+/// What a record shall hold: made by importers and commands, written by the node.
+///
+/// A field that is null shall be empty; a field that is not mentioned keeps what it has.
+package struct RecordDraft: Hashable, Sendable {
+  package let key: RecordKey
+  /// Ascending by number.
+  package private(set) var fields: [FieldValue]
+
+  package init(_ kind: Kind, _ id: RecordID, _ fields: [FieldNumber: Value] = [:]) {
+    self.init(RecordKey(kind: kind.number, id: id), fields)
+  }
+
+  package init(_ key: RecordKey, _ fields: [FieldNumber: Value] = [:]) {
+    self.key = key
+    self.fields = fields.map { FieldValue($0.key, $0.value) }.sorted { $0.number < $1.number }
+  }
+
+  /// What a field shall hold; nil if the draft does not mention it.
+  package subscript(number: FieldNumber) -> Value? {
+    get { fields.first { $0.number == number }?.value }
+    set {
+      let index = fields.firstIndex { $0.number >= number } ?? fields.endIndex
+      let isHeld = index < fields.endIndex && fields[index].number == number
+      switch (newValue, isHeld) {
+      case (let value?, true): fields[index] = FieldValue(number, value)
+      case (let value?, false): fields.insert(FieldValue(number, value), at: index)
+      case (nil, true): fields.remove(at: index)
+      case (nil, false): break
+      }
+    }
+  }
+}
+
+extension Kind {
+  /// The number of a field that this program itself names.
+  package func number(_ name: String) -> FieldNumber {
+    guard let field = fields.first(where: { $0.name == name }) else {
+      preconditionFailure("\(self.name) has no field \(name)")
+    }
+    return field.number
+  }
+}

@@ -1,0 +1,151 @@
+// Protocol/records.md, "Limits": for local writes only; merge takes what comes.
+
+import Replication
+package import Wire
+
+/// A value that a local write may not give to a field.
+package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The field, or the part of it, as people write it.
+  package let field: String
+  /// The value as text; nil if it is missing.
+  package let value: String?
+  /// What is allowed, as a clause: "at most 200 characters".
+  package let allowed: String
+
+  package init(field: String, value: String?, allowed: String) {
+    self.field = field
+    self.value = value
+    self.allowed = allowed
+  }
+
+  package var description: String {
+    guard let value else { return "\(field) is missing: \(allowed)" }
+    let shown = value.count > 60 ? String(value.prefix(57)) + "..." : value
+    return "\(field) cannot be \"\(shown)\": \(allowed)"
+  }
+}
+
+extension Kind {
+  /// Checks what a draft would write.
+  ///
+  /// - Parameters:
+  ///   - isNew: fields that a record needs must be there.
+  package func validate(_ draft: RecordDraft, isNew: Bool) throws(FieldError) {
+    for written in draft.fields {
+      guard let field = field(written.number) else { continue }
+      try field.validate(written.value)
+    }
+    guard isNew else { return }
+    for field in fields where field.rule.isRequired && (draft[field.number] ?? .null).isEmpty {
+      throw FieldError(field: field.parts[0], value: nil, allowed: "a \(name) needs one")
+    }
+  }
+}
+
+extension Field {
+  /// Checks a value against the type and the rule of the field; null is always allowed.
+  package func validate(_ value: Value) throws(FieldError) {
+    guard value != .null else { return }
+    guard type.accepts(value) else { throw refused(value, type.expectation) }
+    switch value {
+    case .text(let text): try validate(text)
+    case .integer(let number):
+      if let range = rule.integers, !range.contains(number) {
+        throw refused(value, rangeText(range.lowerBound, range.upperBound))
+      }
+    case .float(let number):
+      if let range = rule.numbers, !range.contains(number) {
+        throw refused(value, rangeText(plainText(range.lowerBound), plainText(range.upperBound)))
+      }
+    case .array(let items): try validate(items, of: value)
+    case .null, .bool, .bytes: break
+    }
+    if case .list(.frequency) = type, case .integer(let minutes) = value, minutes > 1_440 {
+      throw refused(value, "oncePerDay, or everyEntry:MINUTES with 1 to 1440 minutes")
+    }
+  }
+
+  private func validate(_ text: String) throws(FieldError) {
+    if !rule.words.isEmpty, !rule.words.contains(text) {
+      throw refused(.text(text), "one of \(rule.words.joined(separator: ", "))")
+    }
+    if rule.isColor, !isColor(text) { throw refused(.text(text), "a colour such as #2DA9E3") }
+    if let max = rule.charactersMax, text.count > max || text.utf8.count > Limits.textBytesMax {
+      throw refused(.text(text), "at most \(max) characters, it has \(text.count)")
+    }
+  }
+
+  private func validate(_ items: [Value], of value: Value) throws(FieldError) {
+    if let max = rule.itemsMax, items.count > max {
+      throw FieldError(field: name, value: "\(items.count) items", allowed: "at most \(max)")
+    }
+    if type == .coordinate, case .float(let latitude) = items[0], case .float(let longitude) = items[1] {
+      guard abs(latitude) <= 90 else {
+        throw FieldError(field: parts[0], value: plainText(latitude), allowed: rangeText(-90, 90))
+      }
+      guard abs(longitude) <= 180 else {
+        throw FieldError(field: parts[1], value: plainText(longitude), allowed: rangeText(-180, 180))
+      }
+    }
+  }
+
+  private func refused(_ value: Value, _ allowed: String) -> FieldError {
+    FieldError(field: parts[0], value: shown(value), allowed: allowed)
+  }
+
+  private func shown(_ value: Value) -> String {
+    switch value {
+    case .text(let text): text
+    case .float(let number): plainText(number)
+    case .bytes(let bytes): "\(bytes.count) bytes"
+    default: value.columnJSON.text()
+    }
+  }
+}
+
+private func rangeText(_ low: some CustomStringConvertible, _ high: some CustomStringConvertible) -> String {
+  "from \(low) to \(high)"
+}
+
+private func plainText(_ number: Double) -> String { JSON.float(number).number ?? String(number) }
+
+private func isColor(_ text: String) -> Bool {
+  let bytes = Array(text.utf8)
+  return bytes.count == 7 && bytes[0] == UInt8(ascii: "#")
+    && bytesFromHexadecimal(String(decoding: bytes[1...], as: UTF8.self)) != nil
+}
+
+extension FieldType {
+  /// What the type takes, as a clause for people.
+  package var expectation: String {
+    switch self {
+    case .bool: "true or false"
+    case .integer: "a whole number"
+    case .float: "a number"
+    case .text, .keyReference: "text"
+    case .uuid: "a UUID"
+    case .timestamp, .instant, .datedInstant:
+      "a time such as 2026-05-03T15:00:00+02:00, or 2026-05-03T15:00 with a zone"
+    case .money: "an amount such as 120.50, of at most \(ExactDecimal.digitsMax) digits"
+    case .coordinate: "degrees, latitude and longitude together"
+    case .reference: "the id of a record"
+    case .owner: "activity, lodging or transportation, and an id"
+    case .blob: "bytes as base64"
+    case .bytes: "at most \(Limits.blobBytesMax) bytes"
+    case .list(let shape): shape.expectation
+    case .any: "a value"
+    }
+  }
+}
+
+extension ListShape {
+  package var expectation: String {
+    switch self {
+    case .reminders: "times such as 08:00,20:30"
+    case .schedule: "daily, or days such as mon,wed,fri"
+    case .frequency: "oncePerDay, or everyEntry:MINUTES"
+    case .weights: "names and weights such as openness:0.5,drive:1"
+    case .zoneChanges: "changes such as Europe/Rome>Asia/Tokyo@2026-05-03T15:00:00Z"
+    }
+  }
+}

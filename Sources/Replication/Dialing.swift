@@ -1,0 +1,119 @@
+// Protocol/session.md, "Connecting"
+
+package import Wire
+
+/// When to dial which address: a value that the shell asks and tells.
+///
+/// One address is dialled by one attempt at a time; a device that is connected, from either side, is not
+/// dialled at all. Failures wait longer each time, with full jitter (Brooker, "Exponential Backoff And
+/// Jitter", 2015).
+package struct Dialing: Sendable {
+  package struct Entry: Sendable {
+    package let address: String
+    /// Whose address it is, once known.
+    package internal(set) var device: DeviceKey?
+    package internal(set) var failures = 0
+    package internal(set) var nextAttempt: Moment
+    package internal(set) var isDialling = false
+    package internal(set) var lastFailure: DialFailure?
+  }
+
+  package private(set) var entries: [Entry] = []
+  /// Devices left alone until a moment because they misbehaved, and how often they did.
+  private var penalties: [DeviceKey: (until: Moment, count: Int)] = [:]
+  private var random: SplitMix
+
+  package init(seed: UInt64) { random = SplitMix(seed: seed) }
+
+  /// Learns an address; one known already keeps its state.
+  package mutating func add(_ address: String, of device: DeviceKey?, now: Moment) {
+    if let index = index(of: address) {
+      if let device { entries[index].device = device }
+      return
+    }
+    guard entries.count < Self.addressesMax else { return }
+    entries.append(Entry(address: address, device: device, nextAttempt: now))
+  }
+
+  package mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
+
+  /// The addresses to dial now; they count as being dialled until `failed` or `ended`.
+  package mutating func due(
+    now: Moment, connected: Set<DeviceKey>, paused: Set<DeviceKey>
+  ) -> [String] {
+    var addresses: [String] = []
+    var underWay = Set(entries.filter(\.isDialling).compactMap(\.device))
+    for index in entries.indices where !entries[index].isDialling && entries[index].nextAttempt <= now {
+      if let device = entries[index].device {
+        if connected.contains(device) || paused.contains(device) || underWay.contains(device) { continue }
+        if let penalty = penalties[device], now < penalty.until { continue }
+        underWay.insert(device)
+      }
+      entries[index].isDialling = true
+      addresses.append(entries[index].address)
+    }
+    return addresses
+  }
+
+  /// The handshake showed whose address it is.
+  package mutating func succeeded(_ address: String, _ device: DeviceKey) {
+    guard let index = index(of: address) else { return }
+    entries[index].device = device
+    entries[index].failures = 0
+    entries[index].lastFailure = nil
+  }
+
+  /// A connection that had been made is gone: it is tried again soon.
+  package mutating func ended(_ address: String, now: Moment) {
+    guard let index = index(of: address) else { return }
+    entries[index].isDialling = false
+    entries[index].nextAttempt = now + delay(failures: 0)
+  }
+
+  package mutating func failed(_ address: String, _ failure: DialFailure, now: Moment) {
+    guard let index = index(of: address) else { return }
+    entries[index].isDialling = false
+    entries[index].lastFailure = failure
+    entries[index].nextAttempt = now + delay(failures: entries[index].failures)
+    entries[index].failures = min(entries[index].failures + 1, 32)
+  }
+
+  /// A peer sent what no correct node sends: ten seconds of silence, doubled each time, up to a day.
+  package mutating func penalise(_ device: DeviceKey, now: Moment) {
+    let count = min((penalties[device]?.count ?? 0) + 1, 32)
+    let wait = min(
+      Limits.penaltyMillisecondsMin << Moment(count - 1), Limits.penaltyMillisecondsMax)
+    penalties[device] = (now + wait, count)
+  }
+
+  package func isPenalised(_ device: DeviceKey, now: Moment) -> Bool {
+    penalties[device].map { now < $0.until } ?? false
+  }
+
+  /// A person asks for it: every waiting address is due at once.
+  package mutating func hurry(now: Moment) {
+    for index in entries.indices { entries[index].nextAttempt = min(entries[index].nextAttempt, now) }
+  }
+
+  private func index(of address: String) -> Int? { entries.firstIndex { $0.address == address } }
+
+  private mutating func delay(failures: Int) -> Moment {
+    let ceiling = min(
+      Limits.reconnectMillisecondsMin << Moment(min(failures, 20)), Limits.reconnectMillisecondsMax)
+    return Moment(random.below(UInt64(ceiling))) + 50
+  }
+
+  private static let addressesMax = 512
+}
+
+/// Why an address could not be reached.
+package enum DialFailure: String, Hashable, Sendable {
+  case refused
+  case timeout
+  case noRoute
+  case unresolved
+  /// Something answers there, but it is not a device of this circle, or lets this one not in.
+  case notAMember
+  case newerProtocol
+  case other
+}

@@ -65,5 +65,6 @@ let package = Package(
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
     tests("TidyTests", []),
+    tests("WireTests", ["Wire"]),
   ]
 )

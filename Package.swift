@@ -61,6 +61,7 @@ let package = Package(
         "Transport", "Exchange",
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+    tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests("SodiumTests", ["Sodium"]),

@@ -25,6 +25,8 @@ package struct Circle: Sendable {
     package var removed: [StatementID] = []
     /// Statements for which there was no room left.
     package var refused: [StatementID] = []
+
+    package var isEmpty: Bool { added.isEmpty && removed.isEmpty && refused.isEmpty }
   }
 
   /// The circle that a genesis founds.

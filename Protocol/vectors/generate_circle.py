@@ -1,0 +1,503 @@
+#!/usr/bin/env python3
+"""Writes circle.json: statements, circles, gates and tickets, accepted and refused.
+
+Independent of the Swift code: cbor2 encodes (maps built in ascending order of keys, which is the
+order cbor2 keeps), PyNaCl signs, hashlib hashes. Run it in a virtual environment with both:
+    python3 -m venv venv && venv/bin/pip install cbor2 pynacl && venv/bin/python generate_circle.py
+"""
+import base64
+import hashlib
+import json
+import pathlib
+
+import cbor2
+from nacl.signing import SigningKey
+
+KINDS = {1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement",
+         6: "issuers", 7: "fork-proof", 8: "addresses"}
+
+
+def blake(prefix, *parts):
+    return hashlib.blake2b(prefix.encode() + b"\0" + b"".join(parts), digest_size=32).digest()
+
+
+def key(name):
+    return SigningKey(hashlib.sha256(("waymark vector key " + name).encode()).digest())
+
+
+def pub(signer):
+    return bytes(signer.verify_key)
+
+
+def fixed(text, count):
+    return hashlib.sha256(text.encode()).digest()[:count]
+
+
+def sign(prefix, message, signer):
+    return signer.sign(prefix.encode() + b"\0" + message).signature
+
+
+def signature(kind, body, signer):
+    return sign(f"waymark/{KINDS.get(kind, f'statement-{kind}')}-signature/v1", body, signer)
+
+
+def envelope(kind, body, sig):
+    return cbor2.dumps([kind, body, sig])
+
+
+def statement(kind, pairs, signer):
+    body = cbor2.dumps({k: v for k, v in sorted(pairs.items()) if v is not None})
+    return envelope(kind, body, signature(kind, body, signer))
+
+
+def statement_id(data):
+    kind, body, _ = cbor2.loads(data)
+    return blake("waymark/statement-id/v1", bytes([kind]), body)
+
+
+ROOT, ALICE, BOB, CAROL, DAVE, MALLORY = map(key, ["root", "alice", "bob", "carol", "dave", "mallory"])
+ISSUER, NEXT, STRANGER = map(key, ["issuer", "next issuer", "stranger"])
+PEOPLE = {"alice": ALICE, "bob": BOB, "carol": CAROL, "dave": DAVE, "mallory": MALLORY}
+
+
+def transport(name):
+    return fixed("waymark vector transport " + name, 32)
+
+
+GENESIS_PAIRS = {0: 1, 2: pub(ROOT), 3: pub(ALICE), 4: transport("alice"), 5: "laptop",
+                 6: [pub(ISSUER), pub(NEXT)], 7: 1_700_000_000_000, 8: fixed("nonce", 16)}
+GENESIS = statement(1, GENESIS_PAIRS, ROOT)
+CIRCLE = statement_id(GENESIS)
+OTHER_GENESIS = statement(1, {**GENESIS_PAIRS, 8: fixed("another nonce", 16)}, ROOT)
+
+
+def certificate_pairs(signer, name, role, issued=1_700_000_001_000, shown=None, transport_of=None):
+    return {0: 1, 1: CIRCLE, 2: pub(signer), 3: pub(PEOPLE[name]), 4: transport(transport_of or name),
+            5: shown or name, 6: role, 7: issued}
+
+
+def certificate(signer, name, role, **rest):
+    return statement(2, certificate_pairs(signer, name, role, **rest), signer)
+
+
+def revocation_pairs(signer, name, kept=None, valid=None, issued=1_700_000_002_000):
+    return {0: 1, 1: CIRCLE, 2: pub(signer), 3: pub(PEOPLE[name]), 4: kept or None,
+            5: sorted(valid) if valid else None, 6: issued}
+
+
+def revocation(signer, name, kept=None, valid=None):
+    return statement(3, revocation_pairs(signer, name, kept, valid), signer)
+
+
+INCARNATION = fixed("incarnation", 16)
+TIPS = sorted(fixed(f"tip {n}", 32) for n in range(3))
+
+
+def cut_pairs(signer, tip, lane=1):
+    return {0: 1, 1: CIRCLE, 2: pub(signer), 3: INCARNATION, 4: lane, 5: tip, 6: 1_700_000_003_000}
+
+
+def entitlement_pairs(issuer=ISSUER, devices=None, start=1_000, end=2_000, issued=900, circle=None, serial="1"):
+    return {0: 1, 1: circle or CIRCLE, 2: pub(issuer), 3: sorted(devices) if devices else None,
+            4: "premium", 5: issued, 6: start, 7: end, 8: fixed("serial " + serial, 16), 9: "web shop"}
+
+
+def entitlement(**rest):
+    return statement(5, entitlement_pairs(**rest), rest.get("issuer", ISSUER))
+
+
+def header(signer, clock, sequence=2, previous=True, circle=None, lane=1):
+    pairs = {0: 1, 1: circle or CIRCLE, 2: pub(signer), 3: INCARNATION, 4: lane, 5: sequence,
+             6: fixed("previous", 32) if previous else None, 7: clock,
+             8: [[pub(BOB), INCARNATION, 7, fixed("dependency", 32)]], 9: fixed("operation", 16),
+             10: 100, 11: fixed("body", 32)}
+    return cbor2.dumps({k: v for k, v in pairs.items() if v is not None})
+
+
+def fork(one, other, signer=ALICE, swap=False, circle=None, signer2=None):
+    ordered = sorted([one, other], key=lambda h: blake("waymark/change-set-id/v1", h), reverse=swap)
+    body = cbor2.dumps({0: 1, 1: circle or CIRCLE, 3: ordered[0], 4: ordered[1]})
+    sigs = (sign("waymark/change-set-signature/v1", ordered[0], signer)
+            + sign("waymark/change-set-signature/v1", ordered[1], signer2 or signer))
+    return envelope(7, body, sigs)
+
+
+statements = []
+
+
+def accepted(name, data, signer):
+    kind, _, _ = cbor2.loads(data)
+    identifier = statement_id(data)
+    statements.append({
+        "name": name, "bytes": data.hex(), "accepted": True, "kind": kind, "id": identifier.hex(),
+        "circle": (identifier if kind == 1 else CIRCLE).hex(), "signer": pub(signer).hex()})
+
+
+def refused(name, data, reason="malformed"):
+    statements.append({"name": name, "bytes": data.hex(), "accepted": False, "reason": reason})
+
+
+def refused_pairs(name, kind, pairs, signer, **changes):
+    refused(name, statement(kind, {**pairs, **{int(k[1:]): v for k, v in changes.items()}}, signer))
+
+
+def add_statements():
+    cert = certificate_pairs(ROOT, "bob", 1)
+    rev = revocation_pairs(ROOT, "bob", [[INCARNATION, 0, TIPS[:1]], [INCARNATION, 1, TIPS]], TIPS[:2])
+    cut = cut_pairs(ALICE, TIPS[0])
+    ent = entitlement_pairs(devices=[pub(ALICE), pub(BOB)])
+    iss = {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: [pub(NEXT)], 4: 5}
+    adr = {0: 1, 1: CIRCLE, 2: pub(ALICE), 3: 2**63, 4: ["192.0.2.1:7433", "[2001:db8::1]:7433"]}
+    accepted("genesis with two issuers", GENESIS, ROOT)
+    accepted("genesis without issuers", statement(1, {**GENESIS_PAIRS, 6: None}, ROOT), ROOT)
+    accepted("certificate of an admin by the root", statement(2, cert, ROOT), ROOT)
+    accepted("certificate of a member by an admin", certificate(ALICE, "carol", 0, shown="Carols Händi"), ALICE)
+    accepted("revocation that keeps two logs", statement(3, rev, ROOT), ROOT)
+    accepted("revocation that keeps nothing", revocation(ROOT, "bob"), ROOT)
+    accepted("log cut at a tip", statement(4, cut, ALICE), ALICE)
+    accepted("log cut of everything", statement(4, {**cut, 5: None}, ALICE), ALICE)
+    accepted("entitlement for two devices", statement(5, ent, ISSUER), ISSUER)
+    accepted("entitlement for all", statement(5, {**ent, 3: None}, ISSUER), ISSUER)
+    accepted("entitlement of an unknown issuer", entitlement(issuer=STRANGER), STRANGER)
+    accepted("issuers", statement(6, iss, ROOT), ROOT)
+    accepted("fork at the second set", fork(header(ALICE, 10), header(ALICE, 11)), ALICE)
+    accepted("fork at the first set", fork(header(ALICE, 10, 1, False), header(ALICE, 11, 1, False)), ALICE)
+    accepted("addresses", statement(8, adr, ALICE), ALICE)
+    accepted("no addresses", statement(8, {**adr, 4: []}, ALICE), ALICE)
+    newer = statement(9, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
+    accepted("a kind of a newer version", newer, BOB)
+
+    body = cbor2.dumps({k: v for k, v in cert.items()})
+    good = signature(2, body, ROOT)
+    refused("empty", b"")
+    refused("cut short", statement(2, cert, ROOT)[:-1])
+    refused("a byte behind", statement(2, cert, ROOT) + b"\0")
+    refused("kind zero", envelope(0, body, good))
+    refused("kind sixty-four", envelope(64, body, signature(64, body, ROOT)))
+    refused("two items", cbor2.dumps([2, body]))
+    refused("signature too short", envelope(2, body, good[:-1]))
+    refused("signature too long", envelope(2, body, good + good))
+    refused("kind with a longer integer", bytes.fromhex("831802") + statement(2, cert, ROOT)[2:])
+    refused("a statement of 64 KiB and one byte", envelope(9, b"\xa0" * 65_462, good))
+    flipped = bytearray(good)
+    flipped[5] ^= 1
+    refused("a bit of the signature", envelope(2, body, bytes(flipped)), "badSignature")
+    changed = cbor2.dumps({**cert, 5: "boc"})
+    refused("a letter of the name", envelope(2, changed, good), "badSignature")
+    refused("signed by another key", envelope(2, body, signature(2, body, ALICE)), "badSignature")
+    refused("signed as another kind", envelope(2, body, signature(3, body, ROOT)), "badSignature")
+    order = 2**252 + 27742317777372353535851937790883648493
+    high = good[:32] + (int.from_bytes(good[32:], "little") + order).to_bytes(32, "little")
+    refused("a signature that is not reduced", envelope(2, body, high), "badSignature")
+
+    refused_pairs("version two", 2, cert, ROOT, _0=2)
+    refused_pairs("no version", 2, cert, ROOT, _0=None)
+    refused_pairs("an unknown key", 2, cert, ROOT, _8=1)
+    refused_pairs("a missing key", 2, cert, ROOT, _7=None)
+    refused_pairs("a circle of 31 bytes", 2, cert, ROOT, _1=CIRCLE[:-1])
+    refused_pairs("an unknown role", 2, cert, ROOT, _6=2)
+    refused_pairs("an empty name", 2, cert, ROOT, _5="")
+    refused_pairs("a name of 65 bytes", 2, cert, ROOT, _5="a" * 65)
+    accepted("a name of 64 bytes", statement(2, {**cert, 5: "ä" * 32}, ROOT), ROOT)
+    for code in [0x00, 0x1b, 0x7f, 0x85, 0x2028, 0x202e, 0x2066]:
+        refused_pairs(f"a name with U+{code:04X}", 2, cert, ROOT, _5="a" + chr(code) + "b")
+    refused_pairs("a name that is bytes", 2, cert, ROOT, _5=b"bob")
+    refused_pairs("a time of 49 bits", 2, cert, ROOT, _7=2**48)
+    accepted("a time of 48 bits", statement(2, {**cert, 7: 2**48 - 1}, ROOT), ROOT)
+    swapped = cbor2.dumps({0: 1, 2: cert[2], 1: CIRCLE, **{k: cert[k] for k in range(3, 8)}})
+    refused("keys out of order", envelope(2, swapped, signature(2, swapped, ROOT)))
+    twice = body[:1].replace(b"\xa8", b"\xa9") + body[1:] + cbor2.dumps(7) + cbor2.dumps(1)
+    refused("a key twice", envelope(2, twice, signature(2, twice, ROOT)))
+    indefinite = b"\xbf" + body[1:] + b"\xff"
+    refused("a map of indefinite length", envelope(2, indefinite, signature(2, indefinite, ROOT)))
+
+    refused_pairs("genesis with the root as device", 1, GENESIS_PAIRS, ROOT, _3=pub(ROOT))
+    refused_pairs("genesis with an empty list of issuers", 1, GENESIS_PAIRS, ROOT, _6=[])
+    refused_pairs("genesis with three issuers", 1, GENESIS_PAIRS, ROOT, _6=[pub(ISSUER), pub(NEXT), pub(BOB)])
+    refused_pairs("genesis with one issuer twice", 1, GENESIS_PAIRS, ROOT, _6=[pub(ISSUER)] * 2)
+    refused_pairs("genesis that names a circle", 1, GENESIS_PAIRS, ROOT, _1=CIRCLE)
+    refused_pairs("genesis with a nonce of 15 bytes", 1, GENESIS_PAIRS, ROOT, _8=fixed("nonce", 15))
+    refused_pairs("revocation with tips out of order", 3, rev, ROOT, _4=[[INCARNATION, 0, TIPS[::-1]]])
+    refused_pairs("revocation with a tip twice", 3, rev, ROOT, _4=[[INCARNATION, 0, TIPS[:1] * 2]])
+    refused_pairs("revocation that keeps a log without tips", 3, rev, ROOT, _4=[[INCARNATION, 0, []]])
+    refused_pairs("revocation with an empty list of logs", 3, rev, ROOT, _4=[])
+    refused_pairs("revocation with a log twice", 3, rev, ROOT,
+                  _4=[[INCARNATION, 0, TIPS[:1]], [INCARNATION, 0, TIPS[1:2]]])
+    refused_pairs("revocation with lanes out of order", 3, rev, ROOT,
+                  _4=[[INCARNATION, 1, TIPS[:1]], [INCARNATION, 0, TIPS[:1]]])
+    refused_pairs("revocation of an unknown lane", 3, rev, ROOT, _4=[[INCARNATION, 2, TIPS[:1]]])
+    refused_pairs("revocation with valid ids out of order", 3, rev, ROOT, _5=[TIPS[1], TIPS[0]])
+    refused_pairs("revocation with an empty list of valid ids", 3, rev, ROOT, _5=[])
+    refused_pairs("log cut of an unknown lane", 4, cut, ALICE, _4=2)
+    refused_pairs("entitlement that ends as it starts", 5, ent, ISSUER, _6=1_000, _7=1_000)
+    refused_pairs("entitlement for nobody", 5, ent, ISSUER, _3=[])
+    refused_pairs("entitlement for one device twice", 5, ent, ISSUER, _3=[pub(BOB), pub(BOB)])
+    refused_pairs("entitlement for 65 devices", 5, ent, ISSUER,
+                  _3=sorted(fixed(f"device {n}", 32) for n in range(65)))
+    refused_pairs("entitlement with an empty plan", 5, ent, ISSUER, _4="")
+    refused_pairs("issuers without issuers", 6, iss, ROOT, _3=[])
+    refused_pairs("17 addresses", 8, adr, ALICE, _4=["192.0.2.1:1"] * 17)
+    refused_pairs("an address with a space", 8, adr, ALICE, _4=["192.0.2.1 :1"])
+    refused_pairs("an empty address", 8, adr, ALICE, _4=[""])
+    refused_pairs("an address of 129 bytes", 8, adr, ALICE, _4=["a" * 129])
+    refused_pairs("a newer kind without a signer", 9, {0: 1, 1: CIRCLE, 3: 1}, ROOT)
+    refused_pairs("a newer kind that holds a map", 9, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: {1: 2}}, ROOT)
+
+    one, other = header(ALICE, 10), header(ALICE, 11)
+    refused("fork proof with the greater id first", fork(one, other, swap=True))
+    refused("fork proof of one set", fork(one, one))
+    refused("fork proof of two sequences", fork(one, header(ALICE, 11, 3)))
+    refused("fork proof of two lanes", fork(one, header(ALICE, 11, lane=0)))
+    refused("fork proof of two devices", fork(one, header(BOB, 11)))
+    refused("fork proof with and without a set before", fork(header(ALICE, 10, 2, False), one))
+    refused("fork proof of another circle", fork(one, other, circle=TIPS[0]))
+    refused("fork proof signed by another key", fork(one, other, signer2=BOB), "badSignature")
+    short = cbor2.loads(fork(one, other))
+    refused("fork proof with one signature", envelope(7, short[1], short[2][:64]))
+
+
+circles = []
+
+
+def circle(name, held, members, revoked=(), logs=()):
+    ids = sorted({statement_id(s) for s in held})
+    circles.append({
+        "name": name, "statements": [s.hex() for s in held],
+        "setHash": blake("waymark/certificates/v1", *ids).hex(),
+        "members": {pub(PEOPLE[m]).hex(): {"name": n, "role": r, "links": l, "transport": transport(t).hex()}
+                    for m, (n, r, l, t) in members.items()},
+        "revoked": sorted(pub(PEOPLE[m]).hex() for m in revoked),
+        "logs": [{"device": pub(PEOPLE[m]).hex(), "incarnation": INCARNATION.hex(), "lane": lane,
+                  "admission": admission,
+                  "cuts": sorted([sorted(t.hex() for t in cut) for cut in cuts])}
+                 for m, lane, admission, cuts in logs]})
+
+
+def add_circles():
+    alice = ("laptop", "admin", 1, "alice")
+    bob = certificate(ALICE, "bob", 1)
+    carol = certificate(ALICE, "carol", 1)
+    dave = certificate(BOB, "dave", 0)
+    b, c, d = ("bob", "admin", 2, "bob"), ("carol", "admin", 2, "carol"), ("dave", "member", 3, "dave")
+    circle("the founder alone", [GENESIS], {"alice": alice},
+           logs=[("alice", 1, "open", []), ("bob", 1, "unknown", [])])
+    circle("a chain of three", [GENESIS, bob, dave], {"alice": alice, "bob": b, "dave": d})
+    circle("a member's certificates don't count",
+           [GENESIS, certificate(ALICE, "bob", 0), dave],
+           {"alice": alice, "bob": ("bob", "member", 2, "bob")})
+    circle("a missing link", [GENESIS, dave], {"alice": alice})
+    circle("the newest certificate names the device, any admin certificate makes it one",
+           [GENESIS, bob, certificate(ALICE, "bob", 0, issued=1_700_000_009_000, shown="Bob II", transport_of="dave")],
+           {"alice": alice, "bob": ("Bob II", "admin", 2, "dave")})
+    circle("revoked by the root, the log kept to a tip",
+           [GENESIS, bob, revocation(ROOT, "bob", [[INCARNATION, 1, TIPS[:1]]])],
+           {"alice": alice}, ["bob"],
+           [("bob", 1, "cut", [TIPS[:1]]), ("bob", 0, "cut", [[]]), ("alice", 1, "open", [])])
+    circle("two revocations intersect",
+           [GENESIS, bob, carol, revocation(ROOT, "bob", [[INCARNATION, 1, TIPS[:1]]]),
+            revocation(CAROL, "bob", [[INCARNATION, 0, TIPS[:1]], [INCARNATION, 1, TIPS[1:]]])],
+           {"alice": alice, "carol": c}, ["bob"],
+           [("bob", 1, "cut", [TIPS[:1], TIPS[1:]]), ("bob", 0, "cut", [[]])])
+    circle("what a revoked admin signed is void unless named",
+           [GENESIS, bob, dave, certificate(BOB, "mallory", 0),
+            revocation(ROOT, "bob", valid=[statement_id(dave)])],
+           {"alice": alice, "dave": d}, ["bob"], [("mallory", 1, "unknown", [])])
+    circle("a certificate named by only one of two revocations",
+           [GENESIS, bob, carol, dave, revocation(ROOT, "bob", valid=[statement_id(dave)]),
+            revocation(ALICE, "bob")],
+           {"alice": alice, "carol": c}, ["bob"])
+    circle("admins of equal rank revoke each other: both count",
+           [GENESIS, bob, carol, revocation(BOB, "carol"), revocation(CAROL, "bob")],
+           {"alice": alice}, ["bob", "carol"])
+    circle("the shorter chain voids the longer one's revocation",
+           [GENESIS, bob, revocation(BOB, "alice"), revocation(ALICE, "bob")],
+           {"alice": alice}, ["bob"])
+    lost = revocation(BOB, "alice", [[INCARNATION, 1, TIPS[2:]]], [statement_id(bob), statement_id(carol)])
+    circle("the founder's device is lost: another admin revokes it",
+           [GENESIS, bob, carol, lost, certificate(ALICE, "mallory", 1)],
+           {"bob": b, "carol": c}, ["alice"], [("alice", 1, "cut", [TIPS[2:]])])
+    circle("an admin that voids its own chain",
+           [GENESIS, bob, carol, revocation(BOB, "alice")], {}, ["alice"])
+    circle("a revoked key does not return",
+           [GENESIS, bob, revocation(ALICE, "bob"), certificate(ROOT, "bob", 1)], {"alice": alice}, ["bob"])
+    circle("nor does a revoked transport key",
+           [GENESIS, bob, revocation(ALICE, "bob"), certificate(ROOT, "carol", 0, transport_of="bob")],
+           {"alice": alice}, ["bob"])
+    circle("the root can't be revoked",
+           [GENESIS, statement(3, {**revocation_pairs(ALICE, "bob"), 3: pub(ROOT)}, ALICE),
+            certificate(ROOT, "carol", 0)],
+           {"alice": alice, "carol": ("carol", "member", 1, "carol")})
+    circle("one transport key for two devices: the shorter chain has it",
+           [GENESIS, bob, certificate(BOB, "dave", 0, transport_of="bob")], {"alice": alice, "bob": b},
+           logs=[("dave", 1, "open", [])])
+    circle("a revocation by a member does not count",
+           [GENESIS, certificate(ALICE, "bob", 0), revocation(BOB, "alice")],
+           {"alice": alice, "bob": ("bob", "member", 2, "bob")})
+    circle("a log cut by its own device",
+           [GENESIS, statement(4, cut_pairs(ALICE, TIPS[0]), ALICE)], {"alice": alice},
+           logs=[("alice", 1, "cut", [TIPS[:1]]), ("alice", 0, "open", [])])
+    cut = statement(4, cut_pairs(BOB, None), BOB)
+    kept = [[INCARNATION, 1, TIPS[:1]]]
+    circle("a log cut by a stolen key is void",
+           [GENESIS, bob, cut, revocation(ALICE, "bob", kept)], {"alice": alice}, ["bob"],
+           [("bob", 1, "cut", [TIPS[:1]])])
+    circle("a log cut that the revocation names",
+           [GENESIS, bob, cut, revocation(ALICE, "bob", kept, [statement_id(cut)])], {"alice": alice},
+           ["bob"], [("bob", 1, "cut", [[]])])
+
+
+gates = []
+
+
+def gate(name, held, device, time, source, until=None, reason=None, change=None, gate_time=None):
+    gates.append({
+        "name": name, "statements": [s.hex() for s in held], "device": pub(device).hex(), "time": time,
+        "source": source, "validUntil": until, "reason": reason, "nextChange": change,
+        "gateTime": gate_time})
+
+
+def add_gates():
+    bob = certificate(ALICE, "bob", 0)
+    one = entitlement()
+    mine = entitlement(devices=[pub(ALICE)])
+    gate("nothing held", [GENESIS], ALICE, 1_500, "none", reason="free_tier", gate_time=1_500)
+    gate("valid", [GENESIS, one], ALICE, 1_500, "certificate", 2_000, None, 2_000)
+    gate("valid from its first millisecond", [GENESIS, one], ALICE, 1_000, "certificate", 2_000, None, 2_000)
+    gate("to its last", [GENESIS, one], ALICE, 1_999, "certificate", 2_000, None, 2_000)
+    gate("expired at the very millisecond", [GENESIS, one], ALICE, 2_000, "none", reason="entitlement_expired")
+    gate("not yet valid", [GENESIS, one], ALICE, 999, "none", reason="entitlement_not_yet_valid", change=1_000)
+    gate("for this device", [GENESIS, bob, mine], ALICE, 1_500, "certificate", 2_000, None, 2_000)
+    gate("for another device", [GENESIS, bob, mine], BOB, 1_500, "none", reason="free_tier")
+    gate("of an unknown issuer", [GENESIS, entitlement(issuer=STRANGER, issued=9_000)], ALICE, 1_500, "none",
+         reason="free_tier", gate_time=1_500)
+    gate("of the next issuer", [GENESIS, entitlement(issuer=NEXT)], ALICE, 1_500, "certificate", 2_000, None, 2_000)
+    trust = statement(6, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: [pub(STRANGER)], 4: 5}, ROOT)
+    gate("of an issuer that the root pinned", [GENESIS, trust, entitlement(issuer=STRANGER)], ALICE, 1_500,
+         "certificate", 2_000, None, 2_000)
+    forged = statement(6, {0: 1, 1: CIRCLE, 2: pub(ALICE), 3: [pub(STRANGER)], 4: 5}, ALICE)
+    gate("of an issuer that an admin pinned", [GENESIS, forged, entitlement(issuer=STRANGER)], ALICE, 1_500,
+         "none", reason="free_tier")
+    renewal = entitlement(start=1_900, end=3_000, serial="2", issued=1_800)
+    gate("renewed before the end", [GENESIS, one, renewal], ALICE, 1_500, "certificate", 3_000, None, 3_000,
+         gate_time=1_800)
+    later = entitlement(start=2_500, end=3_000, serial="3")
+    gate("renewed with a gap: before", [GENESIS, one, later], ALICE, 1_500, "certificate", 2_000, None, 2_000)
+    gate("renewed with a gap: within", [GENESIS, one, later], ALICE, 2_100, "none",
+         reason="entitlement_expired", change=2_500)
+    gate("no member", [GENESIS, one], BOB, 1_500, "none", reason="free_tier")
+    gate("a revoked device", [GENESIS, bob, one, revocation(ALICE, "bob")], BOB, 1_500, "none", reason="free_tier")
+
+
+tickets = []
+
+
+def ticket_payload(**changes):
+    pairs = {0: 1, 1: CIRCLE, 2: transport("alice"), 3: ["192.0.2.1:7433", "laptop.local:7433"],
+             4: fixed("secret", 16), 5: 1_700_000_600_000}
+    pairs.update({int(k[1:]): v for k, v in changes.items()})
+    return cbor2.dumps({k: v for k, v in pairs.items() if v is not None})
+
+
+def ticket_line(payload, checksum=None):
+    data = payload + (checksum or blake("waymark/ticket-checksum/v1", payload)[:4])
+    return "waymark1" + base64.b32encode(data).decode().rstrip("=").lower()
+
+
+def add_tickets():
+    good = ticket_line(ticket_payload())
+
+    def add(name, line, reason=None, **fields):
+        tickets.append({"name": name, "line": line, "accepted": reason is None, "reason": reason, **fields})
+
+    secret = fixed("secret", 16)
+    fields = {
+        "circle": CIRCLE.hex(), "transport": transport("alice").hex(), "secret": secret.hex(),
+        "expiry": 1_700_000_600_000, "id": blake("waymark/ticket-id/v1", secret)[:8].hex(),
+        "psk": blake("waymark/ticket-psk/v1", secret, CIRCLE, transport("alice")).hex()}
+    both = ["192.0.2.1:7433", "laptop.local:7433"]
+    add("a ticket", good, addresses=both, **fields)
+    add("in capital letters with blanks around", " \t" + good.upper() + "\r\n", addresses=both, **fields)
+    add("without addresses", ticket_line(ticket_payload(_3=[])), addresses=[], **fields)
+    add("nothing", "", "notATicket")
+    add("something else", "https://example.org", "notATicket")
+    add("the mark of a later version", "waymark2" + good[8:], "notATicket")
+    add("the mark alone", "waymark1", "damaged")
+    add("a letter changed", good[:30] + ("a" if good[30] != "a" else "b") + good[31:], "damaged")
+    add("a letter missing", good[:-1], "damaged")
+    add("a letter too many", good + "a", "damaged")
+    add("a digit that base 32 has not", good[:30] + "1" + good[31:], "damaged")
+    add("a blank inside", good[:30] + " " + good[30:], "damaged")
+    add("padding", good + "=", "damaged")
+    last = "abcdefghijklmnopqrstuvwxyz234567"
+    if (len(ticket_payload()) + 4) * 8 % 5:
+        add("bits left over", good[:-1] + last[last.index(good[-1]) + 1], "damaged")
+    add("a wrong checksum", ticket_line(ticket_payload(), b"\0\0\0\0"), "damaged")
+    add("version two", ticket_line(ticket_payload(_0=2)), "damaged")
+    add("an unknown key", ticket_line(ticket_payload(_6=1)), "damaged")
+    add("a short secret", ticket_line(ticket_payload(_4=secret[:15])), "damaged")
+    add("an address with a space", ticket_line(ticket_payload(_3=["a b"])), "damaged")
+    add("17 addresses", ticket_line(ticket_payload(_3=["a:1"] * 17)), "damaged")
+
+
+def messages():
+    handshake = fixed("handshake hash", 32)
+    proof = sign("waymark/join-proof/v1", handshake, BOB)
+    join = {0: 1, 1: pub(BOB), 2: transport("bob"), 3: "phone", 4: proof}
+    intro = {0: 1, 1: [certificate(ALICE, "bob", 0)], 2: [entitlement()], 3: 1_500}
+    chain = [GENESIS, certificate(ALICE, "bob", 0)]
+    many = [certificate(ALICE, "bob", 0)]
+
+    def row(name, message, pairs, ok, **rest):
+        data = pairs if isinstance(pairs, bytes) else cbor2.dumps({k: v for k, v in pairs.items() if v is not None})
+        return {"name": name, "message": message, "bytes": data.hex(), "accepted": ok, **rest}
+
+    proven = {"handshakeHash": handshake.hex(), "transport": transport("bob").hex()}
+    return [
+        row("join", "join", join, True, proven=True, **proven),
+        row("join over another handshake", "join", join, True, proven=False,
+            handshakeHash=fixed("another", 32).hex(), transport=transport("bob").hex()),
+        row("join over another transport key", "join", join, True, proven=False,
+            handshakeHash=handshake.hex(), transport=transport("carol").hex()),
+        row("join with another's device key", "join", {**join, 1: pub(CAROL)}, True, proven=False, **proven),
+        row("join with a key of small order", "join", {**join, 1: bytes(32)}, True, proven=False, **proven),
+        row("join without a name", "join", {**join, 3: ""}, False),
+        row("join with a short proof", "join", {**join, 4: proof[:-1]}, False),
+        row("join with an unknown key", "join", {**join, 5: 1}, False),
+        row("join with a byte behind", "join", cbor2.dumps(join) + b"\0", False),
+        row("accepted", "reply", {0: 1, 1: chain}, True, statements=2),
+        row("refused", "reply", {0: 1, 2: 3}, True, refusal=3),
+        row("refused for a reason to come", "reply", {0: 1, 2: 200}, True, refusal=0),
+        row("accepted with nothing", "reply", {0: 1, 1: []}, False),
+        row("accepted and refused", "reply", {0: 1, 1: chain, 2: 3}, False),
+        row("neither", "reply", {0: 1}, False),
+        row("introduction", "introduction", {**intro, 1: chain}, True, member=pub(BOB).hex(), **proven),
+        row("introduction without the genesis", "introduction", intro, True, member=pub(BOB).hex(), **proven),
+        row("introduction over another's transport key", "introduction", intro, True,
+            error="notAMember", transport=transport("carol").hex()),
+        row("introduction of another circle", "introduction", {**intro, 1: [OTHER_GENESIS]}, True,
+            error="wrongCircle", transport=transport("alice").hex()),
+        row("introduction of a stranger", "introduction",
+            {**intro, 1: [certificate(MALLORY, "mallory", 1)]}, True,
+            error="notAMember", transport=transport("mallory").hex()),
+        row("introduction that is an entitlement", "introduction", {**intro, 1: [entitlement()]}, True,
+            error="malformed", transport=transport("bob").hex()),
+        row("introduction with a broken signature", "introduction", {**intro, 1: [many[0][:-1] + b"\0"]}, True,
+            error="malformed", transport=transport("bob").hex()),
+        row("introduction without a chain", "introduction", {**intro, 1: []}, False),
+        row("introduction with nine links", "introduction", {**intro, 1: many * 9}, False),
+        row("introduction with five entitlements", "introduction", {**intro, 2: [entitlement()] * 5}, False),
+        row("introduction of more than 6 KiB", "introduction", {**intro, 2: [b"\0" * 6_144]}, False),
+    ]
+
+
+add_statements()
+add_circles()
+add_gates()
+add_tickets()
+document = {
+    "about": "Protocol/circle.md; made by generate_circle.py", "genesis": GENESIS.hex(),
+    "statements": statements, "circles": circles, "gates": gates, "tickets": tickets,
+    "messages": messages()}
+path = pathlib.Path(__file__).with_name("circle.json")
+path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+print(f"{path.name}: {len(statements)} statements, {len(circles)} circles, {len(gates)} gates, {len(tickets)} tickets")

@@ -1,0 +1,162 @@
+import Membership
+import Sodium
+import Testing
+import Wire
+
+@Suite struct `A circle` {
+  @Test func `a statement twice is no news`() throws {
+    var world = try World()
+    let bob = try world.certificate(by: world.alice, for: world.bob)
+    #expect(try world.circle.insert(bob.bytes))
+    #expect(try !world.circle.insert(bob.bytes))
+    #expect(try !world.circle.insert(world.genesis.bytes))
+  }
+
+  @Test func `a statement of another circle is refused`() throws {
+    var world = try World()
+    let other = try Statement(
+      signing: DeviceCertificate(
+        circle: CircleID(.zero), issuer: DeviceKey(world.root), device: DeviceKey(world.bob),
+        transport: World.transport(of: world.bob), name: "x", role: .member, issued: 1),
+      with: world.root)
+    #expect(throws: StatementError.wrongCircle) { try world.circle.insert(other.bytes) }
+    #expect(world.circle.insert([other]).isEmpty)
+    #expect(throws: StatementError.wrongCircle) { try Circle(statements: [world.genesis, other]) }
+    #expect(throws: StatementError.wrongCircle) { try Circle(statements: []) }
+    #expect(throws: StatementError.wrongCircle) { try Circle(genesis: other) }
+  }
+
+  @Test func `a key signs only what names it`() throws {
+    let world = try World()
+    let body = AddressStatement(
+      circle: world.circle.id, device: DeviceKey(world.alice), clock: 1, addresses: [])
+    #expect(throws: StatementError.badSignature) { try Statement(signing: body, with: world.bob) }
+  }
+
+  @Test func `a chain of eight links counts, and of nine does not`() throws {
+    var world = try World()
+    var issuer = world.alice
+    for number in 2...9 {
+      let next = World.key("link \(number)")
+      world.circle.insert([try world.certificate(by: issuer, for: next)])
+      let member = world.circle.evaluation.members[DeviceKey(next)]
+      #expect(member?.chain.count == (number <= Limits.chainLinksMax ? number : nil))
+      issuer = next
+    }
+  }
+
+  @Test func `revocations count to the end of the longest chain`() throws {
+    var world = try World()
+    var chain = [world.alice]
+    for number in 2...Limits.chainLinksMax {
+      let next = World.key("link \(number)")
+      world.circle.insert([try world.certificate(by: chain[number - 2], for: next)])
+      chain.append(next)
+    }
+    let victim = try world.certificate(by: world.root, for: world.bob)
+    world.circle.insert([victim, try world.revocation(by: chain[7], of: world.bob)])
+    #expect(world.circle.evaluation.standing(of: DeviceKey(world.bob)) == .revoked)
+  }
+
+  @Test func `two peers exchange exactly what differs`() throws {
+    let world = try World()
+    let bob = try world.certificate(by: world.alice, for: world.bob)
+    let carol = try world.certificate(by: world.alice, for: world.carol)
+    let dave = try world.certificate(by: world.root, for: world.dave)
+    var (left, right) = (world.circle, world.circle)
+    left.insert([bob, carol])
+    right.insert([carol, dave])
+    #expect(left.setHash != right.setHash)
+    #expect(left.missing(of: right.ids) == [dave.id])
+    #expect(left.statements(notIn: right.ids).map(\.id) == [bob.id])
+    right.insert(left.statements(notIn: right.ids))
+    left.insert(right.statements(notIn: left.ids))
+    #expect(left.setHash == right.setHash)
+  }
+
+  @Test func `a circle comes back from its stored statements in any order`() throws {
+    var world = try World()
+    world.circle.insert([
+      try world.certificate(by: world.alice, for: world.bob),
+      try world.addresses(of: world.bob, clock: 3, ["192.0.2.9:9"]),
+    ])
+    let stored = world.circle.statements(notIn: [])
+    let again = try Circle(statements: stored.reversed(), developmentIssuer: nil)
+    #expect(again.setHash == world.circle.setHash)
+    #expect(again.addresses(of: DeviceKey(world.bob)) == ["192.0.2.9:9"])
+  }
+
+  @Test func `a replaced address statement is named for removal`() throws {
+    var world = try World()
+    let old = try world.addresses(of: world.alice, clock: 5)
+    let new = try world.addresses(of: world.alice, clock: 6)
+    world.circle.insert([old])
+    let changes = world.circle.insert([new])
+    #expect(changes.added == [new.id])
+    #expect(changes.removed == [old.id])
+    #expect(world.circle.insert([old]).isEmpty)
+    #expect(world.circle.nextAddressClock(of: DeviceKey(world.alice), now: 4) == 7)
+    #expect(world.circle.nextAddressClock(of: DeviceKey(world.alice), now: 9) == 9)
+  }
+
+  @Test func `a signer that floods the circle is stopped, others are not`() throws {
+    var world = try World()
+    let flood = try (0...Limits.statementsPerSignerMax).map { number in
+      try Statement(
+        signing: LogCut(
+          circle: world.circle.id, log: World.log(of: world.bob), tip: nil, issued: Int64(number)),
+        with: world.bob)
+    }
+    let changes = world.circle.insert(flood)
+    #expect(changes.added.count == Limits.statementsPerSignerMax)
+    #expect(changes.refused == [flood[Limits.statementsPerSignerMax].id])
+    #expect(throws: StatementError.tooMany) {
+      try world.circle.insert(flood[Limits.statementsPerSignerMax].bytes)
+    }
+    #expect(try world.circle.insert(world.certificate(by: world.alice, for: world.carol).bytes))
+  }
+
+  @Test func `a fork proof is the same whoever finds it`() throws {
+    var world = try World()
+    let headers = [UInt64(1), 2].map { header(world, clock: $0) }
+    let signed = headers.map { header in
+      (
+        header: header,
+        signature: world.alice.sign(prefix: Array("waymark/change-set-signature/v1\0".utf8), header)
+      )
+    }
+    let one = try ForkProof.statement(circle: world.circle.id, signed[0], signed[1])
+    let other = try ForkProof.statement(circle: world.circle.id, signed[1], signed[0])
+    #expect(one.id == other.id)
+    #expect(one.bytes == other.bytes)
+    world.circle.insert([one])
+    let proof = try #require(world.circle.evaluation.forkProofs.first)
+    #expect(proof.log == World.log(of: world.alice))
+    #expect(proof.sequence == 1)
+    #expect(proof.previous == nil)
+    #expect(proof.ids == proof.ids.sorted())
+    #expect(throws: StatementError.self) {
+      try ForkProof.statement(circle: world.circle.id, signed[0], signed[0])
+    }
+  }
+
+  private func header(_ world: World, clock: UInt64) -> [UInt8] {
+    var writer = CBORWriter()
+    writer.map(7)
+    writer.unsigned(0)
+    writer.unsigned(1)
+    writer.unsigned(1)
+    writer.byteString(world.circle.id.raw)
+    writer.unsigned(2)
+    writer.byteString(world.alice.publicKey)
+    writer.unsigned(3)
+    writer.byteString(World.incarnation.raw)
+    writer.unsigned(4)
+    writer.unsigned(1)
+    writer.unsigned(5)
+    writer.unsigned(1)
+    writer.unsigned(7)
+    writer.unsigned(clock)
+    return writer.bytes
+  }
+}

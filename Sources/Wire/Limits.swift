@@ -57,7 +57,7 @@ package enum Limits {
   package static let introductionBytesMax = 6 * 1024
   package static let introductionEntitlementsMax = 4
   /// What the 48 bits of a clock hold.
-  package static let timeMillisecondsMax: Int64 = (1 << 48) - 1
+  package static let timeMillisecondsMax: Int64 = 281_474_976_710_655
 
   // MARK: Gossip
   package static let pushToAllPeersMax = 8

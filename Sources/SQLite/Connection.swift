@@ -103,6 +103,9 @@ package final class Connection {
   /// Rows changed by the newest insert, update or delete.
   package var changes: Int { Int(sqlite3_changes(handle)) }
 
+  /// The key of the row inserted last.
+  package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
   // MARK: Write-ahead log
 
   /// Pages in the write-ahead log that no checkpoint has taken over yet, as of the newest commit.

@@ -1,0 +1,59 @@
+// Protocol/store.md, "What is derived"
+
+import Records
+import Replication
+import SQLite
+import Wire
+
+/// The tables that folding the log fills: they can be emptied and filled again at any time.
+enum Derived {
+  private static let key = "derived"
+
+  /// Whether the tables are those that this version of the registry describes.
+  static func isCurrent(_ connection: Connection) throws -> Bool {
+    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
+      try row.bind(1, key)
+      return try row.step() && row.text(0) == Schema.fingerprint
+    }
+  }
+
+  /// Makes the tables, empty but for the seeds, in place of those that are there.
+  static func create(_ connection: Connection) throws {
+    for (name, type) in try existing(connection) { try connection.execute("DROP \(type) \(name)") }
+    try connection.execute(Schema.derived)
+    try seed(connection)
+    try Store.setMeta(key, .text(Schema.fingerprint), connection)
+  }
+
+  private static func existing(_ connection: Connection) throws -> [(name: String, type: String)] {
+    let sql = """
+      SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN
+        ('meta', 'statements', 'branches', 'change_sets', 'dependencies') AND name NOT LIKE 'sqlite_%'
+      ORDER BY type DESC
+      """
+    return try connection.with(sql) { row in
+      var result: [(String, String)] = []
+      while try row.step() { result.append((row.text(0), row.text(1))) }
+      return result
+    }
+  }
+
+  /// Records that every store has from the start: stamp zero, so that any write wins, and in no digest.
+  private static func seed(_ connection: Connection) throws {
+    var none = StoredRow(life: true, stamps: Stamps(common: 0))
+    none.stamps.set(Fields.life, 0)
+    none.stamps.set(FixedRecords.organizationName, 0)
+    none.contents[FixedRecords.organizationName] = Value.text("None").encoded
+    try RecordTable(FixedRecords.none.kind, connection).write(none, FixedRecords.none.id)
+    var profile = StoredRow(life: true, stamps: Stamps(common: 0))
+    profile.stamps.set(Fields.life, 0)
+    try RecordTable(FixedRecords.profile.kind, connection).write(profile, FixedRecords.profile.id)
+    try connection.execute(
+      """
+      INSERT INTO child_counts(parent_kind, parent, kind, live)
+      SELECT 0, zeroblob(16), kind, 1 FROM
+        (SELECT \(FixedRecords.none.kind.rawValue) AS kind
+         UNION SELECT \(FixedRecords.profile.kind.rawValue))
+      """)
+  }
+}

@@ -1,0 +1,64 @@
+import Records
+import Replication
+import Wire
+
+extension Kind {
+  /// The columns that name the record this one belongs to.
+  var parentColumns: (kind: String?, id: String)? {
+    guard let parent, let field = field(parent) else { return nil }
+    switch field.columns.count {
+    case 1: return (nil, field.columns[0].name)
+    case 2: return (field.columns[0].name, field.columns[1].name)
+    default: return nil
+    }
+  }
+
+  /// The kinds of which a record can be the parent.
+  var parentKinds: [KindNumber] {
+    guard let parent, let field = field(parent) else { return [] }
+    switch field.type {
+    case .reference(let kind): return [kind]
+    case .owner: return Kind.owners
+    default: return []
+    }
+  }
+
+  /// The kinds of records that belong to records of this kind.
+  var childKinds: [Kind] { Registry.kinds.filter { $0.parentKinds.contains(number) } }
+
+  private static let owners = [KindNumbers.lodging, KindNumbers.transportation, KindNumbers.activity]
+
+  /// The parent that a cell's content names; nil if it names none, or one that cannot be a parent.
+  func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
+    guard let parent, let type = field(parent)?.type else { return nil }
+    if case .reference(let kind) = type {
+      // The common case, without building a value: sixteen bytes behind their one-byte head.
+      guard content.first == 0x50 else { return nil }
+      return RecordID(bytes: content.dropFirst()).map { RecordKey(kind: kind, id: $0) }
+    }
+    guard let value = try? Value(encoded: content) else { return nil }
+    switch (type, value) {
+    case (.owner, .array(let parts)):
+      guard parts.count == 2, case .integer(let number) = parts[0], case .bytes(let bytes) = parts[1],
+        let kind = Kind.owners.first(where: { Int64($0.rawValue) == number }), let id = RecordID(bytes: bytes)
+      else { return nil }
+      return RecordKey(kind: kind, id: id)
+    default: return nil
+    }
+  }
+
+  /// SQL that is true for a row (named `alias`) that lives and whose parent is visible.
+  func isVisible(_ alias: String) -> String {
+    let lives = "\(alias).life = 1"
+    guard let columns = parentColumns else { return lives }
+    let parents = parentKinds.compactMap { number in
+      Registry.kind(number).map { parent in
+        let inner = "\(alias)p"
+        let ofKind = columns.kind.map { "\(alias).\($0) = \(number.rawValue) AND " } ?? ""
+        return "\(ofKind)EXISTS (SELECT 1 FROM \(parent.table) \(inner)"
+          + " WHERE \(inner).id = \(alias).\(columns.id) AND \(parent.isVisible(inner)))"
+      }
+    }
+    return "\(lives) AND (\(parents.joined(separator: " OR ")))"
+  }
+}

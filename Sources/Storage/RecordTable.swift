@@ -1,0 +1,145 @@
+// Protocol/store.md, "Rows"
+
+import Records
+import Replication
+import SQLite
+import Wire
+
+/// The rows of one kind: a table of its own if this version knows the kind, else a part of the table for all
+/// others.
+final class RecordTable {
+  let number: KindNumber
+  let kind: Kind?
+  private let insertNew: Statement
+  private let replace: Statement
+  private let select: Statement
+  /// Reused between rows, so that a fold allocates nothing for it.
+  private var columns: [ColumnValue] = []
+
+  init(_ number: KindNumber, _ connection: Connection) throws {
+    self.number = number
+    kind = Registry.kind(number)
+    let names = Self.fixedColumns + (kind?.columnNames ?? [])
+    let values = (1...names.count).map { "?\($0)" }
+    let table = kind?.table ?? "other_rows"
+    let isOther = kind == nil
+    let list =
+      "INTO \(table)(\((isOther ? ["kind"] : []) .joined())\(isOther ? ", " : "")\(names.joined(separator: ", ")))"
+      + " VALUES (\(isOther ? "\(number.rawValue), " : "")\(values.joined(separator: ", ")))"
+    insertNew = try connection.prepare("INSERT \(list) ON CONFLICT DO NOTHING")
+    replace = try connection.prepare("INSERT OR REPLACE \(list)")
+    select = try connection.prepare(
+      "SELECT \(names.joined(separator: ", ")) FROM \(table) WHERE id = ?1"
+        + (isOther ? " AND kind = \(number.rawValue)" : ""))
+  }
+
+  /// The columns that every table has; the kind's own follow.
+  static let fixedColumns = ["id", "life", "stamps", "extra"]
+
+  /// Inserts a record of which every field is of its registered type, straight from the set's bytes.
+  ///
+  /// False, and nothing done, if that is not so. Whether there was such a row already says
+  /// `Connection.changes`.
+  func insert(_ entry: Entry, in body: ChangeSetBody, stamps: [UInt8]) throws -> Bool {
+    guard let kind else { return false }
+    columns.removeAll(keepingCapacity: true)
+    var cell = entry.cells.lowerBound + 1
+    for field in kind.fields {
+      if cell < entry.cells.upperBound, body.cells[cell].field == field.number {
+        guard field.type.appendColumns(of: body.bytes, in: body.cells[cell].range, to: &columns) else {
+          return false
+        }
+        cell += 1
+      } else {
+        for _ in field.columns { columns.append(.null) }
+      }
+    }
+    guard cell == entry.cells.upperBound else { return false }
+    try insertNew.bind(1, bigEndian: entry.key.id.raw.word0, entry.key.id.raw.word1)
+    try insertNew.bind(2, 1)
+    try insertNew.bind(3, stamps)
+    try insertNew.bindNull(4)
+    for (index, value) in columns.enumerated() {
+      try insertNew.bind(Self.fixedColumns.count + 1 + index, value)
+    }
+    try insertNew.run()
+    return true
+  }
+
+  /// The stored row of a record; nil if there is none.
+  func row(_ id: RecordID) throws -> StoredRow? {
+    try select.bind(1, bigEndian: id.raw.word0, id.raw.word1)
+    defer { select.reset() }
+    return try select.step() ? try Self.row(select, kind) : nil
+  }
+
+  /// Reads the row under a statement that selects the columns of `fixedColumns` and the kind's own, in order.
+  static func row(_ statement: borrowing Statement, _ kind: Kind?) throws -> StoredRow {
+    var row = StoredRow(
+      life: statement.isNull(1) ? nil : statement.integer(1) != 0,
+      stamps: try Stamps(packed: statement.bytes(2)))
+    var column = fixedColumns.count
+    for field in kind?.fields ?? [] {
+      let range = column..<column + field.columns.count
+      column = range.upperBound
+      guard row.stamps[field.number] != nil else { continue }
+      let values = range.map { statement.value($0) }
+      guard let value = field.type.value(from: values[...]) else {
+        throw StoreError.damaged("field \(field.number) of a \(kind?.name ?? "record")")
+      }
+      row.contents[field.number] = value.encoded
+    }
+    if !statement.isNull(3) {
+      row.contents.merge(try decodedFields(statement.bytes(3))) { _, extra in extra }
+    }
+    return row
+  }
+
+  func write(_ row: StoredRow, _ id: RecordID) throws {
+    columns.removeAll(keepingCapacity: true)
+    var extra = row.contents
+    for field in kind?.fields ?? [] {
+      if let content = row.contents[field.number],
+        field.type.appendColumns(of: content, in: 0..<content.count, to: &columns)
+      {
+        extra[field.number] = nil
+      } else {
+        for _ in field.columns { columns.append(.null) }
+      }
+    }
+    try replace.bind(1, bigEndian: id.raw.word0, id.raw.word1)
+    if let life = row.life { try replace.bind(2, life ? 1 : 0) } else { try replace.bindNull(2) }
+    try replace.bind(3, row.stamps.packed)
+    if extra.isEmpty { try replace.bindNull(4) } else { try replace.bind(4, encodedFields(extra)) }
+    for (index, value) in columns.enumerated() {
+      try replace.bind(Self.fixedColumns.count + 1 + index, value)
+    }
+    try replace.run()
+  }
+}
+
+extension Kind {
+  var columnNames: [String] { fields.flatMap { $0.columns.map(\.name) } }
+}
+
+extension Statement {
+  func bind(_ index: Int, _ value: ColumnValue) throws(SQLiteError) {
+    switch value {
+    case .null: try bindNull(index)
+    case .integer(let number): try bind(index, number)
+    case .real(let number): try bind(index, number)
+    case .text(let text): try bind(index, text)
+    case .blob(let bytes): try bind(index, bytes)
+    }
+  }
+
+  func value(_ column: Int) -> ColumnValue {
+    switch type(column) {
+    case .null: .null
+    case .integer: .integer(integer(column))
+    case .float: .real(double(column))
+    case .text: .text(text(column))
+    case .blob: .blob(bytes(column))
+    }
+  }
+}

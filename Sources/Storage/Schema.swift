@@ -1,0 +1,88 @@
+// Protocol/store.md, "Tables"
+
+import Records
+import Replication
+
+/// The tables of the store, in numbered steps. A step never changes once it is released.
+enum Schema {
+  static let version: Int64 = 1
+
+  /// What brings a store from the version before to this one.
+  static func migration(to version: Int64) -> String { version == 1 ? first : "" }
+
+  private static let first = """
+    CREATE TABLE statements(
+      id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE branches(
+      branch INTEGER PRIMARY KEY, device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
+      first_sequence INTEGER NOT NULL, first_id BLOB NOT NULL, parent INTEGER
+    );
+    CREATE TABLE change_sets(
+      number INTEGER PRIMARY KEY, id BLOB NOT NULL, branch INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      clock INTEGER NOT NULL, operation BLOB NOT NULL, folded INTEGER NOT NULL, header BLOB NOT NULL,
+      signature BLOB NOT NULL, body BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX change_sets_by_branch ON change_sets(branch, sequence);
+    CREATE INDEX change_sets_parked ON change_sets(number) WHERE folded = 0;
+    CREATE TABLE dependencies(
+      branch INTEGER NOT NULL, dep_branch INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      dep_sequence INTEGER NOT NULL, PRIMARY KEY (branch, dep_branch, sequence)
+    ) WITHOUT ROWID;
+    """
+
+  /// Everything that folding the log again brings back.
+  static var derived: String {
+    derivedTables + Registry.kinds.map { table($0) + Views.sql($0) }.joined()
+  }
+
+  private static let derivedTables = """
+    CREATE TABLE digests(
+      lane INTEGER NOT NULL, bucket INTEGER NOT NULL, sum BLOB NOT NULL, PRIMARY KEY (lane, bucket)
+    ) WITHOUT ROWID;
+    CREATE TABLE rivals(
+      kind INTEGER NOT NULL, record BLOB NOT NULL, field INTEGER NOT NULL, number INTEGER NOT NULL,
+      content BLOB NOT NULL, differs INTEGER NOT NULL, PRIMARY KEY (kind, record, field, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE hidden_writes(
+      kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL, by_parent INTEGER NOT NULL,
+      deletion INTEGER NOT NULL, PRIMARY KEY (kind, record, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE child_counts(
+      parent_kind INTEGER NOT NULL, parent BLOB NOT NULL, kind INTEGER NOT NULL, live INTEGER NOT NULL,
+      PRIMARY KEY (parent_kind, parent, kind)
+    ) WITHOUT ROWID;
+    CREATE TABLE trip_summaries(
+      trip BLOB PRIMARY KEY NOT NULL, lodgings INTEGER NOT NULL, transportations INTEGER NOT NULL,
+      activities INTEGER NOT NULL, first_start INTEGER, last_end INTEGER, totals TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE other_rows(
+      kind INTEGER NOT NULL, id BLOB NOT NULL, life INTEGER, stamps BLOB NOT NULL, extra BLOB,
+      PRIMARY KEY (kind, id)
+    ) WITHOUT ROWID;
+
+    """
+
+  /// The table of a kind, and the few indexes that its lists need.
+  private static func table(_ kind: Kind) -> String {
+    let columns = kind.fields.flatMap(\.columns).map { "\($0.name) \($0.type.rawValue)" }
+    var sql = """
+      CREATE TABLE \(kind.table)(
+        id BLOB PRIMARY KEY NOT NULL, life INTEGER, stamps BLOB NOT NULL, extra BLOB,
+        \(columns.joined(separator: ", "))
+      ) WITHOUT ROWID;
+
+      """
+    if let parent = kind.parentColumns {
+      let time = kind.number == KindNumbers.log ? ", date" : ""
+      sql += "CREATE INDEX \(kind.table)_by_parent ON \(kind.table)(\(parent.id)\(time));\n"
+    }
+    if !kind.childKinds.isEmpty {
+      sql += "CREATE INDEX \(kind.table)_dead ON \(kind.table)(id) WHERE life = 0;\n"
+    }
+    return sql
+  }
+
+  /// Changes whenever the generated tables would: then the log is folded again into new ones.
+  static var fingerprint: String { derived }
+}

@@ -1,0 +1,144 @@
+// Protocol/change-set.md, "Causal closure".
+
+package import Replication
+import SQLite
+package import Wire
+
+extension Store {
+  /// Stores sets that have their place, and folds those that are due, in one transaction.
+  ///
+  /// Sets that stand on one another must be given in causal order.
+  ///
+  /// - Parameters:
+  ///   - horizon: the clock up to which sets fold now; later ones are parked.
+  package func commit(_ sets: [VerifiedChangeSet], horizon: Clock) throws -> CommitReport {
+    try atomically {
+      var report = CommitReport()
+      var moved: Set<LogKey> = []
+      for set in sets {
+        let placement = try Placement.of(set, in: logs, horizon: horizon)
+        report.placements.append(placement)
+        guard case .place(let folds) = placement else { continue }
+        let place = try logs.append(set, folded: folds)
+        noteDeclared(set, place)
+        moved.insert(set.header.log)
+        if folds { try fold.fold(set, at: place, into: &report) }
+      }
+      try finish(&report, moved)
+      return report
+    }
+  }
+
+  /// Folds the parked sets whose time has come, in one transaction.
+  package func foldParked(horizon: Clock) throws -> CommitReport {
+    try atomically {
+      var report = CommitReport()
+      var moved: Set<LogKey> = []
+      // Numbers are in causal order, so one pass folds all that can be folded.
+      for number in try parkedNumbers() {
+        let set = try storedSet(number)
+        guard set.header.clock <= horizon, logs.isReady(set.header) else { continue }
+        try logs.folded(set, number: number)
+        try fold.fold(set, at: try fold.causality.place(number), into: &report)
+        moved.insert(set.header.log)
+      }
+      try finish(&report, moved)
+      return report
+    }
+  }
+
+  /// The clock of the parked set that is due first; nil if nothing is parked.
+  package var nextParkedClock: Clock? {
+    get throws {
+      // Clocks are kept as signed numbers; the negative ones are the latest.
+      let sql = "SELECT clock FROM change_sets WHERE folded = 0 ORDER BY clock < 0, clock LIMIT 1"
+      return try connection.with(sql) { row in
+        try row.step() ? Clock(raw: UInt64(bitPattern: row.integer(0))) : nil
+      }
+    }
+  }
+
+  private func finish(_ report: inout CommitReport, _ moved: Set<LogKey>) throws {
+    try fold.finish(&report)
+    report.heads = moved.sorted().compactMap { logs[$0]?.logHead }
+    report.settingsDigest = fold.digests[.settings]
+    report.recordsDigest = fold.digests[.records]
+  }
+
+  private func parkedNumbers() throws -> [Int64] {
+    try connection.with("SELECT number FROM change_sets WHERE folded = 0 ORDER BY number") { row in
+      var numbers: [Int64] = []
+      while try row.step() { numbers.append(row.integer(0)) }
+      return numbers
+    }
+  }
+
+  func storedSet(_ number: Int64) throws -> VerifiedChangeSet {
+    let sql = "SELECT id, header, signature, body FROM change_sets WHERE number = ?1"
+    return try connection.with(sql) { row in
+      try row.bind(1, number)
+      guard try row.step(), let id = ChangeSetID(bytes: row.bytes(0)) else {
+        throw StoreError.damaged("change set \(number) is not there")
+      }
+      return try VerifiedChangeSet(
+        stored: RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3)), id: id)
+    }
+  }
+
+  // MARK: Where the log stands
+
+  /// The heads of a lane, in order of logs.
+  package func heads(_ lane: Lane) -> [LogHead] { logs.branches(lane).map(\.logHead) }
+
+  package func digest(_ lane: Lane) -> Digest { fold.digests[lane] }
+
+  /// The digest in 256 parts, by the first byte of record ids.
+  package func digestBuckets(_ lane: Lane) -> [Digest] { fold.digests.buckets(lane) }
+
+  /// Stored change sets of a lane, parked ones among them.
+  package func changeSetCount(_ lane: Lane) -> UInt64 {
+    logs.branches(lane).reduce(0) { $0 + $1.sequence }
+  }
+
+  package func parkedCount(_ lane: Lane) -> UInt64 {
+    logs.branches(lane).reduce(0) { $0 + $1.logHead.parked }
+  }
+
+  /// What the next set of one's own log is built on.
+  package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
+    let own = logs[log]
+    var position = AuthorPosition(
+      circle: circle, log: log, sequence: own?.sequence ?? 0, id: own?.head.id,
+      clock: own?.head.clock ?? .zero, unseen: [])
+    for branch in logs.branches(log.lane) {
+      guard let folded = branch.folded else { continue }
+      position.clock = max(position.clock, folded.clock)
+      guard branch.log != log else { continue }
+      let seen = try own.map { try newestDeclared(by: $0, of: branch.number) } ?? 0
+      if branch.foldedSequence > UInt64(bitPattern: seen) {
+        position.unseen.append(
+          Dependency(
+            device: branch.log.device, incarnation: branch.log.incarnation,
+            sequence: branch.foldedSequence, id: folded.id))
+      }
+    }
+    return position
+  }
+
+  private func newestDeclared(by own: Logs.Branch, of branch: Int64) throws -> Int64 {
+    if declared?.branch != own.number { declared = (own.number, [:]) }
+    if let known = declared?.sequences[branch] { return known }
+    let seen = try fold.causality.newestSeen(
+      own.number, sequence: Int64(bitPattern: own.sequence), of: branch)
+    declared?.sequences[branch] = seen
+    return seen
+  }
+
+  private func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) {
+    guard declared?.branch == place.branch else { return }
+    for dependency in set.header.dependencies {
+      guard let branch = logs[dependency.log(lane: set.header.log.lane)] else { continue }
+      declared?.sequences[branch.number] = Int64(bitPattern: dependency.sequence)
+    }
+  }
+}

@@ -1,0 +1,91 @@
+// Protocol/session.md, "Sets"
+
+package import Replication
+import SQLite
+package import Wire
+
+/// A change set as it is read for a peer.
+package struct StoredChangeSet: Sendable {
+  package let log: LogKey
+  package let sequence: UInt64
+  package let id: ChangeSetID
+  package let raw: RawChangeSet
+}
+
+extension Store {
+  /// Reads what a peer wants in causal order, up to a size, and says what of it is left.
+  ///
+  /// At least one set is read if there is one; what is not in the store is left out of the rest.
+  package func read(
+    _ lane: Lane, _ wants: [Want], bytesMax: Int, setsMax: Int
+  ) throws -> (sets: [StoredChangeSet], rest: [Want]) {
+    var cursors = try wants.compactMap { try cursor(lane, $0) }
+    var sets: [StoredChangeSet] = []
+    var bytes = 0
+    while sets.count < setsMax, bytes < bytesMax,
+      let index = cursors.indices.min(by: { cursors[$0].number < cursors[$1].number })
+    {
+      // Up to the number where another log goes on, all of this one may be read.
+      let end = cursors.indices.filter { $0 != index }.map { cursors[$0].number }.min() ?? .max
+      try read(&cursors[index], below: end, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
+      cursors.removeAll { $0.isAtEnd }
+    }
+    let rest = cursors.map {
+      Want(log: $0.want.log, from: $0.next, through: $0.want.through, tip: $0.want.tip)
+    }
+    return (sets, rest)
+  }
+
+  /// How far a want has been read.
+  private struct ReadCursor {
+    let want: Want
+    let branch: Int64
+    /// The newest sequence that is both wanted and here.
+    let last: UInt64
+    var next: UInt64
+    /// The number of the set at `next`.
+    var number: Int64
+
+    var isAtEnd: Bool { next > last }
+  }
+
+  private func cursor(_ lane: Lane, _ want: Want) throws -> ReadCursor? {
+    guard want.log.lane == lane, let branch = logs[want.log], want.from >= 1 else { return nil }
+    let last = min(want.through, branch.sequence)
+    guard want.from <= last, let number = try number(branch.number, want.from) else { return nil }
+    return ReadCursor(want: want, branch: branch.number, last: last, next: want.from, number: number)
+  }
+
+  private func number(_ branch: Int64, _ sequence: UInt64) throws -> Int64? {
+    try connection.with("SELECT number FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
+      try row.bind(1, branch)
+      try row.bind(2, Int64(bitPattern: sequence))
+      return try row.step() ? row.integer(0) : nil
+    }
+  }
+
+  private func read(
+    _ cursor: inout ReadCursor, below end: Int64, setsMax: Int, bytesMax: Int,
+    _ sets: inout [StoredChangeSet], _ bytes: inout Int
+  ) throws {
+    let sql = """
+      SELECT number, id, header, signature, body FROM change_sets
+      WHERE branch = ?1 AND sequence BETWEEN ?2 AND ?3 ORDER BY sequence
+      """
+    try connection.with(sql) { row in
+      try row.bind(1, cursor.branch)
+      try row.bind(2, Int64(bitPattern: cursor.next))
+      try row.bind(3, Int64(bitPattern: cursor.last))
+      while try row.step() {
+        cursor.number = row.integer(0)
+        guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return }
+        guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
+        let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
+        sets.append(StoredChangeSet(log: cursor.want.log, sequence: cursor.next, id: id, raw: raw))
+        bytes += raw.byteCount
+        cursor.next += 1
+      }
+      guard cursor.isAtEnd else { throw StoreError.damaged("a gap in a log") }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+// Protocol/store.md
+
+import Records
+import Replication
+import SQLite
+package import Wire
+
+/// The store of one node: the log of change sets, the records folded from it, and the circle's statements.
+///
+/// Synchronous and not for sharing: the node's actor owns it. Whatever changes it is one transaction that is
+/// durable when the call returns, or has left nothing behind.
+package final class Store {
+  let connection: Connection
+  let logs: Logs
+  let fold: Fold
+  /// What this log has declared to have seen; kept for the log that asked last.
+  var declared: (branch: Int64, sequences: [Int64: Int64])?
+  /// Held as long as the store is open; nil in memory.
+  private let lock: StoreLock?
+
+  /// Opens a store, or makes it where there is none. No other process can open it meanwhile.
+  package convenience init(path: String) throws {
+    let lock = try StoreLock(path: path + ".lock")
+    let connection = try Connection(.file(path))
+    try connection.setUp()
+    try self.init(connection, lock: lock)
+  }
+
+  /// A store that is gone with the process: for tests and previews.
+  package static func inMemory() throws -> Store {
+    let connection = try Connection(.memory)
+    try connection.setUp()
+    return try Store(connection, lock: nil)
+  }
+
+  private init(_ connection: Connection, lock: consuming StoreLock?) throws {
+    self.connection = connection
+    self.lock = lock
+    let isCurrent = try Self.migrate(connection)
+    logs = try Logs(connection)
+    fold = try Fold(connection)
+    if !isCurrent { try rebuild() }
+  }
+
+  // MARK: Schema
+
+  /// Brings the tables to this version. False if the records must be folded again.
+  private static func migrate(_ connection: Connection) throws -> Bool {
+    try connection.transaction {
+      try connection.execute(
+        "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID")
+      let found = try metaInteger("schema", connection) ?? 0
+      guard found <= Schema.version else {
+        throw StoreError.newerSchema(found: found, known: Schema.version)
+      }
+      for version in found..<Schema.version {
+        try connection.execute(Schema.migration(to: version + 1))
+      }
+      try setMeta("schema", .integer(Schema.version), connection)
+      guard found > 0 else {
+        try Derived.create(connection)
+        return true
+      }
+      if try Derived.isCurrent(connection) { return true }
+      try Derived.create(connection)
+      return false
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Runs `body` as one transaction; if it throws, memory is as before too.
+  func atomically<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      return try connection.transaction(body)
+    } catch {
+      declared = nil
+      try logs.reload()
+      try fold.reload()
+      throw error
+    }
+  }
+
+  /// Pages in the write-ahead log that are not in the database yet.
+  package var pendingPages: Int { connection.walPages }
+
+  /// Moves the write-ahead log into the database: for quiet moments.
+  package func checkpoint() throws { try connection.checkpoint() }
+
+  // MARK: Meta
+
+  /// Bytes that the node keeps beside the log, by name.
+  package func meta(_ key: String) throws -> [UInt8]? {
+    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
+      try row.bind(1, "node." + key)
+      return try row.step() ? row.bytes(0) : nil
+    }
+  }
+
+  /// Keeps bytes under a name; nil forgets them.
+  package func setMeta(_ key: String, _ value: [UInt8]?) throws {
+    guard let value else {
+      try connection.with("DELETE FROM meta WHERE key = ?1") { row in
+        try row.bind(1, "node." + key)
+        try row.run()
+      }
+      return
+    }
+    try Self.setMeta("node." + key, .blob(value), connection)
+  }
+
+  static func metaInteger(_ key: String, _ connection: Connection) throws -> Int64? {
+    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
+      try row.bind(1, key)
+      return try row.step() ? row.integer(0) : nil
+    }
+  }
+
+  static func setMeta(_ key: String, _ value: ColumnValue, _ connection: Connection) throws {
+    try connection.with("INSERT OR REPLACE INTO meta(key, value) VALUES (?1, ?2)") { row in
+      try row.bind(1, key)
+      try row.bind(2, value)
+      try row.run()
+    }
+  }
+
+  // MARK: Statements
+
+  /// The circle's signed statements as they were received, in order of their ids.
+  package func statements() throws -> [[UInt8]] {
+    try connection.with("SELECT bytes FROM statements ORDER BY id") { row in
+      var result: [[UInt8]] = []
+      while try row.step() { result.append(row.bytes(0)) }
+      return result
+    }
+  }
+
+  /// Adds and removes statements in one transaction; what is there already stays.
+  package func saveStatements(
+    _ added: [(id: StatementID, bytes: [UInt8])], removed: [StatementID] = []
+  ) throws {
+    try atomically {
+      try connection.with("INSERT INTO statements(id, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING") { row in
+        for statement in added {
+          try row.bind(1, statement.id.bytes)
+          try row.bind(2, statement.bytes)
+          try row.run()
+        }
+      }
+      try connection.with("DELETE FROM statements WHERE id = ?1") { row in
+        for id in removed {
+          try row.bind(1, id.bytes)
+          try row.run()
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// Protocol/store.md, "Rows"
+
+import Replication
+import Wire
+
+/// A record as the fold changes it: life, stamps, and the canonical content of each field.
+struct StoredRow {
+  var life: Bool?
+  var stamps: Stamps
+  var contents: [FieldNumber: [UInt8]] = [:]
+
+  /// Content of a cell, life among them; nil if nothing wrote it.
+  func content(_ field: FieldNumber) -> [UInt8]? {
+    field == Fields.life ? life.map { $0 ? Self.alive : Self.dead } : contents[field]
+  }
+
+  mutating func set(_ field: FieldNumber, _ content: [UInt8]) {
+    if field == Fields.life { life = content == Self.alive } else { contents[field] = content }
+  }
+
+  /// The fields as one value: what a whole record's write is.
+  var whole: [UInt8] { encodedFields(contents) }
+
+  static let alive: [UInt8] = [0xf5]
+  static let dead: [UInt8] = [0xf4]
+}
+
+/// Fields as one CBOR map from number to content.
+func encodedFields(_ contents: [FieldNumber: [UInt8]]) -> [UInt8] {
+  var writer = CBORWriter()
+  writer.map(contents.count)
+  for (field, content) in contents.sorted(by: { $0.key < $1.key }) {
+    writer.unsigned(UInt64(field))
+    writer.raw(content)
+  }
+  return writer.bytes
+}
+
+func decodedFields(_ bytes: [UInt8]) throws(WireError) -> [FieldNumber: [UInt8]] {
+  var reader = CBORReader(bytes)
+  var contents: [FieldNumber: [UInt8]] = [:]
+  let count = try reader.map(max: Limits.setItemsMax)
+  var key: UInt64?
+  for _ in 0..<count {
+    let next = try reader.nextKey(after: key)
+    key = next
+    contents[FieldNumber(truncatingIfNeeded: next)] = Array(bytes[try reader.skipValue()])
+  }
+  try reader.end()
+  return contents
+}

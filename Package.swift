@@ -62,10 +62,12 @@ let package = Package(
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
+    tests("ReplicationTests", ["Membership", "Replication", "Sodium", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
     tests("TidyTests", []),
-    tests("WireTests", ["Wire"]),
+    .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
+    tests("WireTests", ["Vectors", "Wire"]),
   ]
 )

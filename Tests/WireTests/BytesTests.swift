@@ -1,4 +1,5 @@
 import Testing
+import Vectors
 import Wire
 
 @Suite struct BytesTests {
@@ -85,6 +86,8 @@ import Wire
       #expect(!Value.float(number).isWritable)
       #expect(!Value.array([.array([.float(number)])]).isWritable)
     }
-    for number in [0.0, -Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude] { #expect(Value.float(number).isWritable) }
+    for number in [0.0, -Double.leastNonzeroMagnitude, Double.greatestFiniteMagnitude] {
+      #expect(Value.float(number).isWritable)
+    }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Vectors
 import Wire
 
 /// The examples of RFC 8949, appendix A: those of the deterministic subset pass, all others are refused.

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import Vectors
 import Wire
 
 @Suite struct CBORVectorTests {

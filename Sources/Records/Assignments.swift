@@ -221,11 +221,16 @@ extension Assignments {
       throw refused(field, 0, word, "one of \(Registry.owners.map(\.name).joined(separator: ", "))")
     }
     let id = try resolver.record(kind, named: name)
-    return .array([.integer(Int64(kind.number.rawValue)), .bytes(id.bytes)])
+    return .owner(kind, id)
   }
 }
 
 extension Value {
+  /// The value of a field of type `owner`.
+  package static func owner(_ kind: Kind, _ id: RecordID) -> Value {
+    .array([.integer(Int64(kind.number.rawValue)), .bytes(id.bytes)])
+  }
+
   /// The value of a field of type `datedInstant`: the day is that of the zone.
   package static func datedInstant(milliseconds: Int64, zone: String?, zones: ZoneOffsets) -> Value {
     let day = zones.day(milliseconds: milliseconds, zone: zone)

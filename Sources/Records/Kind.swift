@@ -4,7 +4,7 @@ package import Replication
 package import Wire
 
 /// A kind of record: its number in change sets, its names for people, and its fields.
-package struct Kind: Sendable {
+package final class Kind: Sendable {
   package let number: KindNumber
   /// As typed on the command line: `trip`.
   package let name: String
@@ -49,6 +49,19 @@ package struct Kind: Sendable {
   package func field(named name: String) -> Field? {
     fields.first { field in field.names.contains(name) }
   }
+
+  /// The number of a field that this program itself names.
+  package func number(_ name: String) -> FieldNumber {
+    guard let field = fields.first(where: { $0.name == name }) else {
+      preconditionFailure("\(self.name) has no field \(name)")
+    }
+    return field.number
+  }
+}
+
+extension Kind: Hashable {
+  package static func == (left: Kind, right: Kind) -> Bool { left.number == right.number }
+  package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 /// One field of a kind: one cell.

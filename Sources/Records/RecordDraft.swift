@@ -18,16 +18,16 @@ package struct FieldValue: Hashable, Sendable {
 ///
 /// A field that is null shall be empty; a field that is not mentioned keeps what it has.
 package struct RecordDraft: Hashable, Sendable {
-  package let key: RecordKey
+  package let kind: Kind
+  package let id: RecordID
   /// Ascending by number.
   package private(set) var fields: [FieldValue]
 
-  package init(_ kind: Kind, _ id: RecordID, _ fields: [FieldNumber: Value] = [:]) {
-    self.init(RecordKey(kind: kind.number, id: id), fields)
-  }
+  package var key: RecordKey { RecordKey(kind: kind.number, id: id) }
 
-  package init(_ key: RecordKey, _ fields: [FieldNumber: Value] = [:]) {
-    self.key = key
+  package init(_ kind: Kind, _ id: RecordID, _ fields: [FieldNumber: Value] = [:]) {
+    self.kind = kind
+    self.id = id
     self.fields = fields.map { FieldValue($0.key, $0.value) }.sorted { $0.number < $1.number }
   }
 
@@ -47,12 +47,7 @@ package struct RecordDraft: Hashable, Sendable {
   }
 }
 
-extension Kind {
-  /// The number of a field that this program itself names.
-  package func number(_ name: String) -> FieldNumber {
-    guard let field = fields.first(where: { $0.name == name }) else {
-      preconditionFailure("\(self.name) has no field \(name)")
-    }
-    return field.number
-  }
+extension RecordDraft: Comparable {
+  /// In the order of change sets: by kind, then by id.
+  package static func < (left: RecordDraft, right: RecordDraft) -> Bool { left.key < right.key }
 }

@@ -1,6 +1,6 @@
 // Protocol/records.md, "Ids"
 
-package import Replication
+import Replication
 package import Wire
 
 private let stringIDPrefix = HashPrefix("waymark/string-id/v1\0")
@@ -8,11 +8,11 @@ private let contentIDPrefix = HashPrefix("waymark/content-id/v1\0")
 
 extension RecordID {
   /// The id of the record that a text names in files: the UUID, if it is one, else a hash of kind and text.
-  package init(kind: KindNumber, key: String) {
+  package init(kind: Kind, key: String) {
     if let id = RecordID(uuid: key) {
       self = id
     } else {
-      let number = UInt64(kind.rawValue) << 32
+      let number = UInt64(kind.number.rawValue) << 32
       var message: [UInt8] = []
       appendBigEndian(number, to: &message)
       self.init(hash: blake2b256(stringIDPrefix, Array(message.prefix(4)) + Array(key.utf8)))

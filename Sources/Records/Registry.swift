@@ -1,6 +1,7 @@
 // Protocol/records.md lists the same kinds and fields; a test compares them. Numbers are fixed for ever.
 
 package import Replication
+package import Wire
 
 /// Every kind of record that this version knows.
 package enum Registry {
@@ -18,4 +19,16 @@ package enum Registry {
   package static func kind(named name: String) -> Kind? {
     kinds.first { $0.name == name || $0.plural == name }
   }
+
+  /// The organization that stands for "no organization": the same in every circle, never renamed or deleted.
+  package static let noneID = FixedRecords.none.id
+  package static let noneName = "None"
+  /// The one profile.
+  package static let profileID = FixedRecords.profile.id
+
+  /// Records that every circle has from the start, with stamp zero: any real edit wins over them.
+  package static let seeds = [
+    RecordDraft(organization, noneID, [FixedRecords.organizationName: .text(noneName)]),
+    RecordDraft(profile, profileID),
+  ]
 }

@@ -1,0 +1,103 @@
+package import Records
+import Wire
+
+/// What an import would write: made from a whole file before anything is written.
+package struct ImportPlan: Sendable {
+  package let format: ExchangeFormat
+  /// Ascending by kind and id, each record once.
+  package let drafts: [RecordDraft]
+  /// Rows that are left out.
+  package let skipped: [SkippedRow]
+  /// What a person should know and need not act on.
+  package let warnings: [String]
+}
+
+/// A row of a file that is not imported.
+package struct SkippedRow: Hashable, Sendable {
+  /// Where the row stands: `habitLogs[12]`.
+  package let place: String
+  package let reason: String
+}
+
+/// Collects drafts, skipped rows and warnings while a file is read.
+struct PlanBuilder {
+  private var drafts: [Kind: [RecordID: RecordDraft]] = [:]
+  private(set) var skipped: [SkippedRow] = []
+  private var warnings: [String] = []
+  /// How often each thing was seen that is reported once.
+  private var counts: [String: Int] = [:]
+
+  /// Keeps a record, unless the rules refuse it or its id was there already.
+  ///
+  /// - Parameters:
+  ///   - isComplete: refuses a record without the fields that every record of its kind needs.
+  mutating func add(
+    _ draft: RecordDraft, isComplete: Bool
+  ) throws(RowError) {
+    let kind = draft.kind
+    do throws(FieldError) {
+      try kind.validate(draft, isNew: isComplete)
+    } catch {
+      throw RowError(error.description)
+    }
+    guard drafts[kind]?[draft.id] == nil else {
+      throw RowError("its id \(draft.id.uuid) appears twice in the file")
+    }
+    drafts[kind, default: [:]][draft.id] = draft
+  }
+
+  /// The draft of a record read before.
+  func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {
+    drafts[kind]?[id]
+  }
+
+  /// Keeps records that no row stands for: contents, the profile, None.
+  mutating func put(_ records: [RecordDraft]) {
+    for record in records { drafts[record.kind, default: [:]][record.id] = record }
+  }
+
+  mutating func skip(_ place: Place, _ reason: String) {
+    skipped.append(SkippedRow(place: place.description, reason: reason))
+  }
+
+  mutating func warn(_ warning: String) { warnings.append(warning) }
+
+  /// Counts something that is reported once, with how often it was seen.
+  mutating func count(_ what: String) { counts[what, default: 0] += 1 }
+
+  /// Reports the keys of an object that the format does not have.
+  mutating func noteUnknownKeys(_ row: JSON, known: Set<String>, in section: String) {
+    for member in row.members ?? [] where !known.contains(member.key) {
+      count("\(section): the key \"\(member.key)\" is not known and is left out")
+    }
+  }
+
+  func plan(_ format: ExchangeFormat) -> ImportPlan {
+    let counted = counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
+      $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
+    }
+    return ImportPlan(
+      format: format, drafts: drafts.values.flatMap(\.values).sorted(), skipped: skipped,
+      warnings: warnings + counted)
+  }
+}
+
+/// Where a row stands in a file; written out only if there is something to say about it.
+struct Place: CustomStringConvertible {
+  let section: String
+  let index: Int?
+
+  init(_ section: String, _ index: Int? = nil) {
+    self.section = section
+    self.index = index
+  }
+
+  var description: String { index.map { "\(section)[\($0)]" } ?? section }
+}
+
+/// Why a row is left out.
+struct RowError: Error {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
+}

@@ -1,0 +1,214 @@
+import Records
+import Wire
+
+/// Reads Ritualist's JSON export.
+struct RitualistReader {
+  private let zones: ZoneOffsets
+  private var builder = PlanBuilder()
+  /// Where habits are left out, so are their logs.
+  private var skippedHabits: Set<RecordID> = []
+
+  init(zones: ZoneOffsets) { self.zones = zones }
+
+  mutating func read(_ json: JSON) throws(ExchangeError) -> ImportPlan {
+    let lists = try ExchangeFormat.ritualist.lists(["categories", "habits", "habitLogs"], of: json)
+    builder.noteUnknownKeys(json, known: Self.topKeys, in: "the file")
+    readProfile(json)
+    for (index, row) in (lists["categories"] ?? []).enumerated() {
+      attempt(Place("categories", index)) { (reader) throws(RowError) in try reader.readCategory(row) }
+    }
+    for (index, row) in (lists["habits"] ?? []).enumerated() {
+      let id = row["id"]?.string.flatMap { RecordID(uuid: $0) }
+      let isRead = attempt(Place("habits", index)) { (reader) throws(RowError) in try reader.readHabit(row) }
+      if !isRead, let id, builder.draft(Registry.habit, id) == nil { skippedHabits.insert(id) }
+    }
+    for (index, row) in (lists["habitLogs"] ?? []).enumerated() {
+      attempt(Place("habitLogs", index)) { (reader) throws(RowError) in try reader.readLog(row) }
+    }
+    return builder.plan(.ritualist)
+  }
+
+  private static let topKeys: Set = [
+    "exportedAt", "avatar", "profile", "habits", "categories", "habitLogs", "syncMetadata",
+  ]
+
+  /// Runs a step for one row; false if the row is left out, which is then reported.
+  @discardableResult
+  private mutating func attempt(
+    _ place: Place, _ step: (inout RitualistReader) throws(RowError) -> Void
+  ) -> Bool {
+    do throws(RowError) {
+      try step(&self)
+      return true
+    } catch {
+      builder.skip(place, error.reason)
+      return false
+    }
+  }
+
+  // MARK: Categories and habits
+
+  private static let categoryKeys = [
+    "name", "displayName", "emoji", "order", "isActive", "isPredefined", "personalityWeights",
+  ]
+
+  private mutating func readCategory(_ json: JSON) throws(RowError) {
+    let row = try Row(json)
+    guard let key = try row.text("id"), !key.isEmpty else { throw RowError("it has no id") }
+    var draft = RecordDraft(Registry.category, RecordID(kind: Registry.category, key: key))
+    try row.read(Self.categoryKeys, of: Registry.category, into: &draft)
+    draft[Registry.category.number("key")] = .text(key)
+    builder.noteUnknownKeys(json, known: Set(Self.categoryKeys + ["id"]), in: "categories")
+    try builder.add(draft, isComplete: true)
+  }
+
+  private static let habitKeys = [
+    "name", "colorHex", "emoji", "unitLabel", "dailyTarget", "schedule", "reminders", "startDate", "endDate",
+    "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes", "lastCompletedDate",
+    "archivedDate", "priorityLevel",
+  ]
+  private static let allHabitKeys = Set(habitKeys + ["id", "kind", "locationConfiguration"])
+
+  private mutating func readHabit(_ json: JSON) throws(RowError) {
+    let kind = Registry.habit
+    let row = try Row(json)
+    var draft = RecordDraft(kind, try row.id())
+    try row.read(Self.habitKeys, of: kind, into: &draft)
+    draft[kind.number("kind")] = try habitKind(row)
+    try readPlace(row, into: &draft)
+    builder.noteUnknownKeys(json, known: Self.allHabitKeys, in: "habits")
+    try builder.add(draft, isComplete: true)
+  }
+
+  private func habitKind(_ row: Row) throws(RowError) -> Value {
+    guard let value = row.present("kind") else { return .null }
+    guard let word = value.members?.first?.key, value.members?.count == 1 else {
+      throw row.refused("kind", value, "{\"binary\":{}} or {\"numeric\":{}}")
+    }
+    return .text(word)
+  }
+
+  private static let placeKeys = [
+    "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate", "lastEntryTriggerDate",
+    "lastExitTriggerDate",
+  ]
+  private static let allPlaceKeys = Set(placeKeys + ["latitude", "longitude", "isEnabled"])
+
+  private mutating func readPlace(_ habit: Row, into draft: inout RecordDraft) throws(RowError) {
+    let kind = Registry.habit
+    let json = habit.present("locationConfiguration") ?? [:]
+    let row: Row
+    do throws(RowError) { row = try Row(json) } catch {
+      throw RowError("locationConfiguration: \(error.reason)")
+    }
+    try row.read(Self.placeKeys, of: kind, into: &draft)
+    draft[kind.number("location")] = try row.coordinate()
+    draft[kind.number("isLocationEnabled")] = try row.bool("isEnabled").map(Value.bool) ?? .null
+    builder.noteUnknownKeys(json, known: Self.allPlaceKeys, in: "locationConfiguration")
+  }
+
+  // MARK: Logs
+
+  private static let logKeys: Set = ["id", "habitID", "date", "value", "timezone"]
+  private static let habitField = Registry.log.number("habitID")
+  private static let dateField = Registry.log.number("date")
+  private static let valueField = Registry.log.number("value")
+  private static let startField = Registry.habit.number("startDate")
+
+  private mutating func readLog(_ json: JSON) throws(RowError) {
+    let row = try Row(json)
+    guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
+    guard let time = try row.time("date") else { throw RowError("it has no date") }
+    guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
+    let zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
+    let draft = RecordDraft(
+      Registry.log, try row.id(),
+      [
+        Self.habitField: .bytes(habit.bytes),
+        Self.dateField: .datedInstant(milliseconds: time, zone: zone, zones: zones),
+        Self.valueField: try row.float("value").map(Value.float) ?? .null,
+      ])
+    try builder.add(draft, isComplete: true)
+    builder.noteUnknownKeys(json, known: Self.logKeys, in: "habitLogs")
+    note(time, zone, of: habit)
+  }
+
+  /// Counts what is unusual about a log that is kept.
+  private mutating func note(_ time: Int64, _ zone: String?, of habit: RecordID) {
+    if let zone, zones.seconds(time, zone) == nil {
+      builder.count("habitLogs: the time zone \(zone) is not known here, so the day is that of UTC")
+    }
+    guard let held = builder.draft(Registry.habit, habit) else {
+      builder.count("habitLogs: a log belongs to a habit that is not in the file")
+      return
+    }
+    guard case .integer(let start) = held[Self.startField], time < start else { return }
+    if zones.day(milliseconds: time, zone: zone) < zones.day(milliseconds: start, zone: zone) {
+      builder.count("habitLogs: a log is dated before the start of its habit; it is kept")
+    }
+  }
+
+  // MARK: Profile
+
+  private static let profileKeys = [
+    "name", "currentTimezone", "homeTimezone", "displayTimezoneMode", "timezoneChangeHistory", "createdAt",
+    "updatedAt",
+  ]
+  private static let allProfileKeys = Set(profileKeys + ["appearance"])
+
+  /// The profile is one value, so a profile that is left out takes avatar and metadata with it.
+  private mutating func readProfile(_ json: JSON) {
+    guard let profile = json["profile"], !profile.isNull else {
+      builder.warn("the file has no profile")
+      return
+    }
+    attempt(Place("profile")) { (reader) throws(RowError) in
+      let row = try Row(profile)
+      var draft = RecordDraft(Registry.profile, Registry.profileID)
+      try row.read(Self.profileKeys, of: Registry.profile, into: &draft)
+      draft[Registry.profile.number("appearance")] = try reader.appearance(row)
+      reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
+      let contents = reader.readAvatar(json, into: &draft)
+      reader.readMetadata(json, into: &draft)
+      try reader.builder.add(draft, isComplete: true)
+      reader.builder.put(contents)
+    }
+  }
+
+  /// A word in exports, a number in the application's own store.
+  private func appearance(_ row: Row) throws(RowError) -> Value {
+    guard let number = row.present("appearance")?.integer else {
+      return try row.text("appearance").map(Value.text) ?? .null
+    }
+    switch number {
+    case 0: return .text("system")
+    case 1: return .text("light")
+    case 2: return .text("dark")
+    default: throw RowError("appearance cannot be \(number): one of system, light, dark")
+    }
+  }
+
+  private mutating func readAvatar(_ json: JSON, into draft: inout RecordDraft) -> [RecordDraft] {
+    let field = Registry.profile.number("avatar")
+    draft[field] = .null
+    var contents: [RecordDraft] = []
+    attempt(Place("avatar")) { (_) throws(RowError) in
+      guard let bytes = try Row(json).bytes("avatar") else { return }
+      let cut = Contents.cut(bytes)
+      draft[field] = cut.value
+      contents = cut.records
+    }
+    return contents
+  }
+
+  private mutating func readMetadata(_ json: JSON, into draft: inout RecordDraft) {
+    let kind = Registry.profile
+    draft[kind.number("profileId")] = .null
+    draft[kind.number("lastSynced")] = .null
+    guard let metadata = json["syncMetadata"], !metadata.isNull else { return }
+    attempt(Place("syncMetadata")) { (reader) throws(RowError) in
+      try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
+      reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")
+    }
+  }
+}

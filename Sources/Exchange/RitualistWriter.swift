@@ -1,0 +1,147 @@
+import Records
+import Wire
+
+/// Writes Ritualist's JSON export: keys sorted, absent optionals left out.
+struct RitualistWriter {
+  private let source: ExportSource
+  private let now: Int64
+  private var warnings: [String] = []
+
+  init(source: ExportSource, now: Int64) {
+    self.source = source
+    self.now = now
+  }
+
+  mutating func write() -> ExportedFile {
+    var file: JSON = ["exportedAt": fileTime(now)]
+    let profile = source.record(Registry.profile, Registry.profileID)
+    if let profile, profile.text("name") != nil {
+      file["profile"] = object(profile, Self.profileFields, Self.profileDefaults)
+    } else {
+      warnings.append("there is no profile to export")
+    }
+    file["avatar"] = profile.flatMap { avatar($0) }
+    file["syncMetadata"] = metadata(profile)
+    file["categories"] = .array(categories())
+    file["habits"] = .array(
+      source.records(Registry.habit) { $0.integer("displayOrder") ?? 0 }.map(habit))
+    file["habitLogs"] = .array(
+      source.records(Registry.log) { $0.held("date").time ?? 0 }.compactMap(log))
+    return ExportedFile(
+      bytes: file.bytes(.init(isPretty: true, sortsKeys: true)), warnings: warnings)
+  }
+
+  /// Fields of one part under their own names; a default stands for what must be there.
+  private func object(_ record: RecordDraft, _ names: [String], _ defaults: [String: JSON]) -> JSON {
+    var object: JSON = [:]
+    for name in names {
+      guard let field = record.kind.field(named: name) else { preconditionFailure("no field \(name)") }
+      object[name] = json(record[field.number] ?? .null, field.type) ?? defaults[name]
+    }
+    return object
+  }
+
+  private func json(_ value: Value, _ type: FieldType) -> JSON? {
+    switch (type, value) {
+    case (_, .null): nil
+    case (.timestamp, .integer(let time)): fileTime(time)
+    case (.uuid, _): value.recordID.map { .string($0.uuid) }
+    case (.list(let shape), _): shape.json(value)
+    default: value.fileJSON
+    }
+  }
+
+  // MARK: Profile
+
+  private static let profileFields = [
+    "name", "appearance", "currentTimezone", "homeTimezone", "displayTimezoneMode",
+    "timezoneChangeHistory", "createdAt", "updatedAt",
+  ]
+  private static let profileDefaults: [String: JSON] = [
+    "appearance": "system", "currentTimezone": "UTC", "homeTimezone": "UTC",
+    "displayTimezoneMode": "current", "timezoneChangeHistory": [], "createdAt": fileTime(0),
+    "updatedAt": fileTime(0),
+  ]
+
+  private mutating func avatar(_ profile: RecordDraft) -> JSON? {
+    let value = profile.held("avatar")
+    guard value != .null else { return nil }
+    guard let bytes = source.bytes(value) else {
+      warnings.append("the avatar is not all here yet and is left out")
+      return nil
+    }
+    return .string(Base64.encode(bytes))
+  }
+
+  private func metadata(_ profile: RecordDraft?) -> JSON {
+    var metadata: JSON = [
+      "profileId": .string((profile?.reference("profileId") ?? Registry.profileID).uuid)
+    ]
+    metadata["lastSynced"] = profile?.integer("lastSynced").map(fileTime)
+    return metadata
+  }
+
+  // MARK: Categories
+
+  private static let categoryFields = [
+    "name", "displayName", "emoji", "order", "isActive", "isPredefined", "personalityWeights",
+  ]
+
+  private func categories() -> [JSON] {
+    source.records(Registry.category) { $0.integer("order") ?? 0 }.map { category in
+      let name = JSON.text(category.text("name") ?? "")
+      var object = object(
+        category, Self.categoryFields,
+        [
+          "name": name, "displayName": name, "emoji": "", "order": 0, "isActive": true,
+          "isPredefined": false,
+        ])
+      object["id"] = .string(category.text("key") ?? category.id.uuid)
+      return object
+    }
+  }
+
+  // MARK: Habits and logs
+
+  private static let habitFields = [
+    "name", "colorHex", "emoji", "unitLabel", "dailyTarget", "schedule", "reminders", "startDate", "endDate",
+    "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes", "lastCompletedDate",
+    "archivedDate", "priorityLevel",
+  ]
+  private static let habitDefaults: [String: JSON] = [
+    "name": "", "colorHex": "#2DA9E3", "schedule": ["daily": [:]], "reminders": [],
+    "startDate": fileTime(0), "isActive": true, "displayOrder": 0, "isPinned": false,
+  ]
+  private static let placeFields = [
+    "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate", "lastEntryTriggerDate",
+    "lastExitTriggerDate",
+  ]
+  private static let placeDefaults: [String: JSON] = [
+    "radius": 100, "triggerType": "entry", "frequency": ["oncePerDay": [:]],
+  ]
+
+  private func habit(_ habit: RecordDraft) -> JSON {
+    var object = object(habit, Self.habitFields, Self.habitDefaults)
+    object["id"] = .string(habit.id.uuid)
+    object["kind"] = .object([.init(habit.text("kind") ?? "binary", [:])])
+    let location = habit.held("location")
+    if let latitude = location.part(0).fileJSON, let longitude = location.part(1).fileJSON {
+      var place = self.object(habit, Self.placeFields, Self.placeDefaults)
+      place["latitude"] = latitude
+      place["longitude"] = longitude
+      place["isEnabled"] = .bool(habit.bool("isLocationEnabled") ?? true)
+      object["locationConfiguration"] = place
+    }
+    return object
+  }
+
+  private func log(_ log: RecordDraft) -> JSON? {
+    guard let habit = log.reference("habitID"), let time = log.held("date").time else { return nil }
+    var members: [JSON.Member] = [
+      .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)), .init("date", fileTime(time)),
+      .init("timezone", log.held("date").part(1).fileJSON ?? "UTC"),
+    ]
+    if let value = log.held("value").fileJSON { members.append(.init("value", value)) }
+    return .object(members)
+  }
+}

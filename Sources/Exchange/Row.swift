@@ -1,0 +1,145 @@
+import Records
+import Wire
+
+/// One object of a file, read field by field.
+struct Row {
+  let json: JSON
+  /// Empty text means that there is nothing.
+  let emptyTextIsNull: Bool
+
+  init(_ json: JSON, emptyTextIsNull: Bool = false) throws(RowError) {
+    guard json.members != nil else { throw RowError("it is not an object") }
+    self.json = json
+    self.emptyTextIsNull = emptyTextIsNull
+  }
+
+  /// The value of a key; nil where it is absent or null.
+  func present(_ key: String) -> JSON? {
+    guard let value = json[key], !value.isNull else { return nil }
+    return value
+  }
+
+  func refused(_ key: String, _ found: JSON, _ expected: String) -> RowError {
+    let text = found.text()
+    let shown = text.count > 60 ? String(text.prefix(57)) + "..." : text
+    return RowError("\(key) should be \(expected), it is \(shown)")
+  }
+
+  // MARK: Values by key
+
+  func text(_ key: String) throws(RowError) -> String? {
+    guard let value = present(key) else { return nil }
+    guard let text = value.string else { throw refused(key, value, "text") }
+    return text.isEmpty && emptyTextIsNull ? nil : text
+  }
+
+  func bool(_ key: String) throws(RowError) -> Bool? {
+    guard let value = present(key) else { return nil }
+    guard let flag = value.boolean else { throw refused(key, value, "true or false") }
+    return flag
+  }
+
+  func float(_ key: String) throws(RowError) -> Double? {
+    guard let value = present(key) else { return nil }
+    guard let number = value.float else { throw refused(key, value, "a number") }
+    return wireFloat(number)
+  }
+
+  func time(_ key: String) throws(RowError) -> Int64? {
+    guard let value = present(key), value.string != "" || !emptyTextIsNull else { return nil }
+    guard let time = value.string.flatMap({ WrittenTime($0) })?.milliseconds else {
+      throw refused(key, value, "a time such as 2026-05-03T15:00:00Z")
+    }
+    return time
+  }
+
+  /// The id that a UUID stands for; nil where it is absent or empty.
+  func identifier(_ key: String) throws(RowError) -> RecordID? {
+    guard let value = present(key), value.string != "" || !emptyTextIsNull else { return nil }
+    guard let id = value.string.flatMap({ RecordID(uuid: $0) }) else {
+      throw refused(key, value, "a UUID")
+    }
+    return id
+  }
+
+  /// The id of the row itself.
+  func id() throws(RowError) -> RecordID {
+    guard let id = try identifier("id") else { throw RowError("it has no id") }
+    return id
+  }
+
+  // MARK: Fields
+
+  /// The value of a field of one part, found under its own name; null where it is absent.
+  func value(_ field: Field, key: String? = nil) throws(RowError) -> Value {
+    let key = key ?? field.name
+    switch field.type {
+    case .text, .keyReference: return try text(key).map(Value.text) ?? .null
+    case .bool: return try bool(key).map(Value.bool) ?? .null
+    case .float: return try float(key).map(Value.float) ?? .null
+    case .timestamp: return try time(key).map(Value.integer) ?? .null
+    case .uuid, .reference: return try identifier(key).map { .bytes($0.bytes) } ?? .null
+    case .integer:
+      guard let value = present(key) else { return .null }
+      guard let number = value.integer else { throw refused(key, value, "a whole number") }
+      return .integer(number)
+    case .list(let shape):
+      guard let value = present(key) else { return .null }
+      guard let list = shape.value(value) else { throw refused(key, value, shape.expectation) }
+      return list
+    case .instant, .datedInstant, .money, .coordinate, .owner, .blob, .bytes, .any:
+      preconditionFailure("\(key) is read by a function of its own")
+    }
+  }
+
+  /// Reads the fields that have these names into a draft.
+  func read(_ names: [String], of kind: Kind, into draft: inout RecordDraft) throws(RowError) {
+    for name in names {
+      guard let field = kind.field(named: name) else { preconditionFailure("no field \(name)") }
+      draft[field.number] = try value(field)
+    }
+  }
+
+  /// A time and its zone; null where there is no time, or the filler that stands for none.
+  func instant(_ key: String, zone: String) throws(RowError) -> Value {
+    guard let time = try time(key), time != Fillers.distantPast else { return .null }
+    return .array([.integer(time), try text(zone).map(Value.text) ?? .null])
+  }
+
+  /// Degrees; null where either is absent.
+  func coordinate() throws(RowError) -> Value {
+    guard let latitude = try float("latitude"), let longitude = try float("longitude") else {
+      return .null
+    }
+    return .array([.float(latitude), .float(longitude)])
+  }
+
+  /// A price: exact digits, and a currency where the file has one.
+  func money(_ key: String, currency: String) throws(RowError) -> Value {
+    guard let value = present(key) else { return .null }
+    guard let amount = value.number.flatMap({ ExactDecimal(jsonNumber: $0) }) else {
+      throw refused(key, value, "an amount of at most \(ExactDecimal.digitsMax) digits")
+    }
+    return .array([.text(amount.description), try text(currency).map(Value.text) ?? .null])
+  }
+
+  /// Bytes as base64; nil where they are absent.
+  func bytes(_ key: String) throws(RowError) -> [UInt8]? {
+    guard let value = present(key) else { return nil }
+    guard let bytes = value.string.flatMap(Base64.decode) else {
+      throw RowError("\(key) is not base64")
+    }
+    guard bytes.count <= Limits.attachmentBytesMax else {
+      throw RowError("\(key) has \(bytes.count) bytes, more than \(Limits.attachmentBytesMax)")
+    }
+    return bytes
+  }
+}
+
+/// Dates that stand for "none" in files that must have one.
+enum Fillers {
+  /// 0001-01-01T00:00:00Z
+  static let distantPast: Int64 = -62_135_596_800_000
+  /// 4001-01-01T00:00:00Z
+  static let distantFuture: Int64 = 64_092_211_200_000
+}

@@ -1,0 +1,268 @@
+import Records
+import Wire
+
+/// Reads Traveling Snails' JSON export.
+struct TravelingSnailsReader {
+  private var builder = PlanBuilder()
+  /// Organizations named "None", whatever their ids: they are the one None.
+  private var noneIDs: Set<RecordID> = []
+
+  mutating func read(_ json: JSON) throws(ExchangeError) -> ImportPlan {
+    let keys = ["addresses", "organizations", "trips", "attachments"]
+    let lists = try ExchangeFormat.travelingSnails.lists(keys, of: json)
+    builder.noteUnknownKeys(json, known: Self.topKeys, in: "the file")
+    each(lists, "addresses") { (reader, row, _) throws(RowError) in try reader.readAddress(row) }
+    each(lists, "organizations") { (reader, row, _) throws(RowError) in
+      try reader.readOrganization(row)
+    }
+    each(lists, "trips") { (reader, row, place) throws(RowError) in try reader.readTrip(row, at: place) }
+    each(lists, "attachments") { (reader, row, place) throws(RowError) in
+      try reader.readAttachment(row, at: place)
+    }
+    return builder.plan(.travelingSnails)
+  }
+
+  private static let topKeys: Set = [
+    "exportInfo", "trips", "organizations", "addresses", "attachments",
+  ]
+
+  /// Runs a step for each row of a list of the file.
+  private mutating func each(
+    _ lists: [String: [JSON]], _ key: String,
+    _ step: (inout TravelingSnailsReader, Row, Place) throws(RowError) -> Void
+  ) {
+    each(lists[key] ?? [], key, step)
+  }
+
+  /// Runs a step for each row; rows that are left out are reported.
+  private mutating func each(
+    _ rows: [JSON], _ section: String,
+    _ step: (inout TravelingSnailsReader, Row, Place) throws(RowError) -> Void
+  ) {
+    for (index, json) in rows.enumerated() {
+      let place = Place(section, index)
+      do throws(RowError) {
+        try step(&self, try Row(json, emptyTextIsNull: true), place)
+      } catch {
+        builder.skip(place, error.reason)
+      }
+    }
+  }
+
+  // MARK: Addresses and organizations
+
+  private static let addressKeys = ["street", "city", "state", "country", "postalCode", "formattedAddress"]
+  private static let allAddressKeys = Set(addressKeys + ["id", "latitude", "longitude"])
+
+  private mutating func readAddress(_ row: Row) throws(RowError) {
+    try builder.add(try address(row, id: try row.id()), isComplete: false)
+  }
+
+  private mutating func address(_ row: Row, id: RecordID) throws(RowError) -> RecordDraft {
+    var draft = RecordDraft(Registry.address, id)
+    try row.read(Self.addressKeys, of: Registry.address, into: &draft)
+    let place = try row.coordinate()
+    // 0, 0 means unknown there.
+    let isUnknown = place == .array([.float(0), .float(0)])
+    draft[Registry.address.number("location")] = isUnknown ? .null : place
+    builder.noteUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses")
+    return draft
+  }
+
+  private static let organizationKeys = [
+    "name", "phone", "email", "website", "logoURL", "cachedLogoFilename",
+  ]
+  private static let allOrganizationKeys = Set(organizationKeys + ["id", "address"])
+
+  private mutating func readOrganization(_ row: Row) throws(RowError) {
+    let kind = Registry.organization
+    let sourceID = try row.id()
+    let isNone = try row.text("name") == Registry.noneName
+    var draft = RecordDraft(kind, isNone ? Registry.noneID : sourceID)
+    try row.read(Self.organizationKeys, of: kind, into: &draft)
+    draft[kind.number("address")] = try addressReference(row, organization: sourceID)
+    builder.noteUnknownKeys(row.json, known: Self.allOrganizationKeys, in: "organizations")
+    guard isNone else { return try builder.add(draft, isComplete: false) }
+    noneIDs.insert(sourceID)
+    try addNone(draft)
+  }
+
+  /// None exists once: of several in a file, each adds what those before it lack.
+  private mutating func addNone(_ row: RecordDraft) throws(RowError) {
+    let kind = Registry.organization
+    var merged = builder.draft(kind, Registry.noneID) ?? RecordDraft(kind, Registry.noneID)
+    for field in row.fields where field.number != kind.number("name") && field.value != .null {
+      if merged[field.number] == nil { merged[field.number] = field.value }
+    }
+    do throws(FieldError) {
+      try kind.validate(merged, isNew: false)
+    } catch {
+      throw RowError(error.description)
+    }
+    if !merged.fields.isEmpty { builder.put([merged]) }
+  }
+
+  /// The address inside an organization stands in the list of addresses too, as a rule.
+  private mutating func addressReference(_ row: Row, organization: RecordID) throws(RowError) -> Value {
+    guard let json = row.present("address") else { return .null }
+    let inner: Row
+    do throws(RowError) {
+      inner = try Row(json, emptyTextIsNull: true)
+      let id =
+        try inner.identifier("id")
+        ?? RecordID(kind: Registry.address, key: "organization \(organization.uuid)")
+      let draft = try address(inner, id: id)
+      if let listed = builder.draft(Registry.address, id) {
+        if listed != draft {
+          builder.count("organizations: an address differs from the one in \"addresses\", which is used")
+        }
+      } else {
+        try builder.add(draft, isComplete: false)
+      }
+      return .bytes(id.bytes)
+    } catch {
+      throw RowError("address: \(error.reason)")
+    }
+  }
+
+  // MARK: Trips
+
+  private static let tripKeys = ["name", "notes", "createdDate", "isProtected"]
+  private static let allTripKeys = Set(
+    tripKeys + [
+      "id", "startDate", "endDate", "hasStartDate", "hasEndDate", "totalCost", "transportation", "lodging",
+      "activities", "embeddedTransportation", "embeddedLodging", "embeddedActivities",
+    ])
+
+  private static let sections: [(ids: String, rows: String, kind: Kind)] = [
+    ("transportation", "embeddedTransportation", Registry.transportation),
+    ("lodging", "embeddedLodging", Registry.lodging),
+    ("activities", "embeddedActivities", Registry.activity),
+  ]
+
+  private mutating func readTrip(_ row: Row, at place: Place) throws(RowError) {
+    let kind = Registry.trip
+    let id = try row.id()
+    var draft = RecordDraft(kind, id)
+    try row.read(Self.tripKeys, of: kind, into: &draft)
+    if draft[kind.number("name")] == .null { draft[kind.number("name")] = .text("") }
+    draft[kind.number("startDate")] = try date(row, "startDate", has: "hasStartDate")
+    draft[kind.number("endDate")] = try date(row, "endDate", has: "hasEndDate")
+    builder.noteUnknownKeys(row.json, known: Self.allTripKeys, in: "trips")
+    try builder.add(draft, isComplete: false)
+    var total: ExactDecimal? = .zero
+    for section in Self.sections {
+      readItems(row, section, trip: id, at: place, total: &total)
+    }
+    checkTotal(row, total, at: place)
+  }
+
+  /// Where the flag is false, the date is a filler.
+  private func date(_ row: Row, _ key: String, has flag: String) throws(RowError) -> Value {
+    guard try row.bool(flag) ?? true else { return .null }
+    return try row.time(key).map(Value.integer) ?? .null
+  }
+
+  private mutating func readItems(
+    _ trip: Row, _ section: (ids: String, rows: String, kind: Kind), trip id: RecordID, at place: Place,
+    total: inout ExactDecimal?
+  ) {
+    let rows = trip.present(section.rows)?.array ?? []
+    var read: Set<RecordID> = []
+    each(rows, "\(place).\(section.rows)") { (reader, row, _) throws(RowError) in
+      let draft = try reader.item(row, section.kind, trip: id)
+      try reader.builder.add(draft, isComplete: false)
+      read.insert(draft.id)
+      if case .text(let amount) = (draft[Self.costField] ?? .null).part(0), let cost = ExactDecimal(amount) {
+        total = try? total?.adding(cost)
+      }
+    }
+    for id in trip.present(section.ids)?.array ?? [] {
+      guard let id = id.string.flatMap({ RecordID(uuid: $0) }), !read.contains(id) else { continue }
+      builder.warn("\(place): \(section.ids) names \(id.uuid), which is not in \(section.rows)")
+    }
+  }
+
+  private static let costField = Registry.lodging.number("cost")
+  private static let itemKeys = ["name", "paid", "notes"]
+  private static let transportationKeys = itemKeys + ["type", "confirmation"]
+  private static let placeKeys = itemKeys + ["reservation", "customLocationName", "hideLocation"]
+  private static let allItemKeys = Set(
+    transportationKeys + placeKeys + [
+      "id", "start", "end", "startTZId", "endTZId", "cost", "currency", "organizationId",
+    ])
+
+  private mutating func item(_ row: Row, _ kind: Kind, trip: RecordID) throws(RowError) -> RecordDraft {
+    var draft = RecordDraft(kind, try row.id())
+    try row.read(
+      kind == Registry.transportation ? Self.transportationKeys : Self.placeKeys, of: kind, into: &draft)
+    if draft[kind.number("name")] == .null { draft[kind.number("name")] = .text("") }
+    draft[kind.number("trip")] = .bytes(trip.bytes)
+    draft[kind.number("start")] = try row.instant("start", zone: "startTZId")
+    draft[kind.number("end")] = try row.instant("end", zone: "endTZId")
+    draft[kind.number("cost")] = try row.money("cost", currency: "currency")
+    draft[kind.number("organizationId")] = try organization(row)
+    builder.noteUnknownKeys(row.json, known: Self.allItemKeys, in: kind.plural)
+    return draft
+  }
+
+  private mutating func organization(_ row: Row) throws(RowError) -> Value {
+    guard let id = try row.identifier("organizationId") else { return .null }
+    if noneIDs.contains(id) { return .bytes(Registry.noneID.bytes) }
+    if builder.draft(Registry.organization, id) == nil, id != Registry.noneID {
+      builder.count("an item names an organization that is not in the file")
+    }
+    return .bytes(id.bytes)
+  }
+
+  /// The total is derived there, and went through a binary float: only a real difference is worth a word.
+  private mutating func checkTotal(_ row: Row, _ total: ExactDecimal?, at place: Place) {
+    guard let total, let stated = row.present("totalCost")?.float,
+      let computed = Double(total.description)
+    else { return }
+    guard abs(stated - computed) > 1e-9 * max(1, abs(stated), abs(computed)) else { return }
+    builder.warn("\(place): totalCost is \(JSON.float(stated).text()), its items cost \(total)")
+  }
+
+  // MARK: Attachments
+
+  private static let attachmentKeys = [
+    "fileName", "originalFileName", "fileSize", "mimeType", "fileExtension", "createdDate",
+    "fileDescription",
+  ]
+  private static let allAttachmentKeys = Set(attachmentKeys + ["id", "parentType", "parentId", "fileData"])
+
+  private mutating func readAttachment(_ row: Row, at place: Place) throws(RowError) {
+    let kind = Registry.attachment
+    var draft = RecordDraft(kind, try row.id())
+    try row.read(Self.attachmentKeys, of: kind, into: &draft)
+    draft[kind.number("parent")] = try owner(row)
+    builder.noteUnknownKeys(row.json, known: Self.allAttachmentKeys, in: "attachments")
+    guard let bytes = try row.bytes("fileData") else {
+      // A file without data says nothing about the data held.
+      return try builder.add(draft, isComplete: false)
+    }
+    if case .integer(let size) = draft[kind.number("fileSize")], size != bytes.count {
+      builder.warn("\(place): fileSize is \(size), its data has \(bytes.count) bytes")
+    }
+    let cut = Contents.cut(bytes)
+    draft[kind.number("fileData")] = cut.value
+    try builder.add(draft, isComplete: false)
+    builder.put(cut.records)
+  }
+
+  private mutating func owner(_ row: Row) throws(RowError) -> Value {
+    guard let word = try row.text("parentType"), let id = try row.identifier("parentId") else {
+      builder.count("attachments: an attachment belongs to nothing")
+      return .null
+    }
+    guard let kind = Registry.owners.first(where: { $0.name == word }) else {
+      let words = Registry.owners.map(\.name).joined(separator: ", ")
+      throw RowError("parentType cannot be \"\(word)\": one of \(words)")
+    }
+    if builder.draft(kind, id) == nil {
+      builder.count("attachments: an attachment belongs to a row that is not in the file")
+    }
+    return .owner(kind, id)
+  }
+}

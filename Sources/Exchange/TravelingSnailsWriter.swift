@@ -1,0 +1,206 @@
+import Records
+import Wire
+
+/// Writes Traveling Snails' JSON export: missing links and texts are empty text.
+struct TravelingSnailsWriter {
+  private let source: ExportSource
+  private let now: Int64
+  private let onlyTrip: RecordID?
+  private var warnings: [String] = []
+  /// What the exported rows refer to.
+  private var usedItems: Set<RecordID> = []
+  private var usedOrganizations: Set<RecordID> = []
+
+  init(source: ExportSource, now: Int64, trip: RecordID?) {
+    self.source = source
+    self.now = now
+    onlyTrip = trip
+  }
+
+  mutating func write() -> ExportedFile {
+    let trips = trips()
+    let organizations = organizations()
+    let file: JSON = [
+      "exportInfo": [
+        "version": "1.0", "timestamp": fileTime(now), "format": "json", "includesAttachments": true,
+      ],
+      "trips": .array(trips),
+      "organizations": .array(organizations.rows),
+      "addresses": .array(addresses(organizations.records)),
+      "attachments": .array(attachments()),
+    ]
+    return ExportedFile(bytes: file.bytes(.pretty), warnings: warnings)
+  }
+
+  private func text(_ record: RecordDraft, _ names: [String]) -> [JSON.Member] {
+    names.map { .init($0, .string(record.text($0) ?? "")) }
+  }
+
+  // MARK: Trips
+
+  private static let sections: [(kind: Kind, ids: String, rows: String)] = [
+    (Registry.transportation, "transportation", "embeddedTransportation"),
+    (Registry.lodging, "lodging", "embeddedLodging"),
+    (Registry.activity, "activities", "embeddedActivities"),
+  ]
+
+  private mutating func trips() -> [JSON] {
+    let trips = source.records(Registry.trip) { $0.integer("startDate") ?? Int64.max }
+      .filter { onlyTrip == nil || $0.id == onlyTrip }
+    var itemsOfTrips: [Kind: [RecordID: [RecordDraft]]] = [:]
+    for section in Self.sections {
+      for item in source.records(section.kind, by: { $0.held("start").time ?? Int64.max }) {
+        guard let trip = item.reference("trip"), source.record(Registry.trip, trip) != nil else {
+          warnings.append("\(section.kind.name) \(item.id.uuid) belongs to no trip and is left out")
+          continue
+        }
+        itemsOfTrips[section.kind, default: [:]][trip, default: []].append(item)
+      }
+    }
+    return trips.map { trip in
+      self.trip(trip, items: itemsOfTrips.mapValues { $0[trip.id] ?? [] })
+    }
+  }
+
+  private mutating func trip(_ trip: RecordDraft, items: [Kind: [RecordDraft]]) -> JSON {
+    let start = trip.integer("startDate")
+    let end = trip.integer("endDate")
+    var members: [JSON.Member] = [.init("id", .string(trip.id.uuid))] + text(trip, ["name", "notes"])
+    members += [
+      .init("createdDate", fileTime(trip.integer("createdDate") ?? 0)),
+      .init("startDate", start.map(fileTime) ?? fileTime(Fillers.distantPast)),
+      .init("hasStartDate", .bool(start != nil)),
+      .init("endDate", end.map(fileTime) ?? fileTime(Fillers.distantFuture)),
+      .init("hasEndDate", .bool(end != nil)),
+      .init("totalCost", total(items.values.flatMap { $0 })),
+      .init("isProtected", .bool(trip.bool("isProtected") ?? false)),
+    ]
+    for section in Self.sections {
+      let rows = items[section.kind] ?? []
+      members.append(.init(section.ids, .array(rows.map { .string($0.id.uuid) })))
+      members.append(.init(section.rows, .array(rows.map { item($0) })))
+    }
+    return .object(members)
+  }
+
+  /// The sum over all items, as that application computes it: it knows no currencies.
+  private func total(_ items: [RecordDraft]) -> JSON {
+    var sum = ExactDecimal.zero
+    for item in items {
+      guard case .text(let text) = item.held("cost").part(0), let cost = ExactDecimal(text) else { continue }
+      guard let next = try? sum.adding(cost) else { return .float(Double(sum.description) ?? 0) }
+      sum = next
+    }
+    return .number(sum.trimmed.description)
+  }
+
+  private mutating func item(_ item: RecordDraft) -> JSON {
+    usedItems.insert(item.id)
+    let organization = item.reference("organizationId")
+    if let organization { usedOrganizations.insert(organization) }
+    var members: [JSON.Member] = [.init("id", .string(item.id.uuid))] + text(item, ["name", "notes"])
+    members += instant(item, "start", zone: "startTZId") + instant(item, "end", zone: "endTZId")
+    members += price(item)
+    members += [
+      .init("paid", .string(item.text("paid") ?? "none")),
+      .init("organizationId", .string(organization?.uuid ?? "")),
+    ]
+    if item.kind == Registry.transportation {
+      members.append(.init("type", .string(item.text("type") ?? "car")))
+      members += text(item, ["confirmation"])
+    } else {
+      members += text(item, ["reservation", "customLocationName"])
+      members.append(.init("hideLocation", .bool(item.bool("hideLocation") ?? false)))
+    }
+    return .object(members)
+  }
+
+  private func instant(_ item: RecordDraft, _ key: String, zone: String) -> [JSON.Member] {
+    let value = item.held(key)
+    return [
+      .init(key, value.time.map(fileTime) ?? fileTime(Fillers.distantPast)),
+      .init(zone, value.part(1).fileJSON ?? ""),
+    ]
+  }
+
+  /// The digits as they are held. That application has no currencies and passes over the key; a Waymark that
+  /// reads the file back does not.
+  private func price(_ item: RecordDraft) -> [JSON.Member] {
+    let cost = item.held("cost")
+    guard case .text(let amount) = cost.part(0) else { return [.init("cost", 0)] }
+    let price = JSON.Member("cost", .number(amount))
+    guard case .text(let currency) = cost.part(1) else { return [price] }
+    return [price, .init("currency", .string(currency))]
+  }
+
+  // MARK: Organizations and addresses
+
+  private func organizations() -> (rows: [JSON], records: [RecordDraft]) {
+    let others = source.records(Registry.organization) { ($0.text("name") ?? "").lowercased() }
+      .filter { $0.id != Registry.noneID && (onlyTrip == nil || usedOrganizations.contains($0.id)) }
+    let none =
+      source.record(Registry.organization, Registry.noneID)
+      ?? RecordDraft(Registry.organization, Registry.noneID)
+    let records = [none] + others
+    return (records.map(organization), records)
+  }
+
+  private func organization(_ record: RecordDraft) -> JSON {
+    let name = record.id == Registry.noneID ? Registry.noneName : record.text("name") ?? ""
+    let address = record.reference("address").flatMap { source.record(Registry.address, $0) }
+    return .object(
+      [.init("id", .string(record.id.uuid)), .init("name", .string(name))]
+        + text(record, ["phone", "email", "website", "logoURL", "cachedLogoFilename"])
+        + [.init("address", address.map(self.address) ?? .null)])
+  }
+
+  private func addresses(_ organizations: [RecordDraft]) -> [JSON] {
+    let used = Set(organizations.compactMap { $0.reference("address") })
+    return source.records(Registry.address).filter { onlyTrip == nil || used.contains($0.id) }.map(address)
+  }
+
+  private func address(_ record: RecordDraft) -> JSON {
+    let location = record.held("location")
+    return .object(
+      [.init("id", .string(record.id.uuid))]
+        + text(record, ["street", "city", "state", "country", "postalCode", "formattedAddress"])
+        + [
+          .init("latitude", location.part(0).fileJSON ?? 0),
+          .init("longitude", location.part(1).fileJSON ?? 0),
+        ])
+  }
+
+  // MARK: Attachments
+
+  private mutating func attachments() -> [JSON] {
+    var rows: [JSON] = []
+    for record in source.records(Registry.attachment) {
+      let owner = record.held("parent").part(1).recordID
+      if onlyTrip != nil, !(owner.map(usedItems.contains) ?? false) { continue }
+      rows.append(attachment(record))
+    }
+    return rows
+  }
+
+  private mutating func attachment(_ record: RecordDraft) -> JSON {
+    let parent = record.held("parent")
+    var kind: Kind?
+    if case .integer(let number) = parent.part(0) { kind = Registry.kind(number: number) }
+    var members: [JSON.Member] =
+      [.init("id", .string(record.id.uuid))]
+      + text(record, ["fileName", "originalFileName", "mimeType", "fileExtension", "fileDescription"])
+    members += [
+      .init("fileSize", .integer(record.integer("fileSize") ?? 0)),
+      .init("createdDate", fileTime(record.integer("createdDate") ?? 0)),
+      .init("parentType", .string(kind?.name ?? "")),
+      .init("parentId", .string(parent.part(1).recordID?.uuid ?? "")),
+    ]
+    let data = record.held("fileData")
+    if let bytes = source.bytes(data) {
+      members.append(.init("fileData", .string(Base64.encode(bytes))))
+    } else if data != .null {
+      warnings.append("the data of attachment \(record.id.uuid) is not all here yet and is left out")
+    }
+    return .object(members)
+  }
+}

@@ -11,7 +11,8 @@ import json
 import pathlib
 
 import cbor2
-from nacl.signing import SigningKey
+from nacl import bindings
+from nacl.signing import SigningKey, VerifyKey
 
 KINDS = {1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement",
          6: "issuers", 7: "fork-proof", 8: "addresses"}
@@ -318,6 +319,13 @@ def add_circles():
            {"bob": b, "carol": c}, ["alice"], [("alice", 1, "cut", [TIPS[2:]])])
     circle("an admin that voids its own chain",
            [GENESIS, bob, carol, revocation(BOB, "alice")], {}, ["alice"])
+    circle("below a void link nothing counts",
+           [GENESIS, bob, certificate(ROOT, "carol", 0), dave, revocation(BOB, "carol"), revocation(ROOT, "alice")],
+           {"carol": ("carol", "member", 1, "carol")}, ["alice"], [("dave", 1, "unknown", [])])
+    circle("a revocation of length 3 ends a chain before length 4 is judged",
+           [GENESIS, bob, carol, certificate(CAROL, "dave", 1), lost_all_but_bob(bob),
+            revocation(DAVE, "bob")],
+           {"bob": b}, ["alice"], [("carol", 1, "unknown", []), ("dave", 1, "unknown", [])])
     circle("a revoked key does not return",
            [GENESIS, bob, revocation(ALICE, "bob"), certificate(ROOT, "bob", 1)], {"alice": alice}, ["bob"])
     circle("nor does a revoked transport key",
@@ -344,6 +352,10 @@ def add_circles():
     circle("a log cut that the revocation names",
            [GENESIS, bob, cut, revocation(ALICE, "bob", kept, [statement_id(cut)])], {"alice": alice},
            ["bob"], [("bob", 1, "cut", [[]])])
+
+
+def lost_all_but_bob(bob):
+    return revocation(BOB, "alice", valid=[statement_id(bob)])
 
 
 gates = []
@@ -439,6 +451,22 @@ def add_tickets():
     add("17 addresses", ticket_line(ticket_payload(_3=["a:1"] * 17)), "damaged")
 
 
+def mixed_key(message):
+    """A key outside the main subgroup, and a signature by it that libsodium's verification takes."""
+    torsion = bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05")
+    secret = bindings.crypto_core_ed25519_scalar_reduce(fixed("a", 32) + fixed("b", 32))
+    public = bindings.crypto_core_ed25519_add(
+        bindings.crypto_scalarmult_ed25519_base_noclamp(secret), torsion)
+    for attempt in range(1_000):
+        nonce = bindings.crypto_core_ed25519_scalar_reduce(fixed(f"r{attempt}", 32) + fixed("s", 32))
+        point = bindings.crypto_scalarmult_ed25519_base_noclamp(nonce)
+        challenge = bindings.crypto_core_ed25519_scalar_reduce(hashlib.sha512(point + public + message).digest())
+        if challenge[0] % 8 == 0:
+            product = bindings.crypto_core_ed25519_scalar_mul(challenge, secret)
+            return public, point + bindings.crypto_core_ed25519_scalar_add(nonce, product)
+    raise AssertionError("one in eight should do")
+
+
 def messages():
     handshake = fixed("handshake hash", 32)
     proof = sign("waymark/join-proof/v1", handshake, BOB)
@@ -446,6 +474,9 @@ def messages():
     intro = {0: 1, 1: [certificate(ALICE, "bob", 0)], 2: [entitlement()], 3: 1_500}
     chain = [GENESIS, certificate(ALICE, "bob", 0)]
     many = [certificate(ALICE, "bob", 0)]
+    signed = b"waymark/join-proof/v1\0" + handshake
+    mixed, mixed_proof = mixed_key(signed)
+    VerifyKey(mixed).verify(signed, mixed_proof)
 
     def row(name, message, pairs, ok, **rest):
         data = pairs if isinstance(pairs, bytes) else cbor2.dumps({k: v for k, v in pairs.items() if v is not None})
@@ -460,6 +491,8 @@ def messages():
             handshakeHash=handshake.hex(), transport=transport("carol").hex()),
         row("join with another's device key", "join", {**join, 1: pub(CAROL)}, True, proven=False, **proven),
         row("join with a key of small order", "join", {**join, 1: bytes(32)}, True, proven=False, **proven),
+        row("join with a key outside the main subgroup, signature valid", "join", {**join, 1: mixed, 4: mixed_proof},
+            True, proven=False, **proven),
         row("join without a name", "join", {**join, 3: ""}, False),
         row("join with a short proof", "join", {**join, 4: proof[:-1]}, False),
         row("join with an unknown key", "join", {**join, 5: 1}, False),

@@ -59,9 +59,9 @@ package struct Entitlement: StatementBody {
     writer.common(circle, issuer)
     if let devices { writer.pair(3, devices) }
     writer.pair(4, plan)
-    writer.pair(5, UInt64(issuedAt))
-    writer.pair(6, UInt64(notBefore))
-    writer.pair(7, UInt64(notAfter))
+    writer.pair(5, issuedAt)
+    writer.pair(6, notBefore)
+    writer.pair(7, notAfter)
     writer.unsigned(8)
     writer.byteString(serial)
     writer.pair(9, source)
@@ -102,7 +102,7 @@ package struct IssuerStatement: StatementBody {
     writer.map(5)
     writer.common(circle, root)
     writer.pair(3, issuers)
-    writer.pair(4, UInt64(issued))
+    writer.pair(4, issued)
     return writer.bytes
   }
 }

@@ -1,5 +1,6 @@
 // Protocol/circle.md, "The gate".
 
+package import Sodium
 package import Wire
 
 /// What makes a device premium; the raw values are those of the command line.
@@ -73,6 +74,27 @@ extension Circle {
   package func peerGate(device: DeviceKey, preference: Bool, at time: Int64) -> Gate {
     let held = evaluation.isMember(device) ? accepted(for: device) : []
     return Gate(held, preference: preference, at: time)
+  }
+
+  /// The certificate that shows a peer of a like build what this build gives its own device; nil if it
+  /// gives nothing, or has no key to sign it.
+  ///
+  /// It names no moment but the end, so it is the same statement each time and never moves gate time.
+  package func developmentEntitlement(
+    device: DeviceKey, local: LocalPremium, key: SigningKey? = BuildTraits.developmentKey
+  ) throws(StatementError) -> Statement? {
+    let source: PremiumSource
+    let end: Int64
+    switch local {
+    case .none: return nil
+    case .allFeatures: (source, end) = (.allFeatures, Limits.timeMillisecondsMax)
+    case .mock(let until): (source, end) = (.mock, until ?? Limits.timeMillisecondsMax)
+    }
+    guard let key else { return nil }
+    let body = Entitlement(
+      circle: id, issuer: DeviceKey(key), devices: [device], plan: "premium", issuedAt: 0, notBefore: 0,
+      notAfter: end, serial: .zero, source: source.rawValue)
+    return try Statement(signing: body, with: key)
   }
 
   /// The entitlements of accepted issuers that were issued for a device, in order of their start.

@@ -67,7 +67,7 @@ package struct Genesis: StatementBody {
     writer.pair(4, transport.raw)
     writer.pair(5, name)
     if !issuers.isEmpty { writer.pair(6, issuers) }
-    writer.pair(7, UInt64(created))
+    writer.pair(7, created)
     writer.unsigned(8)
     writer.byteString(nonce)
     return writer.bytes
@@ -119,7 +119,7 @@ package struct DeviceCertificate: StatementBody {
     writer.pair(4, transport.raw)
     writer.pair(5, name)
     writer.pair(6, UInt64(role.rawValue))
-    writer.pair(7, UInt64(issued))
+    writer.pair(7, issued)
     return writer.bytes
   }
 }
@@ -128,6 +128,12 @@ extension CBORWriter {
   mutating func pair(_ key: UInt64, _ value: UInt64) {
     unsigned(key)
     unsigned(value)
+  }
+
+  /// A time. One before 1970 comes from a person or a broken clock; every reader refuses it.
+  mutating func pair(_ key: UInt64, _ value: Int64) {
+    unsigned(key)
+    integer(value)
   }
 
   mutating func pair(_ key: UInt64, _ value: Bytes32) {

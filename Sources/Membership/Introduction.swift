@@ -39,7 +39,7 @@ package struct Introduction: Hashable, Sendable {
     writer.statements(chain)
     writer.unsigned(2)
     writer.statements(entitlements)
-    writer.pair(3, UInt64(wallMilliseconds))
+    writer.pair(3, wallMilliseconds)
     return writer.bytes
   }
 }

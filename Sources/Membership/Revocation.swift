@@ -89,7 +89,7 @@ package struct Revocation: StatementBody {
       for log in kept { Self.write(log, to: &writer) }
     }
     if !valid.isEmpty { writer.pair(5, valid) }
-    writer.pair(6, UInt64(issued))
+    writer.pair(6, issued)
     return writer.bytes
   }
 
@@ -135,7 +135,7 @@ package struct LogCut: StatementBody {
     writer.byteString(log.incarnation.raw)
     writer.pair(4, UInt64(log.lane.rawValue))
     if let tip { writer.pair(5, tip.raw) }
-    writer.pair(6, UInt64(issued))
+    writer.pair(6, issued)
     return writer.bytes
   }
 }

@@ -82,7 +82,7 @@ package struct Ticket: Hashable, Sendable {
     for address in shown { writer.text(address) }
     writer.unsigned(4)
     writer.byteString(secret)
-    writer.pair(5, UInt64(expiry))
+    writer.pair(5, expiry)
     return writer.bytes
   }
 

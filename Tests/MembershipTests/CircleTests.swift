@@ -33,6 +33,20 @@ import Wire
     #expect(throws: StatementError.badSignature) { try Statement(signing: body, with: world.bob) }
   }
 
+  @Test func `a body that breaks a rule can't be signed`() throws {
+    let world = try World()
+    let far = Limits.timeMillisecondsMax
+    for times in [-5..<10, 5..<(far + 1)] {
+      #expect(throws: StatementError.self) { try world.entitlement(by: world.issuer, times) }
+    }
+    #expect(throws: StatementError.self) {
+      try world.certificate(by: world.alice, for: world.bob, name: "a\u{1b}[2J")
+    }
+    #expect(throws: StatementError.self) {
+      try world.addresses(of: world.alice, clock: 1, ["not an address"])
+    }
+  }
+
   @Test func `a chain of eight links counts, and of nine does not`() throws {
     var world = try World()
     var issuer = world.alice
@@ -56,6 +70,21 @@ import Wire
     let victim = try world.certificate(by: world.root, for: world.bob)
     world.circle.insert([victim, try world.revocation(by: chain[7], of: world.bob)])
     #expect(world.circle.evaluation.standing(of: DeviceKey(world.bob)) == .revoked)
+  }
+
+  @Test func `of several chains of one length the one with the smallest id is shown`() throws {
+    var world = try World()
+    let admins = (1...6).map { World.key("admin \($0)") }
+    var links: [Statement] = []
+    for admin in admins {
+      world.circle.insert([try world.certificate(by: world.root, for: admin)])
+      links.append(try world.certificate(by: admin, for: world.bob))
+    }
+    let carol = try world.certificate(by: world.bob, for: world.carol)
+    world.circle.insert(links + [carol])
+    let chain = world.circle.evaluation.members[DeviceKey(world.carol)]?.chain
+    #expect(chain?.dropFirst().first == links.map(\.id).min())
+    #expect(chain?.last == carol.id)
   }
 
   @Test func `two peers exchange exactly what differs`() throws {

@@ -60,6 +60,36 @@ import Wire
     #expect(own.reason == .freeTier, "a cancelled mock purchase stays cancelled")
   }
 
+  @Test(arguments: [
+    (local: LocalPremium.none, end: Int64?.none),
+    (local: .allFeatures, end: Limits.timeMillisecondsMax),
+    (local: .mock(until: nil), end: Limits.timeMillisecondsMax),
+    (local: .mock(until: 200), end: 200),
+  ]) func `what a build gives itself, peers of a like build believe`(local: LocalPremium, end: Int64?) throws
+  {
+    let developer = World.key("development")
+    var world = try World(developmentIssuer: DeviceKey(developer))
+    let alice = DeviceKey(world.alice)
+    let shown = try world.circle.developmentEntitlement(device: alice, local: local, key: developer)
+    #expect((shown == nil) == (end == nil))
+    guard let shown else { return }
+    world.circle.insert([shown])
+    let gate = world.circle.peerGate(device: alice, preference: true, at: 150)
+    #expect(gate.isOpen)
+    #expect(gate.validUntil == end)
+    let again = try world.circle.developmentEntitlement(device: alice, local: local, key: developer)
+    #expect(again?.bytes == shown.bytes)
+    #expect(world.circle.gateTime(wall: 1, newestFolded: nil) == 1)
+  }
+
+  @Test func `a mock purchase that ends before time began makes no certificate`() throws {
+    let world = try World()
+    #expect(throws: StatementError.self) {
+      try world.circle.developmentEntitlement(
+        device: DeviceKey(world.alice), local: .mock(until: 0), key: World.key("development"))
+    }
+  }
+
   @Test func `the traits of this build agree with its development issuer`() {
     let hasTrait = BuildTraits.allFeatures || BuildTraits.mockPurchases
     #expect((BuildTraits.developmentIssuer != nil) == hasTrait)

@@ -66,6 +66,7 @@ let package = Package(
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
+    tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
     tests("TidyTests", []),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
     tests("WireTests", ["Vectors", "Wire"]),

@@ -1,0 +1,97 @@
+// Protocol/store.md, "Rows"
+
+package import Records
+package import Replication
+import SQLite
+package import Wire
+
+/// A record as it is read.
+package struct RecordRow: Sendable {
+  package let key: RecordKey
+  /// Nil if nothing wrote the record's life yet: it is not visible then.
+  package let life: Bool?
+  /// Whether it lives and its parent is visible.
+  package let isVisible: Bool
+  /// Written fields whose value is of the registered type, null among them; of an unknown kind all fields.
+  package let fields: [FieldNumber: Value]
+  /// Fields that this version does not know, or with values of another type: kept, and read as absent.
+  package let unread: [FieldNumber: Value]
+  let stamps: Stamps
+
+  /// The value of a field; nil if it is absent or null.
+  package subscript(field: FieldNumber) -> Value? {
+    guard let value = fields[field], value != .null else { return nil }
+    return value
+  }
+
+  /// Whether no device has ever written it.
+  package var isUntouchedSeed: Bool { stamps.cells.allSatisfy { $0.number == 0 } }
+}
+
+/// Which records to read, and in what order.
+package struct RecordQuery: Sendable {
+  package var kind: KindNumber
+  package var conditions: [Condition] = []
+  /// Hexadecimal digits, without hyphens, that the id begins with.
+  package var idPrefix: String?
+  package var order: [Order] = []
+  package var visibleOnly = true
+  package var limit: Int?
+  package var offset = 0
+
+  package init(_ kind: KindNumber) { self.kind = kind }
+
+  /// What a part of a field must be; unknown fields and parts match nothing.
+  package struct Condition: Sendable {
+    package enum Test: Sendable {
+      case equals(ColumnValue)
+      case atLeast(ColumnValue)
+      case atMost(ColumnValue)
+      /// Text that begins so, byte for byte.
+      case begins(with: String)
+      case isNull
+    }
+
+    package var field: FieldNumber
+    package var part: Int
+    package var test: Test
+
+    package init(_ field: FieldNumber, part: Int = 0, _ test: Test) {
+      self.field = field
+      self.part = part
+      self.test = test
+    }
+  }
+
+  package enum Order: Sendable {
+    case ascending(FieldNumber, part: Int = 0)
+    case descending(FieldNumber, part: Int = 0)
+    /// Trips by their own start, else by that of their first item; those without any come last.
+    case tripStart
+  }
+}
+
+extension RecordRow {
+  /// Reads the row under a statement that selects `RecordTable.fixedColumns`, the kind's columns, visibility.
+  init(_ statement: borrowing Statement, _ number: KindNumber, _ kind: Kind?) throws {
+    guard let id = RecordID(bytes: statement.bytes(0)) else { throw StoreError.damaged("the id of a record") }
+    key = RecordKey(kind: number, id: id)
+    life = statement.isNull(1) ? nil : statement.integer(1) != 0
+    stamps = try Stamps(packed: statement.bytes(2))
+    var column = RecordTable.fixedColumns.count
+    var extra: [FieldNumber: Value] = [:]
+    if !statement.isNull(3) {
+      extra = try decodedFields(statement.bytes(3)).mapValues { try Value(encoded: $0[...]) }
+    }
+    var fields = kind == nil ? extra : [:]
+    for field in kind?.fields ?? [] {
+      let range = column..<column + field.columns.count
+      column = range.upperBound
+      guard stamps[field.number] != nil, extra[field.number] == nil else { continue }
+      fields[field.number] = field.type.value(from: range.map { statement.value($0) }[...])
+    }
+    self.fields = fields
+    unread = kind == nil ? [:] : extra
+    isVisible = statement.integer(column) != 0
+  }
+}

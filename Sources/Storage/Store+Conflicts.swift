@@ -1,0 +1,170 @@
+// Protocol/merge.md, "Conflicts"
+
+package import Replication
+import Records
+import SQLite
+package import Wire
+
+/// Writes that did not know of one another and cannot both show. The same list on every device.
+package struct Conflict: Sendable {
+  package enum Reason: String, Sendable {
+    case field
+    case profile
+    case editLostToDelete = "edit-lost-to-delete"
+    case hiddenByParent = "hidden-by-parent"
+  }
+
+  /// One write: what it says, who wrote it, when.
+  package struct Side: Sendable {
+    package let content: Content
+    package let stamp: Stamp
+  }
+
+  package enum Content: Hashable, Sendable {
+    case value(Value)
+    /// A whole record.
+    case fields([FieldNumber: Value])
+    /// A set that wrote to a record that a deletion hides; `Side.stamp` names it.
+    case write
+    /// Deleted: the record, or with `hiddenByParent` its parent.
+    case deletion
+  }
+
+  /// Hexadecimal digits that name the conflict on every device.
+  package let id: String
+  package let record: RecordKey
+  /// Nil where the whole record is concerned.
+  package let field: FieldNumber?
+  package let reason: Reason
+  package let winner: Side
+  /// Newest first.
+  package let losers: [Side]
+}
+
+extension Store {
+  /// How many conflicts wait.
+  package func conflictCount() throws -> Int {
+    let sql = """
+      SELECT (SELECT count(*) FROM (SELECT DISTINCT kind, record, field FROM rivals WHERE differs = 1))
+        + (SELECT count(*) FROM (SELECT DISTINCT kind, record FROM hidden_writes))
+      """
+    return try connection.with(sql) { row in try row.step() ? Int(row.integer(0)) : 0 }
+  }
+
+  /// Conflicts in order of kind, record, field; those with deletions last.
+  package func conflicts() throws -> [Conflict] { try rivalConflicts() + hiddenConflicts() }
+
+  // MARK: Fields and whole records
+
+  private func rivalConflicts() throws -> [Conflict] {
+    let sql = """
+      SELECT kind, record, field, number, content FROM rivals WHERE differs = 1
+      ORDER BY kind, record, field
+      """
+    return try groups(sql, \.cell) { row in
+      Loser(
+        cell: Cell(record: try Self.key(row), field: FieldNumber(truncatingIfNeeded: row.integer(2))),
+        number: row.integer(3), content: row.bytes(4))
+    }.map(conflict)
+  }
+
+  private struct Cell: Hashable {
+    let record: RecordKey
+    let field: FieldNumber
+  }
+
+  private struct Loser {
+    let cell: Cell
+    let number: Int64
+    let content: [UInt8]
+  }
+
+  private func conflict(_ losers: [Loser]) throws -> Conflict {
+    guard let cell = losers.first?.cell, let row = try fold.table(cell.record.kind).row(cell.record.id),
+      let number = row.stamps[cell.field]
+    else { throw StoreError.damaged("a rival without a record") }
+    let isWhole = cell.record.kind.mergeClass == .wholeRecord
+    let winner = isWhole ? row.whole : row.content(cell.field) ?? Value.null.encoded
+    let sides = try losers.map { try side($0.content, $0.number, isWhole) }
+    return Conflict(
+      id: Self.id(cell.record, isWhole ? .profile : .field, cell.field), record: cell.record,
+      field: isWhole ? nil : cell.field, reason: isWhole ? .profile : .field,
+      winner: try side(winner, number, isWhole), losers: sides.sorted { $0.stamp > $1.stamp })
+  }
+
+  private func side(_ content: [UInt8], _ number: Int64, _ isWhole: Bool) throws -> Conflict.Side {
+    let stamp = try fold.causality.origin(number).stamp
+    if isWhole {
+      let fields = try decodedFields(content).mapValues { try Value(encoded: $0[...]) }
+      return Conflict.Side(content: .fields(fields), stamp: stamp)
+    }
+    return Conflict.Side(content: .value(try Value(encoded: content[...])), stamp: stamp)
+  }
+
+  // MARK: Deletions
+
+  private func hiddenConflicts() throws -> [Conflict] {
+    let sql = """
+      SELECT kind, record, by_parent, number, deletion FROM hidden_writes ORDER BY kind, record
+      """
+    return try groups(sql, \.cell) { row in
+      Hidden(
+        cell: Cell(record: try Self.key(row), field: Fields.life), byParent: row.integer(2) != 0,
+        number: row.integer(3), deletion: row.integer(4))
+    }.compactMap { writes in
+      guard let first = writes.first else { return nil }
+      let reason = first.byParent ? Conflict.Reason.hiddenByParent : .editLostToDelete
+      let losers = try writes.map {
+        Conflict.Side(content: .write, stamp: try fold.causality.origin($0.number).stamp)
+      }
+      return Conflict(
+        id: Self.id(first.cell.record, reason, nil), record: first.cell.record, field: nil, reason: reason,
+        winner: Conflict.Side(
+          content: .deletion, stamp: try fold.causality.origin(first.deletion).stamp),
+        losers: losers.sorted { $0.stamp > $1.stamp })
+    }
+  }
+
+  private struct Hidden {
+    let cell: Cell
+    let byParent: Bool
+    let number: Int64
+    let deletion: Int64
+  }
+
+  // MARK: Help
+
+  /// Reads rows that stand in order of their cells, one array a cell.
+  private func groups<Item>(
+    _ sql: String, _ cell: (Item) -> Cell, _ read: (borrowing Statement) throws -> Item
+  ) throws -> [[Item]] {
+    try connection.with(sql) { row in
+      var groups: [[Item]] = []
+      while try row.step() {
+        let item = try read(row)
+        if let last = groups.last?.first, cell(last) == cell(item) {
+          groups[groups.count - 1].append(item)
+        } else {
+          groups.append([item])
+        }
+      }
+      return groups
+    }
+  }
+
+  private static func key(_ row: borrowing Statement) throws -> RecordKey {
+    guard let kind = KindNumber(UInt64(bitPattern: row.integer(0))), let id = RecordID(bytes: row.bytes(1))
+    else { throw StoreError.damaged("a conflict's record") }
+    return RecordKey(kind: kind, id: id)
+  }
+
+  private static let idPrefix = HashPrefix("waymark/conflict-id/v1\0")
+
+  private static func id(_ record: RecordKey, _ reason: Conflict.Reason, _ field: FieldNumber?) -> String {
+    var input: [UInt8] = []
+    appendBigEndian(UInt64(record.kind.rawValue) << 32 | UInt64(field ?? 0), to: &input)
+    record.id.raw.append(to: &input)
+    input.append(contentsOf: reason.rawValue.utf8)
+    return hexadecimal(blake2b256(idPrefix, input).bytes.prefix(8))
+  }
+}

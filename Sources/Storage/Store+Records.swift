@@ -1,0 +1,140 @@
+// Protocol/store.md, "Reading"
+
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+extension Store {
+  // MARK: Records
+
+  /// A record, visible or not; nil if nothing wrote it.
+  package func record(_ key: RecordKey) throws -> RecordRow? {
+    let sql = Select(key.kind).sql("r.id = ?1")
+    return try connection.with(sql) { row in
+      try row.bind(1, bigEndian: key.id.raw.word0, key.id.raw.word1)
+      return try row.step() ? try RecordRow(row, key.kind, Registry.kind(key.kind)) : nil
+    }
+  }
+
+  package func records(_ query: RecordQuery) throws -> [RecordRow] {
+    var rows: [RecordRow] = []
+    try forEach(query) { rows.append($0) }
+    return rows
+  }
+
+  /// Reads records one by one, so that not all need room at once; without an order, by id.
+  package func forEach(_ query: RecordQuery, _ body: (RecordRow) throws -> Void) throws {
+    let select = Select(query.kind)
+    guard let (sql, arguments) = select.sql(query) else { return }
+    try connection.with(sql) { row in
+      for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
+      while try row.step() { try body(try RecordRow(row, query.kind, select.kind)) }
+    }
+  }
+
+  /// The visible records of a kind that belong to a record.
+  package func children(of parent: RecordKey, _ kind: KindNumber) throws -> [RecordRow] {
+    guard let known = Registry.kind(kind), let field = known.parent, let columns = known.parentColumns else {
+      return []
+    }
+    var query = RecordQuery(kind)
+    let id = RecordQuery.Condition.Test.equals(.blob(parent.id.bytes))
+    if columns.kind != nil {
+      query.conditions.append(.init(field, .equals(.integer(Int64(parent.kind.rawValue)))))
+      query.conditions.append(.init(field, part: 1, id))
+    } else {
+      query.conditions.append(.init(field, id))
+    }
+    return try records(query)
+  }
+
+  /// Who wrote each cell, and when; seeds are left out.
+  package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
+    var result: [FieldNumber: Stamp] = [:]
+    for (field, number) in row.stamps.cells where number != 0 {
+      result[field] = try fold.causality.origin(number).stamp
+    }
+    return result
+  }
+
+  /// Visible records of each kind; seeds that nobody touched are left out.
+  package func visibleCounts() throws -> [KindNumber: Int] {
+    var counts: [KindNumber: Int] = [:]
+    for kind in Registry.kinds {
+      counts[kind.number] = try kind.parentKinds.isEmpty ? rootCount(kind) : childCount(kind)
+    }
+    for seed in [FixedRecords.none, FixedRecords.profile] {
+      if try record(seed)?.isUntouchedSeed == true { counts[seed.kind, default: 0] -= 1 }
+    }
+    return counts
+  }
+
+  private func rootCount(_ kind: Kind) throws -> Int {
+    let sql = "SELECT live FROM child_counts WHERE parent_kind = 0 AND parent = zeroblob(16) AND kind = ?1"
+    return try connection.with(sql) { row in
+      try row.bind(1, Int(kind.number.rawValue))
+      return try row.step() ? Int(row.integer(0)) : 0
+    }
+  }
+
+  private func childCount(_ kind: Kind) throws -> Int {
+    try kind.parentKinds.compactMap(Registry.kind).reduce(0) { sum, parent in
+      let sql = """
+        SELECT coalesce(sum(c.live), 0) FROM child_counts c JOIN \(parent.table) p ON p.id = c.parent
+        WHERE c.parent_kind = ?1 AND c.kind = ?2 AND \(parent.isVisible("p"))
+        """
+      return sum
+        + (try connection.with(sql) { row in
+          try row.bind(1, Int(parent.number.rawValue))
+          try row.bind(2, Int(kind.number.rawValue))
+          return try row.step() ? Int(row.integer(0)) : 0
+        })
+    }
+  }
+
+  // MARK: Trips
+
+  /// What a trip comes to; zeros if it has no items.
+  package func tripSummary(_ trip: RecordID) throws -> TripSummary {
+    let sql = """
+      SELECT lodgings, transportations, activities, first_start, last_end, totals FROM trip_summaries
+      WHERE trip = ?1
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, bigEndian: trip.raw.word0, trip.raw.word1)
+      return try row.step() ? TripSummary(row) : TripSummary()
+    }
+  }
+}
+
+/// What a trip's visible items come to.
+package struct TripSummary: Hashable, Sendable {
+  package var lodgings = 0
+  package var transportations = 0
+  package var activities = 0
+  /// Milliseconds since 1970.
+  package var firstStart: Int64?
+  package var lastEnd: Int64?
+  /// One sum a currency, in order of codes; the sum without a code first.
+  package var totals: [Total] = []
+
+  package struct Total: Hashable, Sendable {
+    /// Exact decimal text; nil if the sum has more digits than there are.
+    package let amount: String?
+    package let currency: String?
+  }
+
+  init() {}
+
+  init(_ row: borrowing Statement) {
+    lodgings = Int(row.integer(0))
+    transportations = Int(row.integer(1))
+    activities = Int(row.integer(2))
+    firstStart = row.isNull(3) ? nil : row.integer(3)
+    lastEnd = row.isNull(4) ? nil : row.integer(4)
+    totals = ((try? JSON.parse(row.text(5)))?.array ?? []).map {
+      Total(amount: $0["amount"]?.string, currency: $0["currency"]?.string)
+    }
+  }
+}

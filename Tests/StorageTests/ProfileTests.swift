@@ -1,0 +1,70 @@
+import Records
+import Replication
+import Storage
+import Testing
+import Wire
+
+@Suite struct ProfileTests {
+  let alice: Device
+  let bob: Device
+
+  init() throws {
+    alice = try Device("alice")
+    bob = try Device("bob")
+  }
+
+  private func profile(_ updatedAt: Int64, _ name: String, _ fields: [FieldNumber: Value] = [:]) -> EntryDraft
+  {
+    edit(
+      FixedRecords.profile, [1: .integer(updatedAt), 2: .text(name)].merging(fields) { $1 })
+  }
+
+  private func meet() throws {
+    let before = alice.known
+    try alice.sync(from: bob)
+    try bob.receive(before)
+    #expect(try dump(alice.store) == dump(bob.store))
+  }
+
+  @Test func `a fresh profile is there, empty, and counts for nothing`() throws {
+    let row = try #require(try alice.store.record(FixedRecords.profile))
+    #expect(row.isVisible)
+    #expect(row.isUntouchedSeed)
+    #expect(row.fields == [:])
+    #expect(try alice.store.visibleCounts()[FixedRecords.profileKind] == 0)
+    #expect(alice.store.digest(.records) == .empty)
+  }
+
+  @Test func `the later profile replaces the other as a whole`() throws {
+    try alice.write(at: 100, profile(90, "Alice", [3: .text("dark"), 4: .text("Europe/Rome")]))
+    try bob.write(at: 95, profile(95, "Bob"))
+    try meet()
+    #expect(try alice.store.record(FixedRecords.profile)?.fields == [1: .integer(95), 2: .text("Bob")])
+    let conflict = try #require(try alice.store.conflicts().first)
+    #expect(conflict.reason == .profile)
+    #expect(conflict.field == nil)
+    #expect(conflict.losers.count == 1)
+  }
+
+  @Test func `an edit that has seen the other is no conflict, though an older date loses`() throws {
+    try alice.write(at: 100, profile(100, "Alice"))
+    try bob.sync(from: alice)
+    try bob.write(at: 200, profile(50, "Old"))
+    try meet()
+    #expect(try alice.store.text(FixedRecords.profile, 2) == "Alice")
+    #expect(try alice.store.conflictCount() == 0)
+  }
+
+  @Test func `a date beyond the set's own clock does not win for ever`() throws {
+    try alice.write(at: 100, profile(9_999_999, "Future"))
+    try bob.write(at: 200, profile(150, "Bob"))
+    try meet()
+    #expect(try alice.store.text(FixedRecords.profile, 2) == "Bob")
+  }
+
+  @Test func `the life of the profile is nobody's to change`() throws {
+    try alice.write(at: 100, profile(100, "Alice"), delete(FixedRecords.profile))
+    #expect(try alice.store.isVisible(FixedRecords.profile))
+    #expect(try alice.store.visibleCounts()[FixedRecords.profileKind] == 1)
+  }
+}

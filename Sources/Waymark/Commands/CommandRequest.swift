@@ -1,0 +1,65 @@
+public import Wire
+
+/// One command as it reaches the node: its words joined with dots, and its arguments by name.
+public struct CommandRequest: Hashable, Sendable {
+  public var command: String
+  /// An object; paths in it are absolute.
+  public var arguments: JSON
+
+  public init(_ command: String, _ arguments: JSON = .object([])) {
+    self.command = command
+    self.arguments = arguments
+  }
+
+  /// The request line of the control socket.
+  public var json: JSON { ["command": .string(command), "arguments": arguments] }
+
+  /// Reads a request line; nil if it is not one.
+  public init?(json: JSON) {
+    guard let command = json["command"]?.string else { return nil }
+    let arguments = json["arguments"] ?? .object([])
+    guard arguments.members != nil else { return nil }
+    self.init(command, arguments)
+  }
+}
+
+extension CommandRequest {
+  /// The words of the command as a person types them.
+  var words: [String] { command.split(separator: ".").map(String.init) }
+
+  func text(_ name: String) -> String? { arguments[name]?.string }
+
+  /// The argument, or a failure that says what is missing.
+  func required(_ name: String, _ what: String) throws -> String {
+    guard let text = text(name) else {
+      throw CommandFailure.usage("`\(words.joined(separator: " "))` needs \(what).")
+    }
+    return text
+  }
+
+  func flag(_ name: String) -> Bool { arguments[name]?.boolean ?? false }
+
+  func texts(_ name: String) -> [String] {
+    arguments[name]?.array?.compactMap(\.string) ?? text(name).map { [$0] } ?? []
+  }
+
+  /// The `field=value` pairs, in the order in which they were typed.
+  func fields() throws -> [(name: String, value: String)] {
+    var pairs: [(name: String, value: String)] = []
+    for item in arguments["fields"]?.array ?? [] {
+      guard let name = item[0]?.string, let value = item[1]?.string else {
+        throw CommandFailure.usage("A field is given as `name=value`.")
+      }
+      if pairs.contains(where: { $0.name == name }) {
+        throw CommandFailure.usage("The field `\(name)` is given twice.")
+      }
+      pairs.append((name, value))
+    }
+    return pairs
+  }
+}
+
+/// The document of a command, with its schema first.
+func document(_ command: String, _ members: [JSON.Member]) -> JSON {
+  .object([JSON.Member("schema", .string("waymark.\(command)/1"))] + members)
+}

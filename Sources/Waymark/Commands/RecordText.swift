@@ -1,0 +1,75 @@
+import Records
+import Replication
+import Wire
+
+/// Ids as documents write them and people type them, and typed access to values.
+enum RecordText {
+  /// The id in UUID text or hexadecimal, in either case.
+  static func id(_ text: String) -> RecordID? { RecordID(uuid: text) ?? RecordID(hex: text) }
+
+  /// The digits of what may be the beginning of an id; nil if it can't be one.
+  static func idPrefix(_ text: String) -> String? {
+    let digits = text.lowercased().filter { $0 != "-" }
+    guard !digits.isEmpty, digits.utf8.count <= 32, digits.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
+      return nil
+    }
+    return digits
+  }
+}
+
+extension Value {
+  var asText: String? {
+    guard case .text(let text) = self else { return nil }
+    return text
+  }
+
+  var asInteger: Int64? {
+    guard case .integer(let integer) = self else { return nil }
+    return integer
+  }
+
+  var asFloat: Double? {
+    guard case .float(let number) = self else { return nil }
+    return number
+  }
+
+  var asBool: Bool? {
+    guard case .bool(let flag) = self else { return nil }
+    return flag
+  }
+
+  var asRecordID: RecordID? {
+    guard case .bytes(let bytes) = self else { return nil }
+    return RecordID(bytes: bytes)
+  }
+}
+
+extension Value {
+  /// A setting's value as documents have it.
+  var documentJSON: JSON {
+    switch self {
+    case .null: .null
+    case .bool(let flag): .bool(flag)
+    case .integer(let number): .integer(number)
+    case .float(let number): .float(number)
+    case .text(let text): .string(text)
+    case .bytes(let bytes): .string(Base64.encode(bytes))
+    case .array(let items): .array(items.map(\.documentJSON))
+    }
+  }
+
+  /// The value that a document holds; nil for what no setting can be.
+  init?(documentJSON json: JSON) {
+    if let text = json.string {
+      self = .text(text)
+    } else if let flag = json.boolean {
+      self = .bool(flag)
+    } else if let integer = json.integer {
+      self = .integer(integer)
+    } else if let number = json.float {
+      self = .float(number == 0 ? 0 : number)
+    } else {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,290 @@
+import Replication
+import Wire
+
+/// What the node knows about itself at one moment; the lead to the documents of `status` and `peers`.
+struct NodeSnapshot: Sendable {
+  var device: DeviceKey
+  var name: String
+  var circle: CircleID
+  var incarnation: Incarnation
+  var isRunning: Bool
+  /// `ADDR:PORT`, if the node serves.
+  var listen: String?
+  /// When the node began to run.
+  var runningSince: Moment?
+  var premium: PremiumSnapshot
+  var sync: SyncSnapshot
+  var settings: LaneSnapshot
+  var records: LaneSnapshot
+  var conflicts: Int
+  var notices: [NoticeSnapshot]
+  var peers: [PeerSnapshot]
+
+  init(
+    device: DeviceKey, name: String, circle: CircleID, incarnation: Incarnation, isRunning: Bool,
+    listen: String?, runningSince: Moment?, premium: PremiumSnapshot, sync: SyncSnapshot,
+    settings: LaneSnapshot, records: LaneSnapshot, conflicts: Int, notices: [NoticeSnapshot],
+    peers: [PeerSnapshot]
+  ) {
+    self.device = device
+    self.name = name
+    self.circle = circle
+    self.incarnation = incarnation
+    self.isRunning = isRunning
+    self.listen = listen
+    self.runningSince = runningSince
+    self.premium = premium
+    self.sync = sync
+    self.settings = settings
+    self.records = records
+    self.conflicts = conflicts
+    self.notices = notices
+    self.peers = peers
+  }
+}
+
+/// Whether this device has premium, from where, until when.
+struct PremiumSnapshot: Hashable, Sendable {
+  var isActive: Bool
+  /// `certificate`, `all-features`, `mock` or `none`.
+  var source: String
+  var validUntil: Moment?
+  var reason: Reason?
+
+  init(isActive: Bool, source: String, validUntil: Moment?, reason: Reason?) {
+    self.isActive = isActive
+    self.source = source
+    self.validUntil = validUntil
+    self.reason = reason
+  }
+}
+
+/// What the person wants of the records lane, and what the gate makes of it.
+struct SyncSnapshot: Hashable, Sendable {
+  var preference: Bool
+  var isActive: Bool
+  var reason: Reason?
+
+  init(preference: Bool, isActive: Bool, reason: Reason?) {
+    self.preference = preference
+    self.isActive = isActive
+    self.reason = reason
+  }
+}
+
+/// One lane of this node.
+struct LaneSnapshot: Hashable, Sendable {
+  var isOpen: Bool
+  var reason: Reason?
+  var digest: Bytes32
+  var changeSets: UInt64
+  var parked: UInt64
+
+  init(isOpen: Bool, reason: Reason?, digest: Bytes32, changeSets: UInt64, parked: UInt64) {
+    self.isOpen = isOpen
+    self.reason = reason
+    self.digest = digest
+    self.changeSets = changeSets
+    self.parked = parked
+  }
+}
+
+/// Something that the reader of `status` should know once, however many things it touches.
+struct NoticeSnapshot: Hashable, Sendable {
+  var reason: Reason
+  var text: String
+  var next: String?
+
+  init(_ reason: Reason, text: String? = nil, next: String? = nil) {
+    self.reason = reason
+    self.text = text ?? reason.sentence()
+    self.next = next ?? reason.next()
+  }
+}
+
+/// What a peer is doing.
+public enum PeerState: String, Sendable {
+  case inSync = "in_sync"
+  case sending
+  case receiving
+  case connecting
+  case offline
+  case paused
+  case refused
+}
+
+/// One lane as seen together with a peer; counts are nil where they are not known.
+struct PeerLaneSnapshot: Hashable, Sendable {
+  var isOpen: Bool
+  var reason: Reason?
+  /// Change sets that the peer has and this node lacks.
+  var behind: Int?
+  /// Change sets that this node has and the peer lacks.
+  var ahead: Int?
+  var digestEqual: Bool?
+
+  init(isOpen: Bool, reason: Reason?, behind: Int?, ahead: Int?, digestEqual: Bool?) {
+    self.isOpen = isOpen
+    self.reason = reason
+    self.behind = behind
+    self.ahead = ahead
+    self.digestEqual = digestEqual
+  }
+}
+
+/// One peer as this node sees it.
+struct PeerSnapshot: Sendable {
+  var device: DeviceKey
+  var name: String
+  var state: PeerState
+  var reason: Reason
+  var since: Moment?
+  var address: String?
+  var roundTripMilliseconds: Int64?
+  var clockSkewMilliseconds: Int64?
+  var lastSync: Moment?
+  var settings: PeerLaneSnapshot
+  var records: PeerLaneSnapshot
+
+  init(
+    device: DeviceKey, name: String, state: PeerState, reason: Reason, since: Moment?, address: String?,
+    roundTripMilliseconds: Int64?, clockSkewMilliseconds: Int64?, lastSync: Moment?,
+    settings: PeerLaneSnapshot, records: PeerLaneSnapshot
+  ) {
+    self.device = device
+    self.name = name
+    self.state = state
+    self.reason = reason
+    self.since = since
+    self.address = address
+    self.roundTripMilliseconds = roundTripMilliseconds
+    self.clockSkewMilliseconds = clockSkewMilliseconds
+    self.lastSync = lastSync
+    self.settings = settings
+    self.records = records
+  }
+}
+
+/// One device of the circle.
+struct MemberSnapshot: Sendable {
+  var device: DeviceKey
+  var name: String
+  var role: String
+  var isOwn: Bool
+  var admittedBy: DeviceKey?
+  var isRevoked: Bool
+  var lastSeen: Moment?
+
+  init(
+    device: DeviceKey, name: String, role: String, isOwn: Bool, admittedBy: DeviceKey?, isRevoked: Bool,
+    lastSeen: Moment?
+  ) {
+    self.device = device
+    self.name = name
+    self.role = role
+    self.isOwn = isOwn
+    self.admittedBy = admittedBy
+    self.isRevoked = isRevoked
+    self.lastSeen = lastSeen
+  }
+}
+
+// MARK: Documents
+
+extension NodeSnapshot {
+  /// The document of `status`.
+  func statusDocument(version: String, counts: JSON) -> JSON {
+    document(
+      "status",
+      [
+        .init("device", .string(device.description)), .init("name", .string(name)),
+        .init("circle", .string(circle.description)),
+        .init("incarnation", .string(incarnation.description)), .init("version", .string(version)),
+        .init("running", .bool(isRunning)), .init("runningSince", timeJSON(runningSince)),
+        .init("listen", .text(listen)), .init("premium", premium.json), .init("sync", sync.json),
+        .init("lanes", ["settings": settings.json, "records": records.json]), .init("counts", counts),
+        .init("conflicts", .integer(conflicts)), .init("notices", .array(notices.map(\.json))),
+        .init("peers", .array(peers.map(\.json))),
+      ])
+  }
+
+  /// The document of `peers list`.
+  var peersDocument: JSON { document("peers.list", [.init("peers", .array(peers.map(\.json)))]) }
+}
+
+extension PremiumSnapshot {
+  var json: JSON {
+    [
+      "active": .bool(isActive), "source": .string(source), "validUntil": timeJSON(validUntil),
+      "reason": .text(reason?.rawValue),
+    ]
+  }
+}
+
+extension SyncSnapshot {
+  var json: JSON {
+    ["preference": .bool(preference), "active": .bool(isActive), "reason": .text(reason?.rawValue)]
+  }
+}
+
+extension LaneSnapshot {
+  fileprivate var json: JSON {
+    [
+      "open": .bool(isOpen), "reason": .text(reason?.rawValue), "digest": .string(hexadecimal(digest.bytes)),
+      "changeSets": .integer(changeSets), "parked": .integer(parked),
+    ]
+  }
+}
+
+extension NoticeSnapshot {
+  fileprivate var json: JSON {
+    [
+      "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
+      "text": .string(text), "next": .text(next),
+    ]
+  }
+}
+
+extension PeerSnapshot {
+  fileprivate var json: JSON {
+    [
+      "device": .string(device.description), "name": .string(name), "state": .string(state.rawValue),
+      "reason": .string(reason.rawValue), "text": .string(reason.sentence(peer: name)),
+      "next": .text(reason.next(peer: name)), "since": timeJSON(since), "address": .text(address),
+      "roundTripMilliseconds": integerJSON(roundTripMilliseconds),
+      "clockSkewMilliseconds": integerJSON(clockSkewMilliseconds), "lastSync": timeJSON(lastSync),
+      "lanes": ["settings": settings.json, "records": records.json],
+    ]
+  }
+}
+
+extension PeerLaneSnapshot {
+  fileprivate var json: JSON {
+    [
+      "open": .bool(isOpen), "reason": .text(reason?.rawValue), "behind": integerJSON(behind.map(Int64.init)),
+      "ahead": integerJSON(ahead.map(Int64.init)), "digestEqual": digestEqual.map(JSON.bool) ?? .null,
+    ]
+  }
+}
+
+extension MemberSnapshot {
+  private var json: JSON {
+    [
+      "device": .string(device.description), "name": .string(name), "role": .string(role),
+      "own": .bool(isOwn), "admittedBy": .text(admittedBy?.description), "revoked": .bool(isRevoked),
+      "lastSeen": timeJSON(lastSeen),
+    ]
+  }
+
+  /// The document of `members list`.
+  static func document(_ members: [MemberSnapshot]) -> JSON {
+    Waymark.document("members.list", [.init("members", .array(members.map(\.json)))])
+  }
+}
+
+/// RFC 3339, or null if there is no such time.
+func timeJSON(_ moment: Moment?, zone: String? = nil) -> JSON {
+  moment.map { .string(CivilTime.text($0, zone: zone)) } ?? .null
+}
+
+private func integerJSON(_ number: Int64?) -> JSON { number.map { JSON.integer($0) } ?? .null }

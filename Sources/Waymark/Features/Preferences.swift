@@ -1,0 +1,123 @@
+import Wire
+
+/// A preference that this version knows: what it holds and what holds without it.
+struct KnownPreference: Sendable {
+  let key: String
+  let defaultValue: Value
+  /// For people: what the value may be.
+  let allowed: String
+  private let parse: @Sendable (String) -> Value?
+  private let accepts: @Sendable (Value) -> Bool
+
+  private init(
+    _ key: String, default value: Value, allowed: String, parse: @escaping @Sendable (String) -> Value?,
+    accepts: @escaping @Sendable (Value) -> Bool
+  ) {
+    self.key = key
+    defaultValue = value
+    self.allowed = allowed
+    self.parse = parse
+    self.accepts = accepts
+  }
+
+  static let colorScheme = KnownPreference(
+    "colorScheme", default: .text("system"), allowed: "it is system, light or dark",
+    parse: { .text($0) },
+    accepts: { [.text("system"), .text("light"), .text("dark")].contains($0) })
+
+  static let biometricTimeoutMinutes = KnownPreference(
+    "biometricTimeoutMinutes", default: .integer(5), allowed: "it is a whole number of minutes, 0 to 1440",
+    parse: { Int64($0).map(Value.integer) },
+    accepts: {
+      guard case .integer(let minutes) = $0 else { return false }
+      return (0...1_440).contains(minutes)
+    })
+
+  static let hasCompletedOnboarding = KnownPreference(
+    "hasCompletedOnboarding", default: .bool(false), allowed: "it is true or false",
+    parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
+    accepts: { $0 == .bool(true) || $0 == .bool(false) })
+
+  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding]
+
+  static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
+
+  /// The value if it is one of this preference; a value of another type or range counts as absent.
+  func checked(_ value: Value?) -> Value? { value.flatMap { accepts($0) ? $0 : nil } }
+
+  /// The value that typed text stands for.
+  func read(_ text: String) -> Value? { checked(parse(text)) }
+}
+
+/// A preference as it is read: its value and where that comes from.
+struct PreferenceReading: Hashable, Sendable {
+  /// In the order in which they are asked.
+  enum Source: String, Sendable {
+    case settings
+    case copy
+    case `default`
+  }
+
+  var key: String
+  var value: Value
+  var source: Source
+
+  init(key: String, value: Value, source: Source) {
+    self.key = key
+    self.value = value
+    self.source = source
+  }
+}
+
+/// The reading order, apart from where the values are kept.
+enum Preferences {
+  /// The first of the settings lane, the local copy and the default that holds a value of the right type.
+  static func read(_ key: String, settings: Value?, copy: Value?) -> PreferenceReading? {
+    let known = KnownPreference.named(key)
+    let candidates: [(Value?, PreferenceReading.Source)] = [
+      (settings, .settings), (copy, .copy), (known?.defaultValue, .default),
+    ]
+    for (value, source) in candidates {
+      guard let value, !value.isEmpty else { continue }
+      if let known, known.checked(value) == nil { continue }
+      return PreferenceReading(key: key, value: value, source: source)
+    }
+    return nil
+  }
+
+  /// The value that typed text stands for; text that is no known preference's stays text.
+  static func value(of text: String, for key: String) throws -> Value {
+    guard let known = KnownPreference.named(key) else { return .text(text) }
+    guard let value = known.read(text) else {
+      throw CommandFailure.badValue(key, text, allowed: known.allowed)
+    }
+    return value
+  }
+
+  /// What one preference counts towards the limit of all.
+  static func byteCount(key: String, value: Value) -> Int {
+    key.utf8.count + value.encoded.count
+  }
+}
+
+/// The copy of all preferences beside the store: a JSON object, readable without opening the store.
+struct PreferencesFile: Sendable {
+  let path: String
+
+  init(path: String) { self.path = path }
+
+  /// What the file holds; empty if it is not there or not readable, because it is a copy.
+  func read() -> [(key: String, value: Value)] {
+    guard let bytes = try? Files.read(path, bytesMax: 4 * Limits.settingsBytesMax),
+      let members = (try? JSON.parse(bytes))?.members
+    else { return [] }
+    return members.compactMap { member in Value(documentJSON: member.value).map { (member.key, $0) } }
+  }
+
+  /// Writes all preferences, in the order of their keys.
+  func write(_ preferences: [(key: String, value: Value)]) throws {
+    let members = preferences.map { JSON.Member($0.key, $0.value.documentJSON) }
+    let layout = JSON.Layout(isPretty: true, sortsKeys: true)
+    try Files.replace(path, with: JSON.object(members).bytes(layout) + [0x0a], mode: 0o600)
+  }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import Records
+import Replication
+import SQLite
+import Storage
+import Testing
+import Wire
+
+@Suite struct FileTests {
+  private func inFolder(_ body: (String) throws -> Void) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try body(folder.path + "/store.sqlite")
+  }
+
+  @Test func `a store opened again holds what it held`() throws {
+    try inFolder { path in
+      let rome = trip(1)
+      let before: [String]
+      do {
+        let alice = try Device("alice", Store(path: path))
+        try alice.write(at: 10, insert(rome, [1: .text("Rome")]), lodging(1, of: rome))
+        try alice.write(at: 20, delete(rome))
+        try alice.store.setMeta("name", [1, 2, 3])
+        before = try dump(alice.store)
+      }
+      let store = try Store(path: path)
+      #expect(try dump(store) == before)
+      #expect(try store.meta("name") == [1, 2, 3])
+      #expect(store.heads(.records).map(\.sequence) == [2])
+      let alice = try Device("alice", store)
+      try alice.write(at: 30, restore(rome))
+      #expect(try store.isVisible(lodging(1)))
+    }
+  }
+
+  @Test func `a store that is open says who holds it`() throws {
+    try inFolder { path in
+      let store = try Store(path: path)
+      #expect(throws: StoreError.storeIsHeld(by: ProcessInfo.processInfo.processIdentifier)) {
+        try Store(path: path)
+      }
+      _ = store
+    }
+  }
+
+  @Test func `a closed store can be opened by another`() throws {
+    try inFolder { path in
+      do { _ = try Store(path: path) }
+      _ = try Store(path: path)
+    }
+  }
+
+  @Test func `a store of a newer version is refused and left alone`() throws {
+    try inFolder { path in
+      do { _ = try Store(path: path) }
+      do {
+        let other = try Connection(.file(path))
+        try other.execute("UPDATE meta SET value = 99 WHERE key = 'schema'")
+      }
+      let known: Int64 = 1
+      #expect(throws: StoreError.newerSchema(found: 99, known: known)) { try Store(path: path) }
+    }
+  }
+
+  @Test func `tables of another registry are folded again`() throws {
+    try inFolder { path in
+      let before: [String]
+      do {
+        let alice = try Device("alice", Store(path: path))
+        try alice.write(at: 10, insert(trip(1), [1: .text("Rome"), 800: .text("new")]))
+        before = try dump(alice.store)
+      }
+      do {
+        let other = try Connection(.file(path))
+        try other.execute(
+          """
+          UPDATE meta SET value = 'older' WHERE key = 'derived';
+          DROP VIEW trips; DROP TABLE trip_rows; CREATE TABLE trip_rows(id)
+          """)
+      }
+      #expect(try dump(Store(path: path)) == before)
+    }
+  }
+
+  @Test func `a batch that cannot be kept whole leaves nothing behind`() throws {
+    try inFolder { path in
+      let alice = try Device("alice", Store(path: path))
+      let rome = trip(1)
+      try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+      let before = try dump(alice.store)
+      let heads = alice.store.heads(.records)
+      let sets = try alice.draft(at: 20, [edit(rome, [1: .text("Roma")]), lodging(1, of: rome)])
+      // The digest is written last of all: everything else of the batch is done by then.
+      let other = try Connection(.file(path))
+      try other.execute(
+        "CREATE TRIGGER stop BEFORE INSERT ON digests BEGIN SELECT RAISE(ABORT, 'stopped'); END")
+      #expect(throws: SQLiteError.self) { try alice.store.commit(sets, horizon: Device.horizon) }
+      try other.execute("DROP TRIGGER stop")
+      #expect(try dump(alice.store) == before)
+      #expect(alice.store.heads(.records) == heads)
+      try alice.receive(sets)
+      #expect(try alice.store.text(rome, 1) == "Roma")
+      #expect(try alice.store.tripSummary(rome.id).lodgings == 1)
+    }
+  }
+
+  @Test func `statements are kept as they came, once`() throws {
+    let store = try Store.inMemory()
+    let first = StatementID(Bytes32(1, 0, 0, 0))
+    let second = StatementID(Bytes32(2, 0, 0, 0))
+    try store.saveStatements([(second, [2]), (first, [1])])
+    try store.saveStatements([(first, [9])])
+    #expect(try store.statements() == [[1], [2]])
+    try store.saveStatements([], removed: [first])
+    #expect(try store.statements() == [[2]])
+  }
+
+  @Test func `a person sees what is visible, with any SQLite tool`() throws {
+    try inFolder { path in
+      let alice = try Device("alice", Store(path: path))
+      let rome = trip(1)
+      try alice.write(
+        at: 10, insert(rome, [1: .text("Rome"), 4: .integer(1_777_806_000_000)]),
+        insert(trip(2), [1: .text("Oslo")]),
+        lodging(1, of: rome, [5: .array([.text("120.50"), .text("USD")])]),
+        lodging(2, of: trip(2)))
+      try alice.write(at: 20, delete(trip(2)))
+      let reader = try Connection(.existingFileReadOnly(path))
+      try reader.setUpReadOnly()
+      let trips = try reader.with("SELECT id, name, start_date, lodgings, totals FROM trips") { row in
+        var lines: [String] = []
+        while try row.step() { lines.append((0..<5).map { row.text($0) }.joined(separator: " ")) }
+        return lines
+      }
+      #expect(
+        trips == [
+          "01000000-0000-0000-0000-000000000001 Rome 2026-05-03T11:00:00.000Z 1 "
+            + #"[{"amount":"120.50","currency":"USD"}]"#
+        ])
+      let lodgings = try reader.with("SELECT trip_id, starts FROM lodgings") { row in
+        var lines: [String] = []
+        while try row.step() { lines.append("\(row.text(0)) \(row.isNull(1))") }
+        return lines
+      }
+      #expect(lodgings == ["01000000-0000-0000-0000-000000000001 true"])
+    }
+  }
+}

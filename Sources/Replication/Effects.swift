@@ -1,5 +1,6 @@
 // Protocol/session.md; the vocabulary between the replica and its shell.
 
+package import Membership
 package import Wire
 
 /// Names one connection for as long as it lives.
@@ -41,7 +42,7 @@ package enum Effect: Sendable {
   /// Read these sets and send them; answer with `served`.
   case serve(LinkID, Lane, [Want])
   /// Keep new statements; forget those that a newer word of the same device replaced.
-  case saveStatements([[UInt8]], removed: [StatementID])
+  case saveStatements([Statement], removed: [StatementID])
   /// Fold the parked sets whose time has come; answer with `committed`.
   case foldParked
   /// Bring the timer back at this moment or soon after; a newer one of the same name replaces it.

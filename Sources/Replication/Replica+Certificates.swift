@@ -59,7 +59,7 @@ extension Replica {
     _ changes: Circle.Changes, from source: LinkID?, _ now: Moment, _ effects: inout [Effect]
   ) {
     guard !changes.added.isEmpty else { return }
-    let added = changes.added.compactMap { circle.statement($0)?.bytes }
+    let added = changes.added.compactMap { circle.statement($0) }
     effects.append(.saveStatements(added, removed: changes.removed))
     effects.append(.report(.membershipChanged))
     for session in sessionsInOrder where session.device != nil && !session.isClosing {
@@ -67,7 +67,7 @@ extension Replica {
         drop(session.link, .revoked, &effects)
         continue
       }
-      if session.link != source { effects.append(.send(session.link, .statements(added, last: false))) }
+      if session.link != source { effects.append(.send(session.link, .statements(added.map(\.bytes), last: false))) }
     }
     gateMayHaveChanged(now, &effects)
   }

@@ -17,6 +17,7 @@ package struct Session: Sendable {
   /// The summary that the peer has of this side.
   var said: Summary?
   var certificates = CertificatePhase.unknown
+  fileprivate var isSettled: Bool { certificates == .settled }
   package internal(set) var settings = LaneSession()
   package internal(set) var records = LaneSession()
   package internal(set) var roundTrip: Int64?
@@ -24,7 +25,7 @@ package struct Session: Sendable {
   package internal(set) var clockSkew: Int64?
   package internal(set) var isInSync = false
   package internal(set) var goodbye: ReasonCode?
-  var isClosing = false
+  package internal(set) var isClosing = false
 
   /// How far the two sides are with each other's statements.
   enum CertificatePhase: Sendable {
@@ -86,4 +87,20 @@ extension GateReason {
     case .syncOff: .syncOff
     }
   }
+}
+
+extension Replica {
+  /// The session with a device, if it is connected.
+  package func session(with device: DeviceKey) -> Session? {
+    sessionsInOrder.last { $0.device == device && !$0.isClosing }
+  }
+}
+
+extension LaneSession {
+  package var isSending: Bool { isServing }
+}
+
+extension Session {
+  /// Whether the two sides have compared notes and found the same statements.
+  package var isCurrent: Bool { theirs != nil && isSettled }
 }

@@ -1,0 +1,316 @@
+// Protocol/channel.md; the shell around SecureChannel's `Channel`.
+
+import Dispatch
+package import SecureChannel
+import Synchronization
+import Wire
+
+/// One connection: dials or is accepted, shakes hands, then carries messages until it ends, once.
+///
+/// Everything happens on the link's own queue, decoding included; what others call from anywhere goes through
+/// `shared`. A responder's link reads nothing after the handshake until its owner has judged the other end and
+/// calls `admit()`; that too has a deadline. A link keeps itself alive until it has ended.
+package actor Link<Message: Sendable> {
+  enum Stage: Hashable {
+    case new
+    case connecting
+    case handshaking
+    case open
+    /// Saying the last word, for `lingerMilliseconds` at most.
+    case closing(LinkEnd)
+    case ended
+  }
+
+  /// What threads other than the queue's may touch.
+  struct Shared {
+    var outbox: [[UInt8]] = []
+    var queuedBytes = 0
+    /// Taken from the outbox and not yet with the system.
+    var unwrittenBytes = 0
+    var wasAboveLowWater = false
+    var flushIsScheduled = false
+    var takesMessages = true
+    var inbox: [Message] = []
+    var inboxBytes = 0
+    var inboxIsFull = false
+    var bytesIn = 0
+    var bytesOut = 0
+    var lastReceived = monotonicMilliseconds()
+    var remoteAddress: SocketAddress?
+  }
+
+  nonisolated let executor: QueueExecutor
+  nonisolated let settings: LinkSettings<Message>
+  nonisolated let handlers: LinkHandlers<Message>
+  nonisolated let shared = Mutex(Shared())
+
+  var channel: Channel
+  var stage = Stage.new
+  var socket: WatchedSocket?
+  /// Of `channel.output`, what the system has taken.
+  var written = 0
+  var lastWriteProgress: Int64 = 0
+  /// The end of the phase under way: connecting, shaking hands, being admitted, closing.
+  var deadline: Int64 = 0
+  var isAdmitted: Bool
+  var closeIsWanted = false
+  /// When the message that is half here began, and the count of bytes then.
+  var half: (since: Int64, bytesIn: Int)?
+  var dial: Dial?
+  private let accepted: Socket?
+  let slot: AdmissionSlot?
+
+  package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+  nonisolated var queue: DispatchQueue { executor.queue }
+
+  // MARK: Making one
+
+  /// A link that will dial: nothing happens until `start()`.
+  package init(
+    dialing endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Message>,
+    handlers: LinkHandlers<Message>
+  ) throws {
+    channel = try Channel(role, keys: settings.makeKeys())
+    executor = QueueExecutor(label: "waymark.link")
+    self.settings = settings
+    self.handlers = handlers
+    isAdmitted = true
+    accepted = nil
+    slot = nil
+    dial = Dial(endpoint: endpoint)
+  }
+
+  init(
+    accepted socket: Socket, from address: SocketAddress, role: ChannelRole,
+    settings: LinkSettings<Message>, handlers: LinkHandlers<Message>, slot: AdmissionSlot
+  ) throws {
+    channel = try Channel(role, keys: settings.makeKeys())
+    executor = QueueExecutor(label: "waymark.link")
+    self.settings = settings
+    self.handlers = handlers
+    isAdmitted = false
+    self.slot = slot
+    self.accepted = socket
+    shared.withLock { $0.remoteAddress = address }
+  }
+
+  // MARK: From any thread
+
+  package nonisolated func start() { enqueue { $0.begin() } }
+
+  /// Queues one message. False if the link is closing or ended, or if this one overflowed its buffer: then
+  /// it ends.
+  @discardableResult
+  package nonisolated func send(_ message: [UInt8]) -> Bool {
+    precondition(message.count <= Limits.messageBytesMax, "a message of \(message.count) bytes")
+    let outcome = shared.withLock { shared -> SendOutcome in
+      guard shared.takesMessages else { return .refused }
+      let total = shared.queuedBytes + shared.unwrittenBytes + message.count
+      guard total <= settings.limits.sendBufferBytesMax else {
+        shared.takesMessages = false
+        return .overflow
+      }
+      shared.outbox.append(message)
+      shared.queuedBytes += message.count
+      if total > settings.limits.sendBufferLowWater { shared.wasAboveLowWater = true }
+      defer { shared.flushIsScheduled = true }
+      return shared.flushIsScheduled ? .queued : .queuedFirst
+    }
+    switch outcome {
+    case .refused: return false
+    case .overflow:
+      enqueue { $0.end(.bufferOverflow) }
+      return false
+    case .queued: return true
+    case .queuedFirst:
+      enqueue { $0.flush() }
+      return true
+    }
+  }
+
+  /// All messages that have come since the last call, in order. Works after the end too.
+  package nonisolated func takeInbox() -> [Message] {
+    let (messages, wasFull) = shared.withLock { shared in
+      let taken = (shared.inbox, shared.inboxIsFull)
+      shared.inbox = []
+      shared.inboxBytes = 0
+      shared.inboxIsFull = false
+      return taken
+    }
+    if wasFull { enqueue { $0.resumeReading() } }
+    return messages
+  }
+
+  /// The owner has judged the other end of an accepted link: from now on it is read.
+  package nonisolated func admit() { enqueue { $0.becomeAdmitted() } }
+
+  /// Sends what is queued, then the end of the channel, and closes.
+  package nonisolated func close() {
+    shared.withLock { $0.takesMessages = false }
+    enqueue { $0.beginClosing() }
+  }
+
+  /// Bytes queued and not yet with the system.
+  package nonisolated var outboundBytes: Int {
+    shared.withLock { $0.queuedBytes + $0.unwrittenBytes }
+  }
+
+  package nonisolated var remoteAddress: SocketAddress? { shared.withLock { $0.remoteAddress } }
+
+  package nonisolated var counters: LinkCounters {
+    shared.withLock { shared in
+      LinkCounters(
+        bytesIn: shared.bytesIn, bytesOut: shared.bytesOut,
+        quietMilliseconds: monotonicMilliseconds() - shared.lastReceived)
+    }
+  }
+
+  nonisolated func enqueue(_ body: @escaping @Sendable (isolated Link) -> Void) {
+    queue.async { self.assumeIsolated(body) }
+  }
+
+  // MARK: Life
+
+  private func begin() {
+    guard stage == .new else { return }
+    scheduleTick()
+    guard let accepted else { return beginDialing() }
+    socket = watch(accepted)
+    beginHandshake()
+  }
+
+  nonisolated func watch(_ socket: Socket) -> WatchedSocket {
+    WatchedSocket(
+      socket, queue: queue, readable: { [weak self] in self?.assumeIsolated { $0.readable() } },
+      writable: { [weak self] in self?.assumeIsolated { $0.writable() } })
+  }
+
+  func beginHandshake() {
+    stage = .handshaking
+    deadline = monotonicMilliseconds() + settings.limits.handshakeMilliseconds
+    flush()
+    if isActive { socket?.awaitReadable() }
+  }
+
+  func becomeOpen(_ opening: ChannelOpening) {
+    stage = .open
+    let now = monotonicMilliseconds()
+    deadline = now + settings.limits.handshakeMilliseconds
+    lastWriteProgress = now
+    handlers.opened(self, opening)
+    flush()
+  }
+
+  private func becomeAdmitted() {
+    guard stage == .open, !isAdmitted else { return }
+    isAdmitted = true
+    slot?.admitted()
+    resumeReading()
+  }
+
+  private func beginClosing() {
+    guard !closeIsWanted else { return }
+    switch stage {
+    case .new, .connecting, .handshaking: end(.closedHere)
+    case .open:
+      closeIsWanted = true
+      deadline = monotonicMilliseconds() + settings.limits.lingerMilliseconds
+      flush()
+    case .closing, .ended: return
+    }
+  }
+
+  /// Ends with a last word where the channel has left one.
+  func fail(_ error: ChannelError) {
+    let reason = LinkEnd(error)
+    guard case .versionMismatch = error, written < channel.output.count else { return end(reason) }
+    stage = .closing(reason)
+    deadline = monotonicMilliseconds() + settings.limits.lingerMilliseconds
+    flush()
+  }
+
+  func end(_ reason: LinkEnd) {
+    guard stage != .ended else { return }
+    stage = .ended
+    socket?.end()
+    socket = nil
+    dial = nil
+    shared.withLock { shared in
+      shared.takesMessages = false
+      shared.outbox = []
+      shared.queuedBytes = 0
+      shared.unwrittenBytes = 0
+    }
+    slot?.leave()
+    handlers.closed(self, reason)
+  }
+
+  /// Whether bytes may still come and go.
+  var isActive: Bool {
+    switch stage {
+    case .handshaking, .open, .closing: true
+    case .new, .connecting, .ended: false
+    }
+  }
+
+  // MARK: Deadlines
+
+  private func scheduleTick() {
+    queue.asyncAfter(deadline: .now() + .milliseconds(Int(settings.limits.tickMilliseconds))) {
+      self.assumeIsolated { $0.tick() }
+    }
+  }
+
+  private func tick() {
+    let now = monotonicMilliseconds()
+    switch stage {
+    case .new, .ended: return
+    case .connecting: if now >= deadline { connectTimedOut() }
+    case .handshaking: if now >= deadline { end(.timeout) }
+    case .closing(let reason): if now >= deadline { end(reason) }
+    case .open: checkOpen(at: now)
+    }
+    if stage != .ended { scheduleTick() }
+  }
+
+  private func checkOpen(at now: Int64) {
+    let limits = settings.limits
+    let (lastReceived, inboxIsFull) = shared.withLock { ($0.lastReceived, $0.inboxIsFull) }
+    if closeIsWanted {
+      if now >= deadline { end(.closedHere) }
+    } else if !isAdmitted {
+      if now >= deadline { end(.timeout) }
+    } else if written < channel.output.count, now - lastWriteProgress >= limits.idleMilliseconds {
+      end(.slow)
+    } else if !inboxIsFull {
+      if now - lastReceived >= limits.idleMilliseconds { return end(.idle) }
+      checkSpeed(at: now)
+    }
+  }
+
+  /// A message must not take for ever: less than the least speed over the window ends the link.
+  private func checkSpeed(at now: Int64) {
+    guard let half, now - half.since >= settings.limits.slowMilliseconds else { return }
+    let bytesIn = shared.withLock { $0.bytesIn }
+    let least = Int64(settings.limits.slowBytesPerSecond) * (now - half.since) / 1_000
+    if Int64(bytesIn - half.bytesIn) < least { return end(.slow) }
+    self.half = (now, bytesIn)
+  }
+}
+
+private enum SendOutcome {
+  case refused, overflow, queued
+  /// The first since the last flush: someone has to ask for the next.
+  case queuedFirst
+}
+
+extension LinkEnd {
+  init(_ error: ChannelError) {
+    switch error {
+    case .handshakeFailed, .messageTooLarge: self = .handshakeFailed
+    case .versionMismatch(let theirs): self = .versionMismatch(theirs: theirs)
+    case .refused: self = .notAuthorized
+    case .violation, .exhausted: self = .violation
+    }
+  }
+}

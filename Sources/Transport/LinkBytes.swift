@@ -1,0 +1,217 @@
+import SecureChannel
+import Synchronization
+
+// The bytes of a link: what comes in, and what goes out.
+
+extension Link {
+  /// Passes of one call: then others on this machine get their turn.
+  private static var passesMax: Int { 8 }
+  /// How much is sealed ahead of the system: one write for many frames.
+  private static var sealAheadBytes: Int { 256 * 1024 }
+
+  // MARK: In
+
+  func readable() {
+    for _ in 0..<Self.passesMax {
+      guard isActive, mayRead, let socket else { return }
+      let room = channel.frames.makeRoom()
+      let transfer = channel.frames.storage.withUnsafeMutableBytes { storage in
+        socket.socket.read(into: UnsafeMutableRawBufferPointer(rebasing: storage[room]))
+      }
+      switch transfer {
+      case .wouldBlock: return socket.awaitReadable()
+      case .failed, .bytes(0): return receivedEnd()
+      case .bytes(let count): received(count)
+      }
+    }
+    enqueue { $0.readable() }
+  }
+
+  /// A link that closes reads on, to the other end's last byte, but does not look.
+  private var mayRead: Bool {
+    switch stage {
+    case .open: isAdmitted && !shared.withLock { $0.inboxIsFull }
+    default: true
+    }
+  }
+
+  private func received(_ count: Int) {
+    let now = monotonicMilliseconds()
+    let bytesIn = shared.withLock { shared in
+      shared.bytesIn += count
+      shared.lastReceived = now
+      return shared.bytesIn
+    }
+    if case .closing = stage { return }
+    channel.frames.filled(count)
+    let hadMessage = process()
+    if hadMessage || !channel.isMidMessage { half = nil }
+    if half == nil, channel.isMidMessage { half = (now, bytesIn) }
+  }
+
+  /// Takes all events out of the bytes here. True if a whole message was among them.
+  @discardableResult
+  private func process() -> Bool {
+    var batch: [Message] = []
+    var bytes = 0
+    defer { if stage == .handshaking { flush() } }
+    do {
+      while mayRead, let event = try channel.next() {
+        switch event {
+        case .opened(let opening): becomeOpen(opening)
+        case .message(let message):
+          bytes += message.count
+          batch.append(try settings.decode(message))
+        case .closed:
+          deliver(batch, bytes)
+          end(.closedByPeer)
+          return !batch.isEmpty
+        }
+      }
+      deliver(batch, bytes)
+    } catch let error as ChannelError {
+      deliver(batch, bytes)
+      fail(error)
+    } catch {
+      deliver(batch, bytes)
+      end(.invalidMessage)
+    }
+    return !batch.isEmpty
+  }
+
+  private func deliver(_ batch: [Message], _ bytes: Int) {
+    guard !batch.isEmpty else { return }
+    let wasEmpty = shared.withLock { shared in
+      defer {
+        shared.inbox += batch
+        shared.inboxBytes += bytes
+        shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
+      }
+      return shared.inbox.isEmpty
+    }
+    if wasEmpty { handlers.received(self) }
+  }
+
+  /// After a pause: what waits in memory first, then the socket.
+  func resumeReading() {
+    guard isActive else { return }
+    let now = monotonicMilliseconds()
+    let bytesIn = shared.withLock { shared in
+      shared.lastReceived = now
+      return shared.bytesIn
+    }
+    if half != nil { half = (now, bytesIn) }
+    process()
+    readable()
+  }
+
+  private func receivedEnd() {
+    switch stage {
+    case .handshaking: end(.handshakeFailed)
+    case .open: end(.truncated)
+    case .closing(let reason): end(reason)
+    case .new, .connecting, .ended: return
+    }
+  }
+
+  // MARK: Out
+
+  func writable() {
+    if stage == .connecting { return connected() }
+    flush()
+  }
+
+  /// Seals and writes until nothing is left or the system takes no more.
+  func flush() {
+    shared.withLock { $0.flushIsScheduled = false }
+    while isActive, let socket {
+      sealAhead()
+      guard written < channel.output.count else {
+        if case .closing = stage { socket.socket.finishWriting() }
+        break
+      }
+      let transfer = channel.output.withUnsafeBytes { output in
+        socket.socket.write(UnsafeRawBufferPointer(rebasing: output[written...]))
+      }
+      switch transfer {
+      case .bytes(let count): wrote(count)
+      case .wouldBlock:
+        socket.awaitWritable()
+        return noteProgress()
+      case .failed: return writeFailed()
+      }
+    }
+    noteProgress()
+  }
+
+  private func wrote(_ count: Int) {
+    written += count
+    lastWriteProgress = monotonicMilliseconds()
+    shared.withLock { $0.bytesOut += count }
+  }
+
+  /// Moves messages from the outbox into `channel.output`; at its end, the channel's close.
+  private func sealAhead() {
+    compactOutput()
+    guard stage == .open, channel.output.count - written < Self.sealAheadBytes else { return }
+    let messages = takeOutbox()
+    do throws(ChannelError) {
+      for message in messages { try channel.send(message) }
+      if messages.isEmpty, closeIsWanted {
+        try channel.close()
+        stage = .closing(.closedHere)
+      }
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func takeOutbox() -> [[UInt8]] {
+    shared.withLock { shared in
+      var bytes = 0
+      var count = 0
+      while count < shared.outbox.count, bytes < Self.sealAheadBytes {
+        bytes += shared.outbox[count].count
+        count += 1
+      }
+      shared.queuedBytes -= bytes
+      shared.unwrittenBytes += bytes
+      if count == shared.outbox.count {
+        defer { shared.outbox = [] }
+        return shared.outbox
+      }
+      defer { shared.outbox.removeFirst(count) }
+      return Array(shared.outbox.prefix(count))
+    }
+  }
+
+  private func compactOutput() {
+    if written == channel.output.count {
+      // A burst must not hold its memory for ever.
+      channel.output.removeAll(keepingCapacity: channel.output.capacity <= 4 * Self.sealAheadBytes)
+      written = 0
+    } else if written > Self.sealAheadBytes {
+      channel.output.removeFirst(written)
+      written = 0
+    }
+  }
+
+  private func noteProgress() {
+    let unwritten = channel.output.count - written
+    let drained = shared.withLock { shared in
+      shared.unwrittenBytes = unwritten
+      guard shared.wasAboveLowWater,
+        shared.queuedBytes + unwritten <= settings.limits.sendBufferLowWater
+      else { return false }
+      shared.wasAboveLowWater = false
+      return true
+    }
+    if drained, stage == .open { handlers.drained(self) }
+  }
+
+  /// The other end may have said why before it hung up.
+  private func writeFailed() {
+    readable()
+    if isActive { receivedEnd() }
+  }
+}

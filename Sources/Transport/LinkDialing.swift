@@ -1,0 +1,79 @@
+import Dispatch
+import Synchronization
+
+/// An attempt to reach an endpoint: its addresses are tried one after the other.
+struct Dial {
+  let endpoint: Endpoint
+  var candidates: [SocketAddress] = []
+  /// Of all addresses together.
+  var deadline: Int64 = 0
+  /// Why the last address failed.
+  var lastFailure = LinkEnd.unresolved
+}
+
+/// Where names are looked up: that blocks for as long as it likes.
+private let resolverQueue = DispatchQueue(label: "waymark.resolver", attributes: .concurrent)
+
+extension Link {
+  func beginDialing() {
+    guard let endpoint = dial?.endpoint else { return }
+    stage = .connecting
+    deadline = monotonicMilliseconds() + settings.limits.connectMilliseconds
+    dial?.deadline = deadline
+    let numeric = SocketAddress.resolve(endpoint, numericOnly: true)
+    guard numeric.isEmpty else { return resolved(numeric) }
+    dial?.lastFailure = .timeout
+    resolverQueue.async {
+      let found = SocketAddress.resolve(endpoint, numericOnly: false)
+      self.enqueue { $0.resolved(found) }
+    }
+  }
+
+  private func resolved(_ addresses: [SocketAddress]) {
+    guard stage == .connecting else { return }
+    dial?.lastFailure = .unresolved
+    dial?.candidates = addresses
+    connectNext()
+  }
+
+  /// Tries the next address, with its share of the time that is left.
+  private func connectNext() {
+    socket?.end()
+    socket = nil
+    guard let current = dial, let address = current.candidates.first else {
+      return end(dial?.lastFailure ?? .unresolved)
+    }
+    let now = monotonicMilliseconds()
+    guard now < current.deadline else { return end(.timeout) }
+    deadline = now + (current.deadline - now) / Int64(current.candidates.count)
+    dial?.candidates.removeFirst()
+    do throws(SystemError) {
+      let (socket, isConnected) = try Socket.connecting(to: address)
+      self.socket = watch(socket)
+      shared.withLock { $0.remoteAddress = address }
+      if isConnected { connected() } else { self.socket?.awaitWritable() }
+    } catch {
+      connectFailed(error)
+    }
+  }
+
+  /// The socket can be written: connected, or not to be.
+  func connected() {
+    guard let socket else { return }
+    if let error = socket.socket.connectError { return connectFailed(error) }
+    // A late word about the socket before this one: go on waiting.
+    guard socket.socket.isConnected else { return socket.awaitWritable() }
+    dial = nil
+    beginHandshake()
+  }
+
+  private func connectFailed(_ error: SystemError) {
+    dial?.lastFailure = LinkEnd(connecting: error)
+    connectNext()
+  }
+
+  func connectTimedOut() {
+    if socket != nil { dial?.lastFailure = .timeout }
+    connectNext()
+  }
+}

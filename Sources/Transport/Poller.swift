@@ -1,0 +1,173 @@
+import Dispatch
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// One thread that waits for all sockets of the process and tells each one's queue once.
+///
+/// Not dispatch sources: on Linux these lose a descriptor number that is used again soon after it was closed,
+/// and drop one that hangs up (swift-corelibs-libdispatch 833, 477, 949), and a node under a flood of
+/// connections does nothing else. `poll` has no memory that could be wrong, and the sockets are few.
+final class Poller: Sendable {
+  static let shared = Poller()
+
+  private struct Entry {
+    let descriptor: Int32
+    var wantsRead = false
+    var wantsWrite = false
+    let queue: DispatchQueue
+    let readable: @Sendable () -> Void
+    let writable: @Sendable () -> Void
+
+    var events: Int16 { Int16((wantsRead ? POLLIN : 0) | (wantsWrite ? POLLOUT : 0)) }
+  }
+
+  private struct State {
+    var entries: [UInt64: Entry] = [:]
+    var nextToken: UInt64 = 0
+    /// Whether the thread waits, or is about to, for what was wanted before.
+    var isWaiting = false
+  }
+
+  private let state = Mutex(State())
+  private let wakeReader: Int32
+  private let wakeWriter: Int32
+
+  private init() {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { fatalError("no pipe for the poller: \(String(cString: strerror(errno)))") }
+    wakeReader = ends[0]
+    wakeWriter = ends[1]
+    for end in ends {
+      _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
+    DispatchQueue(label: "waymark.poller").async { while true { self.wait() } }
+  }
+
+  /// Begins to know a descriptor; nothing is watched until it is wanted.
+  func add(
+    _ descriptor: Int32, queue: DispatchQueue, readable: @escaping @Sendable () -> Void,
+    writable: @escaping @Sendable () -> Void
+  ) -> UInt64 {
+    state.withLock { state in
+      state.nextToken += 1
+      state.entries[state.nextToken] = Entry(
+        descriptor: descriptor, queue: queue, readable: readable, writable: writable)
+      return state.nextToken
+    }
+  }
+
+  /// Asks to be told once when the descriptor can be read (or has ended).
+  func wantRead(_ token: UInt64) { change(token) { $0.wantsRead = true } }
+
+  func wantWrite(_ token: UInt64) { change(token) { $0.wantsWrite = true } }
+
+  /// Forgets a descriptor; after this the caller may close it.
+  func remove(_ token: UInt64) {
+    let wake = state.withLock { state in
+      state.entries.removeValue(forKey: token).map { $0.events != 0 && takeWaiting(&state) } ?? false
+    }
+    if wake { signal() }
+  }
+
+  private func change(_ token: UInt64, _ body: (inout Entry) -> Void) {
+    let wake = state.withLock { state in
+      guard var entry = state.entries[token] else { return false }
+      let before = entry.events
+      body(&entry)
+      state.entries[token] = entry
+      return entry.events != before && takeWaiting(&state)
+    }
+    if wake { signal() }
+  }
+
+  /// True once for each time that the thread has to be woken.
+  private func takeWaiting(_ state: inout State) -> Bool {
+    defer { state.isWaiting = false }
+    return state.isWaiting
+  }
+
+  private func signal() {
+    var byte: UInt8 = 1
+    _ = write(wakeWriter, &byte, 1)
+  }
+
+  // MARK: The thread
+
+  private func wait() {
+    var tokens: [UInt64] = [0]
+    var watched = [pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0)]
+    state.withLock { state in
+      state.isWaiting = true
+      for (token, entry) in state.entries where entry.events != 0 {
+        tokens.append(token)
+        watched.append(pollfd(fd: entry.descriptor, events: entry.events, revents: 0))
+      }
+    }
+    guard poll(&watched, nfds_t(watched.count), -1) > 0 else { return }
+    if watched[0].revents != 0 { drainWakes() }
+    state.withLock { state in
+      state.isWaiting = false
+      for (token, ready) in zip(tokens, watched).dropFirst() where ready.revents != 0 {
+        deliver(Int32(ready.revents), to: token, &state)
+      }
+    }
+  }
+
+  private func deliver(_ events: Int32, to token: UInt64, _ state: inout State) {
+    guard var entry = state.entries[token] else { return }
+    let isOver = events & (POLLHUP | POLLERR | POLLNVAL) != 0
+    if entry.wantsRead, isOver || events & POLLIN != 0 {
+      entry.wantsRead = false
+      entry.queue.async(execute: entry.readable)
+    }
+    if entry.wantsWrite, isOver || events & POLLOUT != 0 {
+      entry.wantsWrite = false
+      entry.queue.async(execute: entry.writable)
+    }
+    state.entries[token] = entry
+  }
+
+  private func drainWakes() {
+    var bytes = [UInt8](repeating: 0, count: 64)
+    while read(wakeReader, &bytes, bytes.count) == bytes.count {}
+  }
+}
+
+/// A socket that is watched. Closes it when ended.
+final class WatchedSocket: Sendable {
+  let socket: Socket
+  private let token: UInt64
+  private let isEnded = Atomic(false)
+
+  init(
+    _ socket: Socket, queue: DispatchQueue, readable: @escaping @Sendable () -> Void,
+    writable: @escaping @Sendable () -> Void
+  ) {
+    self.socket = socket
+    token = Poller.shared.add(
+      socket.descriptor, queue: queue, readable: readable, writable: writable)
+  }
+
+  deinit { end() }
+
+  /// Asks for one call of `readable`.
+  func awaitReadable() { Poller.shared.wantRead(token) }
+
+  /// Asks for one call of `writable`.
+  func awaitWritable() { Poller.shared.wantWrite(token) }
+
+  /// Stops watching and closes.
+  func end() {
+    guard !isEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    Poller.shared.remove(token)
+    socket.closeDescriptor()
+  }
+}

@@ -1,0 +1,190 @@
+// The one file that knows how the systems' sockets differ.
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A system call that failed, and how.
+package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+  package let call: String
+  package let code: Int32
+
+  package var description: String { "\(call): \(String(cString: strerror(code)))" }
+
+  static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
+
+  /// Out of descriptors, in this process or everywhere.
+  var isDescriptorShortage: Bool { code == EMFILE || code == ENFILE }
+  var isAddressInUse: Bool { code == EADDRINUSE }
+  var isMissingFamily: Bool { code == EAFNOSUPPORT || code == EADDRNOTAVAIL }
+  var isTransientAccept: Bool { [ECONNABORTED, EINTR, EPROTO].contains(code) }
+}
+
+extension LinkEnd {
+  init(connecting error: SystemError) {
+    switch error.code {
+    case ECONNREFUSED: self = .refused
+    case ETIMEDOUT: self = .timeout
+    case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EAFNOSUPPORT: self = .noRoute
+    default: self = .failed(error)
+    }
+  }
+}
+
+/// What one read or write did.
+enum Transfer {
+  case bytes(Int)
+  case wouldBlock
+  case failed(SystemError)
+}
+
+/// A non-blocking TCP socket. A plain value: whoever made it closes it, once.
+struct Socket: Sendable {
+  let descriptor: Int32
+
+  // MARK: Making one
+
+  private init(descriptor: Int32) { self.descriptor = descriptor }
+
+  private init(family: Int32) throws(SystemError) {
+    #if canImport(Darwin)
+      let descriptor = socket(family, SOCK_STREAM, 0)
+    #else
+      let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    #endif
+    guard descriptor >= 0 else { throw .last("socket") }
+    self.descriptor = descriptor
+    do throws(SystemError) { try prepare() } catch {
+      closeDescriptor()
+      throw error
+    }
+  }
+
+  /// Begins to connect. `isConnected` if that was done at once; else it is when the socket can be written.
+  static func connecting(
+    to address: SocketAddress
+  ) throws(SystemError) -> (socket: Socket, isConnected: Bool) {
+    let socket = try Socket(family: address.family)
+    let code = retrying { address.withSocketAddress { connect(socket.descriptor, $0, $1) } }
+    if code == 0 { return (socket, true) }
+    if errno == EINPROGRESS { return (socket, false) }
+    let error = SystemError.last("connect")
+    socket.closeDescriptor()
+    throw error
+  }
+
+  /// A socket that accepts connections.
+  static func listening(on address: SocketAddress) throws(SystemError) -> Socket {
+    let socket = try Socket(family: address.family)
+    do throws(SystemError) {
+      try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
+      // One socket for both families where the address is the unspecified one.
+      if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 0) }
+      guard address.withSocketAddress({ bind(socket.descriptor, $0, $1) }) == 0 else { throw .last("bind") }
+      guard listen(socket.descriptor, 128) == 0 else { throw .last("listen") }
+    } catch {
+      socket.closeDescriptor()
+      throw error
+    }
+    return socket
+  }
+
+  /// The next waiting connection; nil if none waits.
+  func accepted() throws(SystemError) -> (socket: Socket, address: SocketAddress)? {
+    var result: Int32 = -1
+    let address = SocketAddress.filled { storage, length in
+      result = retrying { accept(descriptor, storage, length) }
+      return result >= 0
+    }
+    guard result >= 0 else {
+      if errno == EAGAIN || errno == EWOULDBLOCK { return nil }
+      throw .last("accept")
+    }
+    let socket = Socket(descriptor: result)
+    do throws(SystemError) { try socket.prepare() } catch {
+      socket.closeDescriptor()
+      throw error
+    }
+    guard let address else {
+      socket.closeDescriptor()
+      throw SystemError(call: "accept", code: ECONNABORTED)
+    }
+    return (socket, address)
+  }
+
+  private func prepare() throws(SystemError) {
+    let flags = fcntl(descriptor, F_GETFL)
+    guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0,
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
+    else { throw .last("fcntl") }
+    try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    #if canImport(Darwin)
+      try set(SOL_SOCKET, SO_NOSIGPIPE, 1)
+    #endif
+  }
+
+  private func set(_ level: Int32, _ option: Int32, _ value: Int32) throws(SystemError) {
+    var value = value
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    guard setsockopt(descriptor, level, option, &value, size) == 0 else { throw .last("setsockopt") }
+  }
+
+  // MARK: Asking
+
+  /// How connecting ended; nil if it succeeded.
+  var connectError: SystemError? {
+    var code: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return .last("getsockopt") }
+    return code == 0 ? nil : SystemError(call: "connect", code: code)
+  }
+
+  var isConnected: Bool {
+    SocketAddress.filled { getpeername(descriptor, $0, $1) == 0 } != nil
+  }
+
+  var localAddress: SocketAddress? {
+    SocketAddress.filled { getsockname(descriptor, $0, $1) == 0 }
+  }
+
+  // MARK: Bytes
+
+  /// Zero bytes read is the end.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+    transfer("recv", retrying { recv(descriptor, buffer.baseAddress, buffer.count, 0) })
+  }
+
+  func write(_ buffer: UnsafeRawBufferPointer) -> Transfer {
+    #if canImport(Darwin)
+      let flags: Int32 = 0
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    return transfer("send", retrying { send(descriptor, buffer.baseAddress, buffer.count, flags) })
+  }
+
+  private func transfer(_ call: String, _ count: Int) -> Transfer {
+    if count >= 0 { return .bytes(count) }
+    if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
+    return .failed(.last(call))
+  }
+
+  /// Says that nothing more is written; what the other end sends can still be read.
+  func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+  func closeDescriptor() { _ = close(descriptor) }
+}
+
+/// Repeats a call that a signal interrupted.
+private func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
+  while true {
+    let result = call()
+    if result >= 0 || errno != EINTR { return result }
+  }
+}
+
+private let ipv6Level = Int32(IPPROTO_IPV6)

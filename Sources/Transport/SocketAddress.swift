@@ -1,0 +1,161 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A place to connect to or listen on, as people write it: `192.168.1.4:7433`, `[::1]:7433`, `nas.local:7433`.
+package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+  package let host: String
+  package let port: UInt16
+
+  package init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Nil unless it is a host and a port; an IPv6 address needs its brackets.
+  package init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+      return nil
+    }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+      guard host.contains(":") else { return nil }
+    } else if host.contains(where: { ":[]".contains($0) }) {
+      return nil
+    }
+    guard !host.isEmpty, host.utf8.count <= 253, !host.utf8.contains(0) else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
+  package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
+
+/// One numeric address and port.
+package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+  /// Numeric text; an IPv4 address that came over an IPv6 socket reads as what it is.
+  package let host: String
+  package let port: UInt16
+  let family: Int32
+  /// The system's structure.
+  private let raw: [UInt8]
+
+  package var endpoint: Endpoint { Endpoint(host: host, port: port) }
+  package var description: String { endpoint.description }
+
+  package var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
+
+  /// `0.0.0.0` or `::`: every address of this machine.
+  package var isUnspecified: Bool { host == "::" || host == "0.0.0.0" }
+
+  package static func == (left: SocketAddress, right: SocketAddress) -> Bool {
+    left.host == right.host && left.port == right.port
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(host)
+    hasher.combine(port)
+  }
+
+  // MARK: To and from the system
+
+  private init?(_ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
+    var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    var service = [CChar](repeating: 0, count: Int(NI_MAXSERV))
+    let code = getnameinfo(
+      address, length, &host, socklen_t(host.count), &service, socklen_t(service.count),
+      NI_NUMERICHOST | NI_NUMERICSERV)
+    guard code == 0, let port = UInt16(text(service)) else { return nil }
+    let mapped = "::ffff:"
+    let name = text(host)
+    self.host = name.hasPrefix(mapped) && name.contains(".") ? String(name.dropFirst(mapped.count)) : name
+    self.port = port
+    family = Int32(address.pointee.sa_family)
+    raw = Array(UnsafeRawBufferPointer(start: address, count: Int(length)))
+  }
+
+  /// The address that a call fills in; nil if the call says that it did not.
+  static func filled(
+    _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool
+  ) -> SocketAddress? {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &storage) { storage in
+      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        call(address, &length) ? SocketAddress(address, length) : nil
+      }
+    }
+  }
+
+  func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    var storage = sockaddr_storage()
+    withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: raw) }
+    return withUnsafePointer(to: &storage) { storage in
+      storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(raw.count)) }
+    }
+  }
+
+  // MARK: Names
+
+  /// The addresses of an endpoint, in the system's order of preference. Blocks unless `numericOnly`.
+  static func resolve(_ endpoint: Endpoint, numericOnly: Bool) -> [SocketAddress] {
+    var hints = addrinfo()
+    hints.ai_flags = AI_NUMERICSERV | (numericOnly ? AI_NUMERICHOST : 0)
+    #if canImport(Darwin)
+      hints.ai_socktype = SOCK_STREAM
+    #else
+      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #endif
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list) == 0 else { return [] }
+    defer { freeaddrinfo(list) }
+    var result: [SocketAddress] = []
+    var next = list
+    while let entry = next?.pointee, result.count < 16 {
+      if let address = entry.ai_addr, let found = SocketAddress(address, entry.ai_addrlen),
+        !result.contains(found)
+      {
+        result.append(found)
+      }
+      next = entry.ai_next
+    }
+    return result
+  }
+
+  /// The addresses of this machine that others may reach it at: up, and neither loopback nor link-local.
+  package static func ofThisMachine(port: UInt16) -> [SocketAddress] {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&list) == 0 else { return [] }
+    defer { freeifaddrs(list) }
+    var hosts: [String] = []
+    var next = list
+    while let entry = next?.pointee {
+      if entry.ifa_flags & UInt32(IFF_UP) != 0, let host = host(of: entry.ifa_addr),
+        !hosts.contains(host)
+      {
+        hosts.append(host)
+      }
+      next = entry.ifa_next
+    }
+    return hosts.flatMap { resolve(Endpoint(host: $0, port: port), numericOnly: true) }.filter {
+      !$0.isLoopback && !$0.host.hasPrefix("169.254.") && !$0.host.hasPrefix("fe80:")
+    }
+  }
+
+  private static func host(of address: UnsafeMutablePointer<sockaddr>?) -> String? {
+    guard let address else { return nil }
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET: return SocketAddress(address, socklen_t(MemoryLayout<sockaddr_in>.size))?.host
+    case AF_INET6: return SocketAddress(address, socklen_t(MemoryLayout<sockaddr_in6>.size))?.host
+    default: return nil
+    }
+  }
+}
+
+private func text(_ characters: [CChar]) -> String {
+  String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

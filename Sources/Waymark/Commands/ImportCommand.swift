@@ -1,0 +1,194 @@
+import Dispatch
+import Exchange
+import Records
+import Replication
+import Storage
+import Wire
+
+/// `import FILE…`: one operation, whatever the files; nothing at all if one of them is broken.
+extension Node {
+  func importFiles(
+    _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
+    let paths = request.texts("files")
+    guard !paths.isEmpty else { throw CommandFailure.usage("`import` needs at least one file.") }
+    let format = try request.text("format").map(exchangeFormat)
+    var drafts: [RecordDraft] = []
+    var skipped = 0
+    var warnings: [String] = []
+    for (index, path) in paths.enumerated() {
+      events([
+        "type": "progress", "stage": "reading", "file": .string(path), "done": .integer(index),
+        "total": .integer(paths.count),
+      ])
+      let plan = try await ImportFile.plan(path, format)
+      for row in plan.skipped {
+        events([
+          "type": "skipped", "file": .string(path), "place": .string(row.place),
+          "reason": .string(row.reason),
+        ])
+      }
+      for warning in plan.warnings {
+        events(["type": "warning", "file": .string(path), "text": .string(warning)])
+      }
+      skipped += plan.skipped.count
+      warnings += plan.warnings
+      drafts = ImportFile.joined(drafts, plan.drafts)
+    }
+    // From here on without a pause: what is compared with the store is what is written to it.
+    let difference = try ImportDifference(drafts, store: store, now: wall())
+    if !request.flag("preview"), !difference.entries.isEmpty {
+      events(["type": "progress", "stage": "writing", "done": 0, "total": .integer(difference.entries.count)])
+      _ = try write(request.command, difference.entries)
+    }
+    return summary(request, difference, skipped, warnings)
+  }
+
+  private func summary(
+    _ request: CommandRequest, _ difference: ImportDifference, _ skipped: Int, _ warnings: [String]
+  ) -> JSON {
+    document(
+      request.command,
+      [
+        .init("type", "summary"), .init("preview", .bool(request.flag("preview"))),
+        .init("added", .integer(difference.added)), .init("updated", .integer(difference.updated)),
+        .init("unchanged", .integer(difference.unchanged)), .init("skipped", .integer(skipped)),
+        .init("warnings", .array(warnings.map(JSON.string))),
+      ])
+  }
+
+  func exchangeFormat(_ name: String) throws -> ExchangeFormat {
+    guard let format = ExchangeFormat(rawValue: name) else {
+      let known = ExchangeFormat.allCases.map(\.rawValue).joined(separator: ", ")
+      throw CommandFailure.badValue("--format", name, allowed: "it is one of \(known)")
+    }
+    return format
+  }
+}
+
+/// Reading a file for import, away from the node: a large one takes a while.
+private enum ImportFile {
+  static func plan(_ path: String, _ format: ExchangeFormat?) async throws -> ImportPlan {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(with: Result { try read(path, format) })
+      }
+    }
+  }
+
+  private static func read(_ path: String, _ format: ExchangeFormat?) throws -> ImportPlan {
+    let bytes = try Files.read(path, bytesMax: Importer.bytesMax, what: "file to import")
+    do {
+      return try Importer.plan(bytes, format: format)
+    } catch {
+      throw CommandFailure.failed("import", "Nothing is imported from \(path): \(error).")
+    }
+  }
+
+  /// The drafts of both in order of keys; where both have a record, the later file's fields count.
+  static func joined(_ earlier: [RecordDraft], _ later: [RecordDraft]) -> [RecordDraft] {
+    if earlier.isEmpty { return later }
+    var byKey = Dictionary(earlier.map { ($0.key, $0) }, uniquingKeysWith: { _, last in last })
+    for draft in later {
+      guard var held = byKey[draft.key] else {
+        byKey[draft.key] = draft
+        continue
+      }
+      for field in draft.fields { held[field.number] = field.value }
+      byKey[draft.key] = held
+    }
+    return byKey.values.sorted { $0.key < $1.key }
+  }
+}
+
+/// What an import changes: only fields that differ are written, so that the same file twice changes nothing.
+struct ImportDifference {
+  private(set) var entries: [EntryDraft] = []
+  private(set) var added = 0
+  private(set) var updated = 0
+  private(set) var unchanged = 0
+
+  /// - Parameter drafts: ascending by key.
+  init(_ drafts: [RecordDraft], store: Store, now: Moment) throws {
+    entries.reserveCapacity(drafts.count)
+    var start = 0
+    while start < drafts.count {
+      let kind = drafts[start].key.kind
+      let end = drafts[start...].firstIndex { $0.key.kind != kind } ?? drafts.count
+      try compare(drafts[start..<end], kind, store, now)
+      start = end
+    }
+  }
+
+  /// Few are looked up one by one; many are walked through beside the store, both in order of ids.
+  private mutating func compare(
+    _ drafts: ArraySlice<RecordDraft>, _ kind: KindNumber, _ store: Store, _ now: Moment
+  ) throws {
+    guard drafts.count > Self.lookupsMax else {
+      for draft in drafts { compare(draft, try store.record(draft.key), now) }
+      return
+    }
+    var query = RecordQuery(kind)
+    query.visibleOnly = false
+    var next = drafts.startIndex
+    try store.forEach(query) { row in
+      while next < drafts.endIndex, drafts[next].key.id < row.key.id {
+        compare(drafts[next], nil, now)
+        next += 1
+      }
+      guard next < drafts.endIndex, drafts[next].key.id == row.key.id else { return }
+      compare(drafts[next], row, now)
+      next += 1
+    }
+    for draft in drafts[next...] { compare(draft, nil, now) }
+  }
+
+  private static let lookupsMax = 200
+
+  private mutating func compare(_ draft: RecordDraft, _ held: RecordRow?, _ now: Moment) {
+    if let held, draft.key == FixedRecords.profile {
+      profile(draft, held, now)
+    } else {
+      record(draft, held)
+    }
+  }
+
+  private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) {
+    guard let held else {
+      let fields = draft.fields.filter { $0.value != .null }.map { (field: $0.number, value: $0.value) }
+      return note(draft, EntryDraft.putting(draft.key, fields, on: nil), isNew: true)
+    }
+    let changed = draft.fields.filter { !isSame($0.value, held[$0.number]) }
+      .map { (field: $0.number, value: $0.value) }
+    note(draft, EntryDraft.putting(draft.key, changed, on: held), isNew: !held.isAlive)
+  }
+
+  /// The profile of the file keeps its own time of change, and is left alone where the held one would win.
+  private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
+    let changed = draft.fields.filter { !isSame($0.value, held[$0.number]) }
+      .map { (field: $0.number, value: $0.value) }
+    guard !changed.isEmpty else { return note(draft, [], isNew: false) }
+    let updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
+    let write = ProfileWrite(held: held, changed: changed, updatedAt: updatedAt)
+    let heldRank = (held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, held.filledFields)
+    // The stamp of a new write is above the held one's, so a draw is won.
+    guard (min(updatedAt, now), write.filledFields) >= heldRank else { return note(draft, [], isNew: false) }
+    note(draft, [write.draft], isNew: held.filledFields == 0)
+  }
+
+  private mutating func note(_ draft: RecordDraft, _ entries: [EntryDraft], isNew: Bool) {
+    self.entries += entries
+    // The pieces of a file are no records to a person.
+    guard draft.key.kind != KindNumbers.content else { return }
+    if entries.isEmpty { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
+  }
+}
+
+extension RecordRow {
+  /// Fields other than life that hold something.
+  var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
+}
+
+extension ProfileWrite {
+  var filledFields: Int { draft.fields.filter { $0.field != Fields.life && !$0.value.isEmpty }.count }
+}

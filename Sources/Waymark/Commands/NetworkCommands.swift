@@ -1,0 +1,143 @@
+import Membership
+import Replication
+import Wire
+
+/// Commands that need a running node, or say so: `peers add|pause|resume`, `sync now`, `wait`, `invite`.
+extension Node {
+  func performWithNetwork(
+    _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON? {
+    switch request.command {
+    case "peers.add": try addPeer(request)
+    case "peers.pause": try pausePeer(request, true)
+    case "peers.resume": try pausePeer(request, false)
+    case "sync.now": try syncNow(request)
+    case "wait": try await waitInSync(request)
+    case "invite": try await invite(request, events)
+    default: nil
+    }
+  }
+
+  private func addPeer(_ request: CommandRequest) throws -> JSON {
+    let address = try request.required("address", "an address, as 192.168.1.20:7433")
+    try addPeer(address)
+    return document(
+      request.command, [.init("address", .string(address)), .init("running", .bool(network != nil))])
+  }
+
+  private func pausePeer(_ request: CommandRequest, _ isPaused: Bool) throws -> JSON {
+    let peer = try peer(named: request.required("peer", "a peer"))
+    try setPaused(peer.device, isPaused)
+    return document(
+      request.command,
+      [
+        .init("device", .string(peer.device.description)), .init("name", .string(peer.name)),
+        .init("paused", .bool(isPaused)),
+      ])
+  }
+
+  private func syncNow(_ request: CommandRequest) throws -> JSON {
+    guard network != nil else { throw CommandFailure.notServing }
+    network?.dialing.hurry(now: wall())
+    dial()
+    handle(.timer(.settle))
+    return document(request.command, [.init("peers", .array(try snapshot().peersDocument["peers"]?.array ?? []))])
+  }
+
+  /// A peer by unique prefix of its id, or by its name.
+  func peer(named name: String) throws -> Member {
+    let others = circle.evaluation.members.values.filter { $0.device != identity.device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    let exact = others.filter { $0.name == name || $0.device.description == name.lowercased() }
+    let found =
+      exact.isEmpty
+      ? others.filter {
+        $0.device.description.hasPrefix(name.lowercased()) || $0.name.lowercased().hasPrefix(name.lowercased())
+      } : exact
+    guard let first = found.first else {
+      throw CommandFailure.notFound("peer", name, next: "waymark peers")
+    }
+    guard found.count == 1 else {
+      throw CommandFailure.ambiguous("peer", name, found.map { "\($0.name)  \($0.device)" })
+    }
+    return first
+  }
+
+  // MARK: wait
+
+  /// Waits until this node is in sync with every connected peer, or with the one named.
+  private func waitInSync(_ request: CommandRequest) async throws -> JSON {
+    guard network != nil else { throw CommandFailure.notServing }
+    let peer = try request.text("peer").map { try self.peer(named: $0).device }
+    let lanes = try lanesToWaitFor(request)
+    let timeout = Int64(request.text("timeoutMilliseconds") ?? "") ?? request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
+    let isMet = await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
+    guard isMet else { throw notInSync(peer, lanes) }
+    return document(
+      request.command,
+      [.init("inSync", true), .init("lanes", .array(lanes.map { .string("\($0)") }))])
+  }
+
+  private func lanesToWaitFor(_ request: CommandRequest) throws -> [Lane] {
+    switch request.text("lane") ?? "all" {
+    case "all": return Lane.allCases
+    case "settings": return [.settings]
+    case "records": return [.records]
+    case let other: throw CommandFailure.badValue("--lane", other, allowed: "records, settings or all")
+    }
+  }
+
+  /// Lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  private func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
+    let sessions = replica.sessions.values.filter { session in
+      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
+    }
+    guard !sessions.isEmpty else { return false }
+    return sessions.allSatisfy { session in
+      let open = lanes.filter { session[$0].isOpen }
+      return session.isCurrent && !open.isEmpty && open.allSatisfy { session[$0].isDigestEqual == true }
+    }
+  }
+
+  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> CommandFailure {
+    let snapshots = peerSnapshots(wall()).filter { peer == nil || $0.device == peer }
+    let waiting = snapshots.first { $0.state != .inSync } ?? snapshots.first
+    let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
+    let reason = closed ?? waiting?.reason ?? .offline
+    return CommandFailure(
+      exitCode: ExitCode.notInSync, code: reason.rawValue,
+      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): \(reason.sentence(peer: waiting?.name)).",
+      next: reason.next(peer: waiting?.name) ?? "waymark status")
+  }
+
+  // MARK: invite
+
+  /// Gives out a ticket. The event `ticket` carries it at once; with `wait` the answer comes when a device has
+  /// joined with it.
+  private func invite(
+    _ request: CommandRequest, _ events: @Sendable (JSON) -> Void
+  ) async throws -> JSON {
+    let lifetime = request.arguments["expiresMilliseconds"]?.integer ?? Limits.ticketMilliseconds
+    let ticket = try makeTicket(role: try role(request), lifetime: lifetime)
+    events(["type": "ticket", "ticket": .string(ticket.line), "expires": timeJSON(ticket.expiry)])
+    var members: [JSON.Member] = [
+      .init("ticket", .string(ticket.line)), .init("expires", timeJSON(ticket.expiry)),
+    ]
+    if request.flag("wait") {
+      guard let joined = await waitForJoiner(milliseconds: lifetime) else {
+        throw CommandFailure.failed(
+          "ticket_expired", "No device joined before the ticket expired.", next: "waymark invite")
+      }
+      members += [.init("joined", .string(joined.description)), .init("name", .string(name(of: joined)))]
+    }
+    return document(request.command, members)
+  }
+
+  private func role(_ request: CommandRequest) throws -> Role {
+    switch request.text("role") ?? "member" {
+    case "member": return .member
+    case "admin": return .admin
+    case let other: throw CommandFailure.badValue("--role", other, allowed: "admin or member")
+    }
+  }
+}

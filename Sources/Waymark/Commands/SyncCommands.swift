@@ -1,0 +1,59 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// `sync status|on|off`: what the person wants, and what the gate makes of it.
+extension Node {
+  func syncStatus(_ request: CommandRequest) -> JSON {
+    let gate = replica.ownGate(now: wall())
+    let reason = gate.reason.map { Reason($0) }
+    return document(
+      request.command,
+      [
+        .init("preference", .bool(gate.preference)), .init("active", .bool(gate.isOpen)),
+        .init("reason", .text(reason?.rawValue)), .init("text", .text(reason?.sentence())),
+        .init("next", .text(reason?.next())), .init("premium", PremiumSnapshot(gate).json),
+      ])
+  }
+
+  /// Opt in. A free user is told how to get premium, and the preference stays as it is.
+  func syncOn(_ request: CommandRequest) throws -> JSON {
+    let gate = replica.ownGate(now: wall())
+    guard gate.isPremium else {
+      throw CommandFailure(
+        exitCode: ExitCode.needsPremium, code: gate.premiumReason?.rawValue ?? "free_tier",
+        message: "Sync of records needs premium: \(Reason(gate.premiumReason ?? .freeTier).sentence()).",
+        next: "waymark entitlement install FILE (waymark help premium says how to get one)")
+    }
+    try setSync(true)
+    return syncStatus(request)
+  }
+
+  /// Works for everyone: it only closes one's own lane.
+  func syncOff(_ request: CommandRequest) throws -> JSON {
+    try setSync(false)
+    return syncStatus(request)
+  }
+
+  private func setSync(_ isOn: Bool) throws {
+    guard replica.preference != isOn else { return }
+    try store.setMeta(MetaKey.preference, isOn ? [1] : nil)
+    handle(.preferenceChanged(isOn))
+  }
+}
+
+extension PremiumSnapshot {
+  init(_ gate: Gate) {
+    self.init(
+      isActive: gate.isPremium, source: gate.source.rawValue, validUntil: gate.validUntil,
+      reason: gate.premiumReason.map { Reason($0) })
+  }
+}
+
+extension SyncSnapshot {
+  init(_ gate: Gate) {
+    self.init(
+      preference: gate.preference, isActive: gate.isOpen, reason: gate.reason.map { Reason($0) })
+  }
+}

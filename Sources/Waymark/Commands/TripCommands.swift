@@ -1,0 +1,68 @@
+import Records
+import Replication
+import Storage
+import Wire
+
+/// What trips have beyond other kinds: totals and a timeline.
+extension Node {
+  /// `trip list`: every trip with its totals, by date.
+  func listTrips(_ request: CommandRequest) throws -> JSON {
+    let list = RecordList(store: store, names: names)
+    let trips = try list.records(Registry.trip, request).map { trip in
+      (trip: trip, summary: try store.tripSummary(trip.key.id))
+    }
+    let dated = trips.map { (begin: begin($0.trip, $0.summary), item: $0) }
+    // Trips without any date come last; the list is in the order of names already.
+    let sorted = dated.enumerated().sorted {
+      ($0.element.begin ?? .max, $0.offset) < ($1.element.begin ?? .max, $1.offset)
+    }
+    var writer = RecordDocument(store: store)
+    let items = try sorted.map { entry in
+      let (trip, summary) = entry.element.item
+      return JSON.object(try writer.members(Registry.trip, trip) + summaryMembers(summary))
+    }
+    return document(request.command, [.init("trips", .array(items))])
+  }
+
+  /// What `trip show` adds to the fields.
+  func tripSummary(_ id: RecordID) throws -> [JSON.Member] { summaryMembers(try store.tripSummary(id)) }
+
+  private func begin(_ trip: RecordRow, _ summary: TripSummary) -> Moment? {
+    trip[Registry.trip.number("startDate")]?.asInteger ?? summary.firstStart
+  }
+
+  private func summaryMembers(_ summary: TripSummary) -> [JSON.Member] {
+    [
+      .init("activities", .integer(summary.lodgings + summary.transportations + summary.activities)),
+      .init("firstStart", timeJSON(summary.firstStart)),
+      .init("lastEnd", timeJSON(summary.lastEnd)),
+      .init(
+        "totals",
+        .array(summary.totals.map { ["amount": .text($0.amount), "currency": .text($0.currency)] })),
+    ]
+  }
+
+  // MARK: Timeline
+
+  /// `trip timeline`: all that belongs to a trip in the order of time, each in its own zones.
+  func tripTimeline(_ request: CommandRequest) throws -> JSON {
+    let trip = try names.resolve(Registry.trip, request.required("id", "the name or id of a trip"))
+    var writer = RecordDocument(store: store)
+    var items: [(start: Moment, kind: String, id: RecordID, json: JSON)] = []
+    for kind in Registry.owners {
+      let start = kind.number("start")
+      for record in try store.children(of: trip.key, kind.number) {
+        let members = [JSON.Member("kind", .string(kind.name))] + (try writer.members(kind, record))
+        let moment = record[start]?.part(0).asInteger ?? .max
+        items.append((moment, kind.name, record.key.id, .object(members)))
+      }
+    }
+    items.sort { ($0.start, $0.kind, $0.id) < ($1.start, $1.kind, $1.id) }
+    return document(
+      request.command,
+      [
+        .init("id", .string(trip.key.id.uuid)), .init("name", .text(Registry.trip.title(of: trip))),
+        .init("items", .array(items.map(\.json))),
+      ])
+  }
+}

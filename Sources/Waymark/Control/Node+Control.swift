@@ -1,0 +1,35 @@
+import Storage
+public import Wire
+
+extension Node {
+  /// Answers a command; whatever goes wrong is a failure that a person can act on.
+  public func answer(
+    _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
+  ) async -> Result<JSON, CommandFailure> {
+    do {
+      return .success(try await perform(request, events: events))
+    } catch {
+      return .failure(.opening(home, error))
+    }
+  }
+
+  /// Serves the command line on the home's socket until the node closes.
+  ///
+  /// - Throws: `HomeError` if the socket can't be made.
+  public func serveControl() throws {
+    let server = try ControlServer(path: home.controlSocket) { [weak self] request, events in
+      guard let self else { return CommandFailure.hungUp.json }
+      switch await self.answer(request, events: events) {
+      case .success(let document): return ["type": "result", "document": document]
+      case .failure(let failure): return failure.json
+      }
+    }
+    server.start()
+    control = server
+  }
+}
+
+/// The version of the program.
+public enum WaymarkVersion {
+  public static let text = "0.1.0"
+}

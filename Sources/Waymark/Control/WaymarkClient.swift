@@ -1,0 +1,95 @@
+import Foundation
+import Storage
+public import Wire
+
+/// Carries a command to the node of a home: through its socket if it runs, else on the store itself.
+public enum WaymarkClient {
+  /// Performs a command and gives its document.
+  ///
+  /// - Parameter events: what a long command says meanwhile: progress, warnings; called on another thread.
+  /// - Throws: `CommandFailure`, with the exit code and the next step.
+  public static func perform(
+    _ request: CommandRequest, home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
+  ) async throws -> JSON {
+    if let socket = LineSocket.connect(to: home.controlSocket) {
+      return try await ask(socket, request, events)
+    }
+    guard home.hasStore else { throw CommandFailure.noStore(home) }
+    let node = try open(home)
+    let result = await node.answer(request, events: events)
+    await node.close()
+    return try result.get()
+  }
+
+  /// Whether a node serves this home now.
+  public static func isRunning(_ home: Home) -> Bool { LineSocket.connect(to: home.controlSocket) != nil }
+
+  /// Opens the node of a home with failures that a person can act on.
+  public static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
+    guard home.hasStore else { throw CommandFailure.noStore(home) }
+    do {
+      return try Node(home: home, log: log)
+    } catch {
+      throw CommandFailure.opening(home, error)
+    }
+  }
+
+  private static func ask(
+    _ socket: LineSocket, _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(with: Result { try exchange(socket, request, events) })
+      }
+    }
+  }
+
+  private static func exchange(
+    _ socket: LineSocket, _ request: CommandRequest, _ events: @Sendable (JSON) -> Void
+  ) throws -> JSON {
+    guard socket.writeLine(request.json.bytes()) else { throw CommandFailure.hungUp }
+    while let line = socket.readLine(bytesMax: Self.answerBytesMax) {
+      guard let json = try? JSON.parse(line) else { break }
+      switch json["type"]?.string {
+      case "event": events(json["event"] ?? .null)
+      case "result": return json["document"] ?? .null
+      default: throw CommandFailure(json: json) ?? CommandFailure.hungUp
+      }
+    }
+    throw CommandFailure.hungUp
+  }
+
+  /// A node's answer may list every record.
+  private static let answerBytesMax = 512 * 1024 * 1024
+}
+
+extension CommandFailure {
+  static func noStore(_ home: Home) -> CommandFailure {
+    CommandFailure(
+      exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
+      next: "waymark init, or waymark join TICKET")
+  }
+
+  static let hungUp = CommandFailure(
+    exitCode: ExitCode.failed, code: "hung_up", message: "The running node hung up before it answered.",
+    next: "waymark status")
+
+  /// Why a home can't be opened, with the exit code of the cause.
+  static func opening(_ home: Home, _ error: any Error) -> CommandFailure {
+    switch error {
+    case let failure as CommandFailure: return failure
+    case let error as HomeError:
+      let isKey = error.code == .keyMissing || error.code == .keyDamaged
+      return CommandFailure(
+        exitCode: isKey ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
+        message: error.message, next: error.next)
+    case StoreError.storeIsHeld(let holder):
+      return CommandFailure(
+        exitCode: ExitCode.storeHeld, code: "store_held",
+        message: "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
+        next: "end that process, or use another --home")
+    default:
+      return .failed("store", "The store in \(home.path) can't be opened: \(error).")
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Membership
+import Records
+import Sodium
+public import Wire
+
+/// What an issuer of entitlements does: make a key, and sign that devices of a circle are premium.
+///
+/// Needs no store and no node.
+public enum Issuer {
+  private static let publicHeader = "waymark-issuer-1"
+  private static let certificateHeader = "waymark-entitlement-1"
+  private static let fileBytesMax = 64 * 1024
+
+  /// Makes an issuer's key: `path` (readable by its owner only) and `path.pub`. Gives the public key.
+  public static func create(_ path: String) throws -> DeviceKey {
+    let publicPath = path + ".pub"
+    for existing in [path, publicPath] where Files.exists(existing) {
+      throw CommandFailure.failed("exists", "\(existing) exists already; a key is never overwritten.")
+    }
+    let key = try SigningKey()
+    var secrets = [key.exportSeed()]
+    defer { wipe(&secrets[0]) }
+    try KeyFile.write(secrets, .issuer, to: path)
+    let text = "\(publicHeader) \(hexadecimal(key.publicKey))\n"
+    try Files.create(publicPath, Array(text.utf8), mode: 0o644)
+    return try publicKey(of: key)
+  }
+
+  /// The public key in a file that `create` wrote.
+  public static func readPublicKey(_ path: String) throws -> DeviceKey {
+    let content = try words(of: path)
+    guard content.count == 2, content[0] == publicHeader, let key = DeviceKey(hex: content[1]),
+      Signature.isValidPublicKey(key.bytes)
+    else {
+      throw badKey("\(path) does not hold an issuer's public key.", "waymark issuer init FILE")
+    }
+    return key
+  }
+
+  /// What is to be issued, as typed.
+  public struct Order: Sendable {
+    public var keyFile: String
+    public var circle: String
+    /// Empty for all devices of the circle.
+    public var devices: [String]
+    public var until: String
+    /// Nil for now.
+    public var from: String?
+
+    public init(keyFile: String, circle: String, devices: [String], until: String, from: String? = nil) {
+      self.keyFile = keyFile
+      self.circle = circle
+      self.devices = devices
+      self.until = until
+      self.from = from
+    }
+  }
+
+  /// Signs an entitlement; the text is what `waymark entitlement install` reads.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public static func issue(_ order: Order, now: Int64) throws -> String {
+    guard let circle = CircleID(hex: order.circle) else {
+      throw CommandFailure.badValue(
+        "--circle", order.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
+    }
+    let devices = try order.devices.map { text in
+      guard let device = DeviceKey(hex: text) else {
+        throw CommandFailure.badValue(
+          "--device", text, allowed: "it is the 64 hexadecimal digits of a device's id")
+      }
+      return device
+    }
+    let from = try order.from.map { try time($0, "--from") } ?? now
+    let until = try time(order.until, "--until")
+    guard from < until else {
+      throw CommandFailure.badValue(
+        "--until", order.until, allowed: "it must be after the beginning, \(CivilTime.text(from))")
+    }
+    let key = try readKey(order.keyFile)
+    let entitlement = Entitlement(
+      circle: circle, issuer: try publicKey(of: key),
+      devices: devices.isEmpty ? nil : Array(Set(devices)), plan: "premium", issuedAt: now, notBefore: from,
+      notAfter: until, serial: Bytes16(randomBytes(16)) ?? .zero, source: "issuer")
+    return certificateText(try Statement(signing: entitlement, with: key))
+  }
+
+  /// A moment: a day (its first moment in UTC) or a time with its offset.
+  static func time(_ text: String, _ name: String) throws -> Int64 {
+    let written = WrittenTime(text)
+    let isDay = text.utf8.count == 10
+    guard let moment = written?.milliseconds ?? (isDay ? written?.wallMilliseconds : nil), moment >= 0 else {
+      throw CommandFailure.badValue(
+        name, text, allowed: "write a day (2027-03-01) or a time with its offset (2027-03-01T12:00:00Z)")
+    }
+    return moment
+  }
+
+  /// The statement in a file that `issue` wrote.
+  static func readCertificate(_ path: String) throws -> Statement {
+    let content = try words(of: path)
+    guard content.count == 2, content[0] == certificateHeader, let bytes = Data(base64Encoded: content[1])
+    else { throw CommandFailure.failed("no_certificate", "\(path) does not hold an entitlement.") }
+    do {
+      return try Statement([UInt8](bytes))
+    } catch {
+      throw CommandFailure.failed("no_certificate", "The entitlement in \(path) is damaged.")
+    }
+  }
+
+  private static func certificateText(_ statement: Statement) -> String {
+    "\(certificateHeader) \(Data(statement.bytes).base64EncodedString())\n"
+  }
+
+  private static func readKey(_ path: String) throws -> SigningKey {
+    var secrets = try KeyFile.read(.issuer, count: 1, from: path)
+    defer { for index in secrets.indices { wipe(&secrets[index]) } }
+    return try SigningKey(seed: secrets[0])
+  }
+
+  private static func publicKey(of key: SigningKey) throws -> DeviceKey {
+    guard let publicKey = DeviceKey(bytes: key.publicKey) else {
+      throw CommandFailure.failed("key", "The key has a public half of the wrong length.")
+    }
+    return publicKey
+  }
+
+  private static func words(of path: String) throws -> [String] {
+    let bytes = try Files.read(path, bytesMax: fileBytesMax)
+    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  private static func badKey(_ message: String, _ next: String) -> CommandFailure {
+    CommandFailure(exitCode: ExitCode.badKey, code: "key", message: message, next: next)
+  }
+}

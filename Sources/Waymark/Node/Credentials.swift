@@ -1,0 +1,76 @@
+import Membership
+import Replication
+import SecureChannel
+import Sodium
+import Synchronization
+import Transport
+import Wire
+
+/// What links need of the node while they shake hands on queues of their own: a copy of the circle, and the
+/// tickets that are open.
+final class Credentials: Sendable {
+  private let identity: Identity
+  private let wall: @Sendable () -> Moment
+  private let circle: Mutex<Circle>
+  private let tickets = Mutex(TicketLedger())
+
+  init(identity: Identity, circle: Circle, wall: @escaping @Sendable () -> Moment) {
+    self.identity = identity
+    self.wall = wall
+    self.circle = Mutex(circle)
+  }
+
+  func update(_ circle: Circle) { self.circle.withLock { $0 = circle } }
+
+  /// The payload of message 3 for a member of the circle; nil for anyone else, and for this very device.
+  func introduction(to remote: TransportKey) -> [UInt8]? {
+    guard remote != identity.transportKey else { return nil }
+    let circle = circle.withLock { $0 }
+    guard circle.evaluation.member(transport: remote) != nil else { return nil }
+    return circle.introduction(of: identity.device, wallMilliseconds: wall())?.encoded
+  }
+
+  // MARK: Tickets
+
+  /// The key of an open ticket; nil if there is none, or too many attempts have failed of late.
+  func presharedKey(of id: TicketID) -> SymmetricKey? {
+    let ticket = tickets.withLock { try? $0.ticket(id, at: wall()) }
+    guard var secret = ticket?.preSharedKey else { return nil }
+    defer { wipe(&secret) }
+    return try? SymmetricKey(secret)
+  }
+
+  func pairingFailed() { tickets.withLock { $0.failed(at: wall()) } }
+
+  /// False if too many tickets are open.
+  func add(_ ticket: Ticket, role: Role) -> Bool { tickets.withLock { $0.add(ticket, role: role, at: wall()) } }
+
+  func spend(_ id: TicketID, on joiner: DeviceKey) throws(TicketLedger.Refusal) -> Role {
+    try tickets.withLock { ledger throws(TicketLedger.Refusal) in
+      try ledger.spend(id, on: joiner, at: wall())
+    }
+  }
+}
+
+/// What a raw message of a link is: sessions speak in arrays, pairing in maps.
+enum Inbound: Sendable {
+  case session(Message)
+  case pairing([UInt8])
+
+  init(decoding bytes: [UInt8]) throws {
+    if let first = bytes.first, first >> 5 == 5 {
+      self = .pairing(bytes)
+    } else {
+      self = .session(try Message(decoding: bytes))
+    }
+  }
+}
+
+extension Identity {
+  /// What every link of this device has in common.
+  var linkSettings: LinkSettings<Inbound> {
+    LinkSettings(
+      makeKeys: { [transport] in ChannelKeys(staticKey: transport, ephemeral: try AgreementKey()) },
+      decode: { try Inbound(decoding: $0) })
+  }
+}

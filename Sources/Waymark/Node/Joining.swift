@@ -1,0 +1,255 @@
+import Membership
+import Records
+import Replication
+import SecureChannel
+import Sodium
+import Storage
+import Synchronization
+import Transport
+import Wire
+
+/// What a join would carry over from a store that is there already.
+public struct JoinPreview: Hashable, Sendable {
+  /// Visible records by the plural of their kind, without empty ones.
+  public let counts: [(kind: String, count: Int)]
+
+  public var total: Int { counts.reduce(0) { $0 + $1.count } }
+
+  public static func == (left: JoinPreview, right: JoinPreview) -> Bool {
+    left.counts.elementsEqual(right.counts) { $0 == $1 }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for (kind, count) in counts {
+      hasher.combine(kind)
+      hasher.combine(count)
+    }
+  }
+}
+
+/// Takes this device into the circle of a ticket.
+///
+/// The new store and keys are laid beside the old and take their place at once when they are complete, so that
+/// a join that is interrupted leaves everything as it was.
+public struct Joining: Sendable {
+  private let home: Home
+  private let ticket: Ticket
+  private let name: String
+  private let wall: @Sendable () -> Moment
+
+  /// - Throws: `CommandFailure` if the line is no ticket, or its time is over.
+  public init(
+    home: Home, ticket line: String, name: String, wall: @escaping @Sendable () -> Int64 = systemWall
+  ) throws {
+    self.home = home
+    self.name = name
+    self.wall = wall
+    do {
+      ticket = try Ticket(line: line)
+    } catch {
+      throw CommandFailure(
+        exitCode: ExitCode.usage, code: "bad_ticket", message: Self.sentence(error),
+        next: "waymark invite on a device of the circle, then join with what it prints")
+    }
+    guard wall() < ticket.expiry else { throw Self.refused(.ticketExpired) }
+  }
+
+  private static func sentence(_ error: Ticket.ParseError) -> String {
+    switch error {
+    case .damaged: "The ticket is damaged: a part of it is missing or mistyped."
+    default: "This is not a Waymark ticket."
+    }
+  }
+
+  /// What this home holds of its own; nil if there is no store yet.
+  public func preview() async throws -> JoinPreview? {
+    guard home.hasStore else { return nil }
+    let node = try WaymarkClient.open(home)
+    let preview = try await node.joinPreview()
+    await node.close()
+    return preview
+  }
+
+  /// Asks the inviter, lays the new store, writes what this device held into it, and puts it in its place.
+  public func join() async throws -> NewMembership {
+    try home.prepare()
+    let held = try await heldRecords()
+    let identity = try Identity.generate()
+    let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
+    guard let member = circle.evaluation.members[identity.device] else {
+      throw Self.refused(.other)
+    }
+    let staged = Home(path: home.staging)
+    try staged.discard()
+    try staged.prepare()
+    try identity.save(to: staged.deviceKey)
+    try Node.makeStore(staged, circle.statements(notIn: []))
+    if !held.isEmpty {
+      let node = try Node(home: staged, wall: wall)
+      try await node.adopt(held)
+      await node.close()
+    }
+    try home.replace(by: staged, at: wall())
+    return NewMembership(circle: circle.id, device: identity.device, name: member.name)
+  }
+
+  private func heldRecords() async throws -> [EntryDraft] {
+    guard home.hasStore else { return [] }
+    let node = try WaymarkClient.open(home)
+    let held = try await node.ownRecords()
+    await node.close()
+    return held
+  }
+
+  static func refused(_ refusal: JoinRefusal) -> CommandFailure {
+    let (code, message): (String, String) =
+      switch refusal {
+      case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
+      case .ticketExpired: ("ticket_expired", "The ticket has expired.")
+      case .circleFull: ("circle_full", "The circle has no room for another device.")
+      case .keyInUse: ("key_in_use", "The circle knows these keys already.")
+      case .notAdmin: ("not_admin", "The inviting device is no admin of its circle any more.")
+      case .badProof, .other: ("refused", "The inviting device refused.")
+      }
+    return CommandFailure.failed(
+      code, message, next: "waymark invite on a device of the circle, then join with the new ticket")
+  }
+}
+
+extension Node {
+  /// What a join would carry over, by kind.
+  func joinPreview() throws -> JoinPreview {
+    let drafts = try ownRecords()
+    let counts = Registry.kinds.map { kind in
+      (kind: kind.plural, count: drafts.filter { $0.key.kind == kind.number }.count)
+    }
+    return JoinPreview(counts: counts.filter { $0.count > 0 })
+  }
+
+  /// Every visible record and setting as an insert into another circle; untouched seeds stay behind.
+  func ownRecords() throws -> [EntryDraft] {
+    var drafts: [EntryDraft] = []
+    for kind in Registry.kinds {
+      try store.forEach(RecordQuery(kind.number)) { row in
+        guard !row.isUntouchedSeed else { return }
+        let isFixed = Merge.isFixed(row.key, Fields.life)
+        let life: [(field: FieldNumber, value: Value)] = isFixed ? [] : [(Fields.life, .bool(true))]
+        let fields = row.fields.filter { !Merge.isFixed(row.key, $0.key) }
+          .map { (field: $0.key, value: $0.value) }
+        if !(life + fields).isEmpty { drafts.append(EntryDraft(.put, row.key, life + fields)) }
+      }
+    }
+    return drafts
+  }
+
+  /// Writes the records that this device held before it joined, as one operation that can be undone.
+  func adopt(_ drafts: [EntryDraft]) throws { try write("join", drafts) }
+}
+
+/// The joiner's side of pairing: dials the ticket's addresses one after the other.
+struct PairingExchange: Sendable {
+  let ticket: Ticket
+  let identity: Identity
+  let name: String
+
+  func run() async throws -> Circle {
+    var failure: CommandFailure?
+    for address in ticket.addresses {
+      do {
+        return try await ask(address)
+      } catch let error as CommandFailure {
+        // A refusal is an answer; only an address that does not answer is worth another try elsewhere.
+        guard error.code == "unreachable" else { throw error }
+        failure = error
+      }
+    }
+    throw failure ?? .unreachable("the ticket names no address")
+  }
+
+  private func ask(_ address: String) async throws -> Circle {
+    guard let endpoint = Endpoint(address) else { throw CommandFailure.unreachable(address) }
+    var secret = ticket.preSharedKey
+    defer { wipe(&secret) }
+    let ticket = ticket
+    let key = try SymmetricKey(secret)
+    let answer = Answer()
+    let link = try Link(
+      dialing: endpoint,
+      role: .initiator(.pairing(ticket: ticket.id), presharedKey: key) { $0 == ticket.transport ? [] : nil },
+      settings: identity.linkSettings, handlers: handlers(answer))
+    let bytes: [UInt8] = try await withCheckedThrowingContinuation { continuation in
+      answer.await(continuation)
+      link.start()
+    }
+    return try circle(bytes)
+  }
+
+  private func handlers(_ answer: Answer) -> LinkHandlers<Inbound> {
+    LinkHandlers(
+      opened: { link, opening in
+        let request = JoinRequest(
+          key: identity.signing, transport: identity.transportKey, name: name,
+          handshakeHash: opening.handshakeHash.bytes)
+        link.send(request.encoded)
+      },
+      received: { link in
+        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
+        link.close()
+      },
+      closed: { link, end in
+        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
+        answer.resolve(.failure(failure(end)))
+      })
+  }
+
+  private func failure(_ end: LinkEnd) -> CommandFailure {
+    switch end {
+    case .handshakeFailed, .closedByPeer, .truncated:
+      .failed(
+        "ticket_refused", "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
+        next: "waymark invite on that device, then join with the new ticket")
+    case .notAuthorized:
+      .failed("wrong_device", "Another device answers at the address of the ticket.")
+    case .versionMismatch(let theirs):
+      .failed("newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.")
+    default: .unreachable(ticket.addresses.joined(separator: ", "))
+    }
+  }
+
+  private func circle(_ bytes: [UInt8]) throws -> Circle {
+    switch try JoinReply(bytes) {
+    case .refused(let refusal): throw Joining.refused(refusal)
+    case .accepted(let statements):
+      guard
+        let circle = Circle.joined(
+          statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
+      else { throw CommandFailure.failed("wrong_circle", "The answer is not of the circle of the ticket.") }
+      return circle
+    }
+  }
+
+  /// Hands over the first of several outcomes.
+  private final class Answer: Sendable {
+    private let continuation = Mutex<CheckedContinuation<[UInt8], any Error>?>(nil)
+
+    func await(_ continuation: CheckedContinuation<[UInt8], any Error>) {
+      self.continuation.withLock { $0 = continuation }
+    }
+
+    func resolve(_ result: Result<[UInt8], any Error>) {
+      let waiting = continuation.withLock { held in
+        defer { held = nil }
+        return held
+      }
+      waiting?.resume(with: result)
+    }
+  }
+}
+
+extension CommandFailure {
+  static func unreachable(_ address: String) -> CommandFailure {
+    .failed(
+      "unreachable", "The inviting device can't be reached at \(address).",
+      next: "see that it runs, or that invite still waits, and that both are on one network")
+  }
+}

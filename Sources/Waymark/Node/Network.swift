@@ -1,0 +1,70 @@
+import Membership
+import Replication
+import SecureChannel
+import Transport
+import Wire
+
+/// What a node has only while it serves: its listener, its links, and when to dial whom.
+struct Network {
+  struct ActiveLink {
+    let link: Link<Inbound>
+    /// The address that was dialled; nil for a link that came in.
+    let dialled: String?
+    /// The peer's address as the socket has it.
+    let remoteAddress: String
+    var device: DeviceKey?
+    var pairing: Pairing?
+  }
+
+  /// A joiner on its way: what the handshake showed.
+  struct Pairing {
+    let ticket: TicketID
+    let handshakeHash: Bytes32
+    let remote: TransportKey
+  }
+
+  let listener: Listener<Inbound>
+  let startedAt: Moment
+  var links: [LinkID: ActiveLink] = [:]
+  var dialing: Dialing
+  /// Why a device was last turned away, by either side.
+  var refusals: [DeviceKey: Reason] = [:]
+  var lastSeen: [DeviceKey: Moment] = [:]
+  var lastAddress: [DeviceKey: String] = [:]
+  private var nextLink: UInt64 = 0
+
+  init(listener: Listener<Inbound>, startedAt: Moment, seed: UInt64) {
+    self.listener = listener
+    self.startedAt = startedAt
+    dialing = Dialing(seed: seed)
+  }
+
+  /// `ADDR:PORT` where this node can be reached.
+  var listening: String { listener.address.description }
+
+  /// What to tell others: each address of this machine if the node listens on all of them.
+  var reachableAddresses: [String] {
+    guard listener.address.isUnspecified else { return [listening] }
+    let port = listener.address.port
+    let found = SocketAddress.ofThisMachine(port: port).map(\.description)
+    return found.isEmpty ? [Endpoint(host: "127.0.0.1", port: port).description] : found
+  }
+
+  mutating func add(_ link: ActiveLink) -> LinkID {
+    nextLink += 1
+    let id = LinkID(nextLink)
+    links[id] = link
+    return id
+  }
+
+  func address(of link: LinkID) -> String? { links[link].map { $0.dialled ?? $0.remoteAddress } }
+
+  mutating func identified(_ link: LinkID, as device: DeviceKey, at now: Moment) {
+    links[link]?.device = device
+    lastSeen[device] = now
+    refusals[device] = nil
+    guard let active = links[link] else { return }
+    lastAddress[device] = active.dialled ?? active.remoteAddress
+    if let dialled = active.dialled { dialing.succeeded(dialled, device) }
+  }
+}

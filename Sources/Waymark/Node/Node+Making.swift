@@ -1,0 +1,83 @@
+import Membership
+import Replication
+import Sodium
+import Storage
+public import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What `init` and `join` give.
+public struct NewMembership: Sendable {
+  public let circle: CircleID
+  public let device: DeviceKey
+  public let name: String
+}
+
+extension Node {
+  /// Makes a new circle with this device as its founder.
+  ///
+  /// - Parameter issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  public static func initialize(
+    home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
+  ) throws -> NewMembership {
+    try home.prepare()
+    guard !home.hasStore else {
+      throw CommandFailure(
+        exitCode: ExitCode.failed, code: "already_there",
+        message: "There is a Waymark store in \(home.path) already.",
+        next: "waymark status, or another --home")
+    }
+    let identity = try Identity.generate()
+    let root = try SigningKey()
+    let genesis = Genesis(
+      root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
+      issuers: issuers, created: wall, nonce: random16())
+    let statement: Statement
+    do {
+      statement = try Statement(signing: genesis, with: root)
+    } catch {
+      throw CommandFailure.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+    }
+    try? home.discardKeys()
+    try identity.save(to: home.deviceKey)
+    try saveRoot(root, to: home.rootKey)
+    try makeStore(home, [statement])
+    return NewMembership(circle: statement.circle, device: identity.device, name: name)
+  }
+
+  private static func saveRoot(_ root: SigningKey, to path: String) throws {
+    var secrets = [root.exportSeed()]
+    defer { wipe(&secrets[0]) }
+    try KeyFile.write(secrets, .root, to: path)
+  }
+
+  /// Makes the store of a device that has its keys, with a fresh incarnation.
+  static func makeStore(_ home: Home, _ statements: [Statement]) throws {
+    let store = try Store(path: home.store)
+    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
+  }
+}
+
+/// Milliseconds since 1970 on this machine's clock.
+public func systemWall() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+}
+
+/// Sixteen bytes that nobody has had before.
+func random16() -> Bytes16 {
+  var random = SecureRandom()
+  return Bytes16(random.next(), random.next())
+}
+
+/// Decides jitter; nothing secret.
+func randomSeed() -> UInt64 {
+  var random = SecureRandom()
+  return random.next()
+}

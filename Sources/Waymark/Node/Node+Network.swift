@@ -1,0 +1,222 @@
+import Dispatch
+import Membership
+import Replication
+import SecureChannel
+import Transport
+import Wire
+
+extension Node {
+  /// Begins to serve: listens, dials the peers it knows, and lets the records lane flow as the gate allows.
+  ///
+  /// - Parameters:
+  ///   - listen: `ADDR:PORT`; port 0 takes any free one.
+  ///   - peers: addresses to dial besides those that are known.
+  /// - Returns: the address in use.
+  /// - Throws: `CommandFailure` if the address is taken or not this machine's.
+  @discardableResult
+  public func serve(listen: String, peers: [String] = []) throws -> String {
+    guard let endpoint = Endpoint(listen) else {
+      throw CommandFailure.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
+    }
+    let listener = try makeListener(endpoint)
+    network = Network(listener: listener, startedAt: wall(), seed: randomSeed())
+    for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: wall()) }
+    learnAddresses()
+    listener.start()
+    try announceAddresses()
+    logGate()
+    var effects: [Effect] = []
+    replica.scheduleGate(wall(), &effects)
+    obey(effects)
+    dial()
+    return listener.address.description
+  }
+
+  private func makeListener(_ endpoint: Endpoint) throws -> Listener<Inbound> {
+    let credentials = credentials
+    do {
+      return try Listener(
+        on: endpoint, role: .responder { credentials.presharedKey(of: $0) },
+        settings: identity.linkSettings, handlers: handlers(dialled: nil))
+    } catch ListenError.addressInUse(let endpoint) {
+      throw CommandFailure.failed(
+        "address_in_use", "\(endpoint) is in use by another program.",
+        next: "waymark run --listen with another port; 0 takes any free one")
+    } catch ListenError.notHere(let endpoint) {
+      throw CommandFailure.failed("address_not_here", "\(endpoint) is not an address of this machine.")
+    }
+  }
+
+  /// Stops listening and says goodbye to everyone.
+  func stopServing() {
+    guard let serving = network else { return }
+    serving.listener.close()
+    for id in serving.links.keys.sorted() {
+      if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
+      serving.links[id]?.link.close()
+      handle(.closed(id))
+    }
+    network = nil
+  }
+
+  // MARK: Links
+
+  private func handlers(dialled: String?) -> LinkHandlers<Inbound> {
+    let queue = executor.queue
+    return LinkHandlers(
+      opened: { [weak self] link, opening in
+        queue.async { self?.assumeIsolated { $0.opened(link, opening, dialled) } }
+      },
+      received: { [weak self] _ in queue.async { self?.assumeIsolated { $0.takeInboxes() } } },
+      drained: { [weak self] link in queue.async { self?.assumeIsolated { $0.drained(link) } } },
+      closed: { [weak self] link, end in
+        queue.async { self?.assumeIsolated { $0.closed(link, end, dialled) } }
+      })
+  }
+
+  private func opened(_ link: Link<Inbound>, _ opening: ChannelOpening, _ dialled: String?) {
+    guard
+      let id = network?.add(
+        Network.ActiveLink(
+          link: link, dialled: dialled, remoteAddress: link.remoteAddress?.description ?? "?"))
+    else { return link.close() }
+    switch opening.purpose {
+    case .pairing(let ticket):
+      pairingOpened(id, opening, ticket)
+      link.admit()
+    case .session:
+      handle(.opened(id, remote: opening.remoteKey, introduction: opening.payload))
+      guard let device = replica.sessions[id]?.device else { return }
+      if isPaused(device) {
+        send(Message.goodbye(.paused).encoded, to: id)
+        return link.close()
+      }
+      link.admit()
+    }
+  }
+
+  /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows.
+  private func takeInboxes() {
+    var inputs: [Input] = []
+    for (id, active) in network?.links.sorted(by: { $0.key < $1.key }) ?? [] {
+      for message in active.link.takeInbox() {
+        switch message {
+        case .session(let message): inputs.append(.received(id, message))
+        case .pairing(let bytes): receivedJoinRequest(id, bytes)
+        }
+      }
+    }
+    if !inputs.isEmpty { handle(inputs) }
+  }
+
+  private func drained(_ link: Link<Inbound>) {
+    if let id = id(of: link) { handle(.drained(id)) }
+  }
+
+  private func closed(_ link: Link<Inbound>, _ end: LinkEnd, _ dialled: String?) {
+    takeInboxes()
+    let now = wall()
+    if let id = id(of: link) {
+      let session = replica.sessions[id]
+      network?.links[id] = nil
+      if let device = session?.device { ended(device, session?.goodbye, end) }
+      handle(.closed(id))
+      log.debug("link", "ended: \(end)")
+      if let dialled { network?.dialing.ended(dialled, now: now) }
+    } else if let dialled {
+      log.debug("link", "\(dialled): \(end)")
+      network?.dialing.failed(dialled, DialFailure(end), now: now)
+    }
+    if end == .handshakeFailed, dialled == nil { credentials.pairingFailed() }
+    scheduleDial()
+    evaluateWaiters()
+  }
+
+  private func ended(_ device: DeviceKey, _ goodbye: ReasonCode?, _ end: LinkEnd) {
+    network?.lastSeen[device] = wall()
+    log.info("peers", "disconnected from \(name(of: device))")
+    switch end {
+    case .violation, .invalidMessage:
+      network?.dialing.penalise(device, now: wall())
+      log.warning("peers", "\(name(of: device)) sent what no correct node sends; it is left alone for a while")
+    default: break
+    }
+  }
+
+  private func id(of link: Link<Inbound>) -> LinkID? {
+    network?.links.first { $0.value.link === link }?.key
+  }
+
+  // MARK: What effects ask for
+
+  func send(_ message: [UInt8], to id: LinkID) { network?.links[id]?.link.send(message) }
+
+  func isCongested(_ id: LinkID) -> Bool {
+    (network?.links[id]?.link.outboundBytes ?? 0) > Limits.sendBufferBytesMax / 8
+  }
+
+  func close(_ id: LinkID, _ cause: CloseCause) {
+    guard let active = network?.links[id] else { return }
+    let device = replica.sessions[id]?.device
+    switch cause {
+    case .misbehaved(let what):
+      log.warning("peers", "\(device.map(name) ?? active.remoteAddress): \(what)")
+      if let device { network?.dialing.penalise(device, now: wall()) }
+    case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
+    case .revoked:
+      if let device { network?.refusals[device] = .revoked }
+    case .duplicate, .shuttingDown: break
+    }
+    active.link.close()
+  }
+
+  // MARK: Dialling
+
+  func dial() {
+    guard let serving = network else { return }
+    let connected = Set(replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
+    let room = Limits.connectionsMax - serving.links.count
+    let due = network?.dialing.due(now: wall(), connected: connected, paused: pausedPeers) ?? []
+    for (index, address) in due.enumerated() {
+      if index < room { dial(address) } else { network?.dialing.failed(address, .other, now: wall()) }
+    }
+    scheduleDial()
+  }
+
+  private func dial(_ address: String) {
+    let credentials = credentials
+    guard let endpoint = Endpoint(address),
+      let link = try? Link(
+        dialing: endpoint,
+        role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
+        settings: identity.linkSettings, handlers: handlers(dialled: address))
+    else {
+      network?.dialing.failed(address, .unresolved, now: wall())
+      return
+    }
+    link.start()
+  }
+
+  func scheduleDial() {
+    guard let entries = network?.dialing.entries, !entries.isEmpty else { return }
+    let next = entries.filter { !$0.isDialling }.map(\.nextAttempt).min() ?? .max
+    let now = wall()
+    // Looked at again after half a second at the earliest: what is due may be connected or paused.
+    let moment = min(max(next, now + 500), now + 60_000)
+    timers.schedule(.dial, at: moment, now: now) { [weak self] in self?.assumeIsolated { $0.dial() } }
+  }
+}
+
+extension DialFailure {
+  fileprivate init(_ end: LinkEnd) {
+    switch end {
+    case .refused: self = .refused
+    case .timeout: self = .timeout
+    case .noRoute: self = .noRoute
+    case .unresolved: self = .unresolved
+    case .versionMismatch: self = .newerProtocol
+    case .notAuthorized, .handshakeFailed: self = .notAMember
+    default: self = .other
+    }
+  }
+}

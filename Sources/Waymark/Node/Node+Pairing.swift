@@ -1,0 +1,80 @@
+import Membership
+import Replication
+import SecureChannel
+import Transport
+import Wire
+
+extension Node {
+  /// Makes a ticket that one new device can join with.
+  ///
+  /// - Throws: `CommandFailure` if this device is no admin, serves nowhere, or has too many tickets open.
+  func makeTicket(role: Role, lifetime: Moment) throws -> Ticket {
+    guard member?.role == .admin else {
+      throw CommandFailure.failed(
+        "not_admin", "This device is no admin of the circle and can't invite.",
+        next: "waymark members, then invite on an admin device")
+    }
+    guard let network else { throw CommandFailure.notServing }
+    let ticket = Ticket(
+      circle: circle.id, transport: identity.transportKey, addresses: network.reachableAddresses,
+      secret: random16(), expiry: wall() + lifetime)
+    guard credentials.add(ticket, role: role) else {
+      throw CommandFailure.failed("too_many_tickets", "Too many tickets are open; wait until some expire.")
+    }
+    return ticket
+  }
+
+  /// A handshake for pairing is done: the joiner holds the secret. Who it is, its first message says.
+  func pairingOpened(_ id: LinkID, _ opening: ChannelOpening, _ ticket: TicketID) {
+    network?.links[id]?.pairing = Network.Pairing(
+      ticket: ticket, handshakeHash: opening.handshakeHash, remote: opening.remoteKey)
+  }
+
+  func receivedJoinRequest(_ id: LinkID, _ bytes: [UInt8]) {
+    guard let active = network?.links[id], let pairing = active.pairing else {
+      return close(id, .misbehaved("a join request outside of pairing"))
+    }
+    active.link.send(reply(to: bytes, pairing).encoded)
+    active.link.close()
+  }
+
+  private func reply(to bytes: [UInt8], _ pairing: Network.Pairing) -> JoinReply {
+    guard let request = try? JoinRequest(bytes),
+      request.isProven(handshakeHash: pairing.handshakeHash.bytes, authenticated: pairing.remote)
+    else {
+      credentials.pairingFailed()
+      return .refused(.badProof)
+    }
+    do {
+      let role = try credentials.spend(pairing.ticket, on: request.device)
+      let (reply, certificate) = try circle.welcome(request, role: role, by: identity.signing, at: wall())
+      if let certificate { handle(.statementsAdded([certificate.bytes])) }
+      if case .accepted = reply { joined(request) }
+      return reply
+    } catch TicketLedger.Refusal.spent {
+      return .refused(.ticketSpent)
+    } catch TicketLedger.Refusal.expired {
+      return .refused(.ticketExpired)
+    } catch {
+      return .refused(.other)
+    }
+  }
+
+  private func joined(_ request: JoinRequest) {
+    log.info("circle", "\(name(of: request.device)) joined")
+    lastJoined = request.device
+  }
+
+  /// Waits for a joiner to complete; nil if none does within the time.
+  func waitForJoiner(milliseconds: Int64) async -> DeviceKey? {
+    lastJoined = nil
+    _ = await wait(milliseconds: milliseconds) { $0.lastJoined != nil }
+    return lastJoined
+  }
+}
+
+extension CommandFailure {
+  static let notServing = CommandFailure(
+    exitCode: ExitCode.notRunning, code: "not_running", message: "The node does not run.",
+    next: "waymark run")
+}

@@ -1,0 +1,81 @@
+import Membership
+import Replication
+import Storage
+import Transport
+import Wire
+
+extension Node {
+  // MARK: Addresses
+
+  /// Keeps an address that the person gave, and dials it.
+  func addPeer(_ address: String) throws {
+    guard let endpoint = Endpoint(address), endpoint.port > 0 else {
+      throw CommandFailure.badValue("address", address, allowed: "ADDR:PORT, as 192.168.1.20:7433")
+    }
+    let stored = try storedAddresses()
+    if !stored.contains(address) {
+      try store.setMeta(MetaKey.addresses, lines(stored + [address]))
+    }
+    network?.dialing.add(address, of: nil, now: wall())
+    network?.dialing.hurry(now: wall())
+    dial()
+  }
+
+  func storedAddresses() throws -> [String] { try storedLines(MetaKey.addresses) }
+
+  /// The addresses that members announce of themselves.
+  func learnAddresses() {
+    credentials.update(circle)
+    guard network != nil else { return }
+    for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
+    where member.device != identity.device {
+      for address in circle.addresses(of: member.device) {
+        network?.dialing.add(address, of: member.device, now: wall())
+      }
+    }
+    scheduleDial()
+  }
+
+  /// Tells the circle where this node listens, if that has changed.
+  func announceAddresses() throws {
+    guard let addresses = network?.reachableAddresses,
+      addresses != circle.addresses(of: identity.device)
+    else { return }
+    let body = AddressStatement(
+      circle: circle.id, device: identity.device,
+      clock: circle.nextAddressClock(of: identity.device, now: UInt64(clamping: wall())),
+      addresses: addresses)
+    handle(.statementsAdded([try Statement(signing: body, with: identity.signing).bytes]))
+  }
+
+  // MARK: Pausing
+
+  var pausedPeers: Set<DeviceKey> {
+    Set(((try? storedLines(MetaKey.paused)) ?? []).compactMap { DeviceKey(hex: $0) })
+  }
+
+  func isPaused(_ device: DeviceKey) -> Bool { pausedPeers.contains(device) }
+
+  /// Stops talking to a peer until it is resumed; what it already has, it keeps.
+  func setPaused(_ device: DeviceKey, _ isPaused: Bool) throws {
+    var paused = pausedPeers
+    if isPaused { paused.insert(device) } else { paused.remove(device) }
+    try store.setMeta(MetaKey.paused, lines(paused.sorted().map(\.description)))
+    if isPaused {
+      for session in replica.sessions.values where session.device == device {
+        send(Message.goodbye(.paused).encoded, to: session.link)
+        network?.links[session.link]?.link.close()
+      }
+    } else {
+      network?.dialing.hurry(now: wall())
+      dial()
+    }
+  }
+
+  private func storedLines(_ key: String) throws -> [String] {
+    let bytes = try store.meta(key) ?? []
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  private func lines(_ texts: [String]) -> [UInt8] { Array(texts.joined(separator: "\n").utf8) }
+}

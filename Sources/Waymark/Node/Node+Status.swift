@@ -1,0 +1,137 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+extension Node {
+  /// What the documents of `status` and `peers` are made from.
+  func snapshot() throws -> NodeSnapshot {
+    let now = wall()
+    let gate = replica.ownGate(now: now)
+    let reason = gate.reason.map { Reason($0) }
+    return NodeSnapshot(
+      device: identity.device, name: member?.name ?? "", circle: circle.id, incarnation: incarnation,
+      isRunning: network != nil, listen: network?.listening, runningSince: network?.startedAt,
+      premium: PremiumSnapshot(
+        isActive: gate.isPremium, source: gate.source.rawValue, validUntil: gate.validUntil,
+        reason: gate.premiumReason.map { Reason($0) }),
+      sync: SyncSnapshot(preference: gate.preference, isActive: gate.isOpen, reason: reason),
+      settings: lane(.settings, nil), records: lane(.records, reason),
+      conflicts: try store.conflictCount(), notices: noticeSnapshots(now), peers: peerSnapshots(now))
+  }
+
+  private func lane(_ lane: Lane, _ reason: Reason?) -> LaneSnapshot {
+    LaneSnapshot(
+      isOpen: reason == nil, reason: reason, digest: store.digest(lane).sum,
+      changeSets: store.changeSetCount(lane), parked: store.parkedCount(lane))
+  }
+
+  // MARK: Peers
+
+  /// Every other member, connected or not, by name.
+  func peerSnapshots(_ now: Moment) -> [PeerSnapshot] {
+    circle.evaluation.members.values.filter { $0.device != identity.device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+      .map { peerSnapshot($0, now) }
+  }
+
+  private func peerSnapshot(_ peer: Member, _ now: Moment) -> PeerSnapshot {
+    let session = replica.session(with: peer.device)
+    let (state, reason) = standing(of: peer, session)
+    return PeerSnapshot(
+      device: peer.device, name: peer.name, state: state, reason: reason,
+      since: session?.openedAt ?? network?.lastSeen[peer.device],
+      address: session.flatMap { network?.address(of: $0.link) } ?? network?.lastAddress[peer.device]
+        ?? circle.addresses(of: peer.device).first,
+      roundTripMilliseconds: session?.roundTrip, clockSkewMilliseconds: session?.clockSkew,
+      lastSync: replica.lastSync[peer.device],
+      settings: peerLane(.settings, session), records: peerLane(.records, session))
+  }
+
+  private func standing(of peer: Member, _ session: Session?) -> (PeerState, Reason) {
+    if isPaused(peer.device) { return (.paused, .paused) }
+    guard let session else { return unreachable(peer.device) }
+    let lanes = Lane.allCases.map { session[$0] }
+    if lanes.contains(where: { !$0.asked.isEmpty }) { return (.receiving, .receiving) }
+    if lanes.contains(where: \.isSending) { return (.sending, .sending) }
+    if session.isInSync {
+      // In sync on what is open; a closed records lane says why.
+      return (.inSync, session.records.isOpen ? .inSync : session.records.reason.map { Reason($0) } ?? .inSync)
+    }
+    if lanes.contains(where: { $0.isDigestEqual == false }) { return (.refused, .digestMismatch) }
+    return (.connecting, .connecting)
+  }
+
+  private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
+    guard let network else { return (.offline, .offline) }
+    if network.dialing.isPenalised(device, now: wall()) { return (.refused, .badSignature) }
+    if let refusal = network.refusals[device] { return (.refused, refusal) }
+    let entries = network.dialing.entries.filter { $0.device == device }
+    if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }
+    return switch entries.compactMap(\.lastFailure).last {
+    case .refused: (.offline, .dialRefused)
+    case .timeout: (.offline, .dialTimeout)
+    case .noRoute, .unresolved: (.offline, .noRoute)
+    case .notAMember: (.refused, .notAMember)
+    case .newerProtocol: (.refused, .newerProtocol)
+    case .other, nil: (.offline, .offline)
+    }
+  }
+
+  private func peerLane(_ lane: Lane, _ session: Session?) -> PeerLaneSnapshot {
+    guard let session else {
+      return PeerLaneSnapshot(
+        isOpen: false, reason: .offline, behind: nil, ahead: nil, digestEqual: nil)
+    }
+    let state = session[lane]
+    let mine = replica[lane].heads
+    return PeerLaneSnapshot(
+      isOpen: state.isOpen, reason: state.reason.map { Reason($0) },
+      behind: state.theirs.map { Int(clamping: mine.behind($0)) },
+      ahead: state.theirs.map { Int(clamping: $0.behind(mine)) }, digestEqual: state.isDigestEqual)
+  }
+
+  // MARK: Members
+
+  func memberSnapshots() -> [MemberSnapshot] {
+    let evaluation = circle.evaluation
+    return evaluation.members.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.map { member in
+      MemberSnapshot(
+        device: member.device, name: member.name, role: member.role == .admin ? "admin" : "member",
+        isOwn: member.device == identity.device,
+        admittedBy: member.issuer == circle.genesis.root ? nil : member.issuer, isRevoked: false,
+        lastSeen: replica.session(with: member.device) != nil
+          ? wall() : replica.lastSync[member.device] ?? network?.lastSeen[member.device])
+    }
+  }
+}
+
+extension Reason {
+  init(_ reason: GateReason) {
+    switch reason {
+    case .freeTier: self = .freeTier
+    case .entitlementExpired: self = .entitlementExpired
+    case .entitlementNotYetValid: self = .entitlementNotYetValid
+    case .syncOff: self = .syncOff
+    }
+  }
+
+  init(_ reason: LaneReason) {
+    switch reason {
+    case .mine(let reason): self.init(reason)
+    case .peerNotPremium(.entitlementExpired): self = .peerEntitlementExpired
+    case .peerNotPremium: self = .peerFreeTier
+    case .theirs(let code): self.init(theirs: code)
+    }
+  }
+
+  private init(theirs code: ReasonCode) {
+    switch code {
+    case .freeTier, .entitlementNotYetValid: self = .peerFreeTier
+    case .entitlementExpired: self = .peerEntitlementExpired
+    case .clockAhead: self = .peerClockAhead
+    case .paused: self = .refusedByPeer
+    default: self = .peerSyncOff
+    }
+  }
+}

@@ -1,0 +1,18 @@
+import Dispatch
+
+/// Runs an actor on a serial queue of its own: its work blocks on the disk and must not hold up the shared
+/// pool of threads.
+public final class NodeExecutor: SerialExecutor {
+  let queue: DispatchQueue
+
+  init(label: String) { queue = DispatchQueue(label: label) }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+  public func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+}

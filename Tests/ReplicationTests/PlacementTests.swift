@@ -1,0 +1,114 @@
+import Testing
+import Wire
+
+@testable import Replication
+
+/// A store of headers.
+private struct MemoryLog: LogIndex {
+  var sets: [LogKey: [UInt64: [StoredPosition]]] = [:]
+
+  func stored(_ log: LogKey, sequence: UInt64) -> [StoredPosition] { sets[log]?[sequence] ?? [] }
+
+  mutating func add(_ set: VerifiedChangeSet, folded: Bool = true) {
+    sets[set.header.log, default: [:]][set.header.sequence, default: []].append(
+      StoredPosition(id: set.id, clock: set.header.clock, isFolded: folded))
+  }
+}
+
+@Suite struct PlacementTests {
+  private let now = Clock(milliseconds: 1_000_000)
+  private let alice: [VerifiedChangeSet]
+  private let bob: [VerifiedChangeSet]
+
+  /// Alice writes three sets; Bob has seen her second and writes two.
+  init() throws {
+    var author = author(.alice)
+    alice = try (1...3).map { try Self.write(&author, wall: $0 * 100) }
+    bob = try Self.bob(after: alice[1])
+  }
+
+  private static func write(_ author: inout Author, wall: Int64) throws -> VerifiedChangeSet {
+    try author.write(
+      [EntryDraft(.put, key(1, 1), [(1, .integer(wall))])], operation: anOperation, wall: wall)[0]
+  }
+
+  private static func seen(_ set: VerifiedChangeSet) -> Dependency {
+    Dependency(
+      device: set.header.log.device, incarnation: set.header.log.incarnation,
+      sequence: set.header.sequence, id: set.id)
+  }
+
+  private static func bob(after set: VerifiedChangeSet, clock: Clock? = nil) throws -> [VerifiedChangeSet] {
+    var author = author(.bob, clock: clock ?? set.header.clock, unseen: [seen(set)])
+    return [try write(&author, wall: 0), try write(&author, wall: 0)]
+  }
+
+  private func place(
+    _ set: VerifiedChangeSet, among sets: [VerifiedChangeSet], waiting: [VerifiedChangeSet] = [],
+    horizon: Clock? = nil
+  ) throws -> Placement {
+    var log = MemoryLog()
+    for set in sets { log.add(set) }
+    for set in waiting { log.add(set, folded: false) }
+    return try Placement.of(set, in: log, horizon: horizon ?? now)
+  }
+
+  @Test func `sets in causal order have their place`() throws {
+    #expect(try place(alice[0], among: []) == .place(folds: true))
+    #expect(try place(alice[1], among: [alice[0]]) == .place(folds: true))
+    #expect(try place(bob[0], among: [alice[0], alice[1]]) == .place(folds: true))
+    #expect(try place(bob[1], among: alice + [bob[0]]) == .place(folds: true))
+  }
+
+  @Test func `a set that is here is a duplicate, wherever it is in its log`() throws {
+    for set in alice { #expect(try place(set, among: alice) == .duplicate) }
+    #expect(try place(alice[2], among: [], waiting: alice) == .duplicate)
+  }
+
+  @Test func `a gap and a missing dependency are named`() throws {
+    let alices = alice[0].header.log
+    #expect(try place(alice[2], among: [alice[0]]) == .missing(alices, sequence: 2))
+    #expect(try place(alice[1], among: []) == .missing(alices, sequence: 1))
+    #expect(try place(bob[0], among: []) == .missing(alices, sequence: 2))
+    #expect(try place(bob[0], among: [alice[0]]) == .missing(alices, sequence: 2))
+    #expect(try place(bob[1], among: alice) == .missing(bob[0].header.log, sequence: 1))
+  }
+
+  @Test func `a dependency is told by its id, not by its number alone`() throws {
+    var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
+    let branch = try Self.write(&other, wall: 999)
+    let child = try Self.bob(after: branch)
+    #expect(try place(child[0], among: alice) == .missing(alice[0].header.log, sequence: 2))
+    #expect(try place(alice[2], among: [alice[0], branch]) == .missing(alice[0].header.log, sequence: 2))
+  }
+
+  @Test func `another set for the same place is a fork`() throws {
+    var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
+    let branch = try Self.write(&other, wall: 999)
+    #expect(try place(branch, among: alice) == .fork(existing: alice[1].id))
+    var twin = author(.alice)
+    let first = try Self.write(&twin, wall: 77)
+    #expect(try place(first, among: alice) == .fork(existing: alice[0].id))
+  }
+
+  @Test func `a clock not above what the set follows is refused`() throws {
+    // The author is made to forget the clocks it has seen.
+    var author = author(.alice, sequence: 3, previous: alice[2].id, clock: .zero)
+    let late = try Self.write(&author, wall: 300)
+    #expect(late.header.clock == alice[2].header.clock)
+    #expect(try place(late, among: alice) == .refused("a clock not above its predecessor's"))
+    let early = try Self.bob(after: alice[1], clock: .zero)[0]
+    #expect(try place(early, among: alice) == .refused("a clock not above a dependency's"))
+  }
+
+  @Test func `a set ahead of the horizon is placed and waits, with all that depends on it`() throws {
+    let horizon = Clock(milliseconds: 100)
+    #expect(try place(alice[0], among: [], horizon: horizon) == .place(folds: true))
+    #expect(try place(alice[1], among: [alice[0]], horizon: horizon) == .place(folds: false))
+    // A predecessor that waits.
+    #expect(try place(alice[2], among: [alice[0]], waiting: [alice[1]]) == .place(folds: false))
+    // A dependency that waits.
+    #expect(try place(bob[0], among: [alice[0]], waiting: [alice[1]]) == .place(folds: false))
+    #expect(try place(bob[1], among: alice, waiting: [bob[0]]) == .place(folds: false))
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import Testing
+import Wire
+
+@testable import Replication
+
+/// Every world of three replicas and a few operations, folded in every order that causality allows.
+///
+/// With `WAYMARK_SMALL_WORLD=full` in the environment all worlds of four operations are searched (about half
+/// a million; use a release build), else every hundredth of them.
+@Suite struct SmallWorldTests {
+  private static let isFull = ProcessInfo.processInfo.environment["WAYMARK_SMALL_WORLD"] == "full"
+
+  @Test(arguments: Action.alphabets)
+  func `three operations of every kind end the same in every order`(actions: [Action]) {
+    let count = search(operations: 3, actions, every: 1)
+    #expect(count > 1_000)
+  }
+
+  @Test(arguments: Action.alphabets)
+  func `four operations end the same in every order`(actions: [Action]) {
+    let count = search(operations: 4, actions, every: Self.isFull ? 1 : 101)
+    #expect(count > 100)
+  }
+
+  /// Folds each world in all its orders and compares with the oracle; gives the count of worlds.
+  private func search(operations: Int, _ actions: [Action], every: Int) -> Int {
+    var worlds = 0
+    var searched = 0
+    Plan.each(operations: operations, actions) { plan in
+      worlds += 1
+      guard worlds % every == 0 else { return }
+      searched += 1
+      let world = plan.world
+      let expected = Oracle.cells(world)
+      let differing = firstDiffering(world, expected, FoldModel(), folded: 0, order: [])
+      #expect(differing == nil, "\(plan) folded in the order \(differing ?? [])")
+    }
+    return searched
+  }
+
+  /// Walks all orders as a tree, so that common beginnings are folded once.
+  private func firstDiffering(
+    _ world: World, _ expected: [Cell: CellState], _ model: FoldModel, folded: UInt64, order: [Int]
+  ) -> [Int]? {
+    if order.count == world.sets.count { return model.cells == expected ? nil : order }
+    for index in world.sets.indices
+    where folded >> UInt64(index) & 1 == 0 && world.isReady(index, after: folded) {
+      var next = model
+      next.fold(index, of: world)
+      if let found = firstDiffering(
+        world, expected, next, folded: folded | 1 << UInt64(index), order: order + [index])
+      {
+        return found
+      }
+    }
+    return nil
+  }
+}
+
+/// What one operation of a small world does.
+enum Action: CaseIterable {
+  case insert, editName, editNotes, delete, restore, putAndRestore
+  case oldProfile, newProfile, futureProfile
+  case insertChild, renameNone, editNone, deleteNone
+
+  /// Actions on different cells don't meet, so those that do are searched together.
+  static let alphabets: [[Action]] = [
+    [.insert, .editName, .delete, .restore],
+    [.editNotes, .editName, .putAndRestore, .insertChild, .delete],
+    [.oldProfile, .newProfile, .futureProfile],
+    [.renameNone, .editNone, .deleteNone],
+  ]
+
+  static let trip = key(1, 1)
+  static let child = key(2, 1)
+
+  /// The entries of a set; `number` makes contents differ.
+  func drafts(_ number: Int) -> [EntryDraft] {
+    let text = Value.text("\(number)")
+    let none = FixedRecords.none
+    return switch self {
+    case .insert: [EntryDraft(.put, Self.trip, [(0, .bool(true)), (1, text), (2, text)])]
+    case .editName: [EntryDraft(.put, Self.trip, [(1, text)])]
+    case .editNotes: [EntryDraft(.put, Self.trip, [(2, text)])]
+    case .delete: [EntryDraft(.delete, Self.trip)]
+    case .restore: [EntryDraft(.restore, Self.trip)]
+    case .putAndRestore: [EntryDraft(.put, Self.trip, [(1, text)]), EntryDraft(.restore, Self.trip)]
+    case .oldProfile: profile(10, text)
+    case .newProfile: profile(50, text)
+    case .futureProfile: profile(1 << 40, text)
+    case .insertChild:
+      [EntryDraft(.put, Self.child, [(0, .bool(true)), (1, .bytes(Self.trip.id.bytes)), (2, text)])]
+    case .renameNone: [EntryDraft(.put, none, [(1, text), (2, text)])]
+    case .editNone: [EntryDraft(.put, none, [(2, text)])]
+    case .deleteNone: [EntryDraft(.delete, none)]
+    }
+  }
+
+  private func profile(_ updatedAt: Int64, _ name: Value) -> [EntryDraft] {
+    [EntryDraft(.put, FixedRecords.profile, [(1, .integer(updatedAt)), (2, name)])]
+  }
+}
+
+/// Who does what, and what each had seen: bit i of `seen` is operation i.
+struct Plan {
+  private(set) var authors: [Int] = []
+  private(set) var actions: [Action] = []
+  private(set) var seen: [UInt64] = []
+
+  /// All plans of so many operations by three replicas.
+  static func each(operations: Int, _ alphabet: [Action], _ body: (Plan) -> Void) {
+    Plan().extended(operations, alphabet, body)
+  }
+
+  private func extended(_ operations: Int, _ alphabet: [Action], _ body: (Plan) -> Void) {
+    guard actions.count < operations else { return body(self) }
+    for author in 0..<3 {
+      for mask in 0..<(UInt64(1) << UInt64(actions.count)) where isConsistent(mask, for: author) {
+        for action in alphabet {
+          var next = self
+          next.authors.append(author)
+          next.actions.append(action)
+          next.seen.append(mask)
+          next.extended(operations, alphabet, body)
+        }
+      }
+    }
+  }
+
+  /// A replica has seen its own operations, and with an operation all that it follows.
+  private func isConsistent(_ mask: UInt64, for author: Int) -> Bool {
+    authors.indices.allSatisfy { index in
+      let isSeen = mask >> UInt64(index) & 1 == 1
+      return isSeen ? seen[index] & ~mask == 0 : authors[index] != author
+    }
+  }
+
+  /// The world without bytes or signatures: quick to make by the hundred thousand.
+  var world: World {
+    var world = World()
+    for index in actions.indices {
+      var past: [UInt64] = [0, 0, 0]
+      var clock: UInt64 = 20 << 16
+      for earlier in 0..<index where seen[index] >> UInt64(earlier) & 1 == 1 {
+        let set = world.sets[earlier]
+        for log in 0..<3 { past[log] = max(past[log], set.past[log]) }
+        clock = max(clock, set.stamp.clock.raw + 1)
+      }
+      past[authors[index]] += 1
+      let stamp = Stamp(
+        clock: Clock(raw: clock), device: DeviceKey(Bytes32(0, 0, 0, UInt64(authors[index] + 1))),
+        set: ChangeSetID(Bytes32(0, 0, 0, UInt64(index + 1))))
+      world.sets.append(
+        WorldSet(
+          stamp: stamp, log: authors[index], sequence: past[authors[index]], past: past,
+          writes: writes(index, stamp)))
+    }
+    return world
+  }
+
+  private func writes(_ index: Int, _ stamp: Stamp) -> [CellWrite] {
+    actions[index].drafts(index).flatMap { draft -> [CellWrite] in
+      if draft.key.kind.mergeClass == .wholeRecord {
+        guard case .integer(let updatedAt) = draft.fields[0].value else { return [] }
+        let rank = WholeRecordRank(updatedAt: updatedAt, nonEmptyFields: 2, stamp: stamp)
+        return [CellWrite(cell: Cell(record: draft.key, field: 0), content: [UInt8(index)], rank: rank)]
+      }
+      let cells = draft.type == .put ? draft.fields : [(0, .bool(draft.type == .restore))]
+      return cells.filter { !Merge.isFixed(draft.key, $0.field) }
+        .map { CellWrite(cell: Cell(record: draft.key, field: $0.field), content: $0.value.encoded) }
+    }
+  }
+}

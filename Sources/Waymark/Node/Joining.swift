@@ -253,3 +253,42 @@ extension CommandFailure {
       next: "see that it runs, or that invite still waits, and that both are on one network")
   }
 }
+
+extension Node {
+  /// `join`: takes this device into the circle of a ticket and gives the command's document.
+  ///
+  /// - Parameters:
+  ///   - isConfirmed: whether the person has agreed to carry over what this device holds of its own; without
+  ///     that, a store with records is left as it is and the failure asks for `--yes`.
+  ///   - events: hears `preview` with what would be carried over.
+  public static func join(
+    ticket: String, home: Home, name: String, isConfirmed: Bool,
+    events: @escaping @Sendable (JSON) -> Void = { _ in }
+  ) async throws -> JSON {
+    let joining = try Joining(home: home, ticket: ticket, name: name)
+    if let preview = try await joining.preview(), preview.total > 0 {
+      events(preview.json)
+      guard isConfirmed else {
+        throw CommandFailure.needsYes(
+          "This device holds \(preview.total) records of its own; joining writes them again in the new circle.",
+          next: "waymark join TICKET --yes")
+      }
+    }
+    let joined = try await joining.join()
+    return document(
+      "join",
+      [
+        .init("circle", .string(joined.circle.description)),
+        .init("device", .string(joined.device.description)), .init("name", .string(joined.name)),
+      ])
+  }
+}
+
+extension JoinPreview {
+  fileprivate var json: JSON {
+    [
+      "type": "preview",
+      "counts": .object(counts.map { JSON.Member($0.kind, .integer($0.count)) }),
+    ]
+  }
+}

@@ -68,6 +68,7 @@ let package = Package(
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
     tests("TidyTests", []),
+    tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -224,9 +224,17 @@ package actor Link<Message: Sendable> {
   func fail(_ error: ChannelError) {
     let reason = LinkEnd(error)
     guard case .versionMismatch = error, written < channel.output.count else { return end(reason) }
-    stage = .closing(reason)
     deadline = monotonicMilliseconds() + settings.limits.lingerMilliseconds
+    beginLastWord(reason)
     flush()
+  }
+
+  /// From here on what comes is read and thrown away: closing with unread bytes would reset the connection,
+  /// and the other end might never see the last word.
+  func beginLastWord(_ reason: LinkEnd) {
+    stage = .closing(reason)
+    channel.frames = FrameReader(capacity: Limits.handshakeBytesMax)
+    socket?.awaitReadable()
   }
 
   func end(_ reason: LinkEnd) {

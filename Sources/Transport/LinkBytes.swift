@@ -159,7 +159,7 @@ extension Link {
       for message in messages { try channel.send(message) }
       if messages.isEmpty, closeIsWanted {
         try channel.close()
-        stage = .closing(.closedHere)
+        beginLastWord(.closedHere)
       }
     } catch {
       fail(error)

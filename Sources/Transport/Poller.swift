@@ -3,8 +3,6 @@ import Synchronization
 
 #if canImport(Darwin)
   import Darwin
-#elseif canImport(Musl)
-  import Musl
 #else
   import Glibc
 #endif
@@ -41,7 +39,8 @@ final class Poller: Sendable {
 
   private init() {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { fatalError("no pipe for the poller: \(String(cString: strerror(errno)))") }
+    let code = pipe(&ends)
+    precondition(code == 0, "no pipe for the poller: \(String(cString: strerror(errno)))")
     wakeReader = ends[0]
     wakeWriter = ends[1]
     for end in ends {

@@ -1,0 +1,209 @@
+import SecureChannel
+import Sodium
+import Testing
+import Wire
+
+@testable import Transport
+
+@Suite struct `A link` {
+  @Test func `opens, carries messages both ways, and closes in good order`() async throws {
+    let world = try World()
+    let link = try await world.opened()
+    #expect(world.bob.opening?.payload == [1, 2])
+    #expect(world.bob.opening?.handshakeHash == world.alice.opening?.handshakeHash)
+    #expect(link.remoteAddress == world.listener.address)
+    for number in 0..<100 { #expect(link.send([UInt8(number)])) }
+    world.bob.link?.send([7])
+    try await eventually("all messages are there") {
+      world.bob.messages.count == 100 && world.alice.messages == [[7]]
+    }
+    #expect(world.bob.messages == (0..<100).map { [UInt8($0)] })
+    link.send([200])
+    link.close()
+    #expect(!link.send([201]))
+    try await eventually("both have ended") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
+    #expect(world.alice.ends == [.closedHere] && world.bob.ends == [.closedByPeer])
+    #expect(world.bob.messages.last == [200])
+    #expect(link.counters.bytesOut > 0 && link.counters.bytesIn > 0)
+  }
+
+  @Test func `opens for pairing with the ticket's key`() async throws {
+    let key = try SymmetricKey(randomBytes(32))
+    let world = try World(ticketKey: key)
+    _ = try world.dial(purpose: .pairing(ticket: World.ticket), ticketKey: key, payload: [])
+    try await eventually("Bob is open") { world.bob.opening != nil }
+    #expect(world.bob.opening?.purpose == .pairing(ticket: World.ticket))
+  }
+
+  @Test func `for pairing with another key or ticket never opens at the responder`() async throws {
+    let world = try World(ticketKey: SymmetricKey(randomBytes(32)))
+    let guess = try SymmetricKey(randomBytes(32))
+    _ = try world.dial(purpose: .pairing(ticket: World.ticket), ticketKey: guess, payload: [])
+    try await eventually("Alice is sent away") { world.alice.ends.count == 1 }
+    // She had proof of Bob's key, but he never of hers.
+    #expect(world.alice.ends == [.truncated] && world.bob.ends == [.handshakeFailed])
+    _ = try world.dial(purpose: .pairing(ticket: TicketID(6)), ticketKey: guess, payload: [])
+    try await eventually("Alice is sent away again") { world.alice.ends.count == 2 }
+    #expect(world.alice.ends.last == .handshakeFailed && world.bob.ends.last == .notAuthorized)
+    #expect(world.bob.opening == nil)
+  }
+
+  @Test func `to a key that nobody vouches for is not opened`() async throws {
+    let world = try World()
+    _ = try world.dial(payload: nil)
+    try await eventually("both have ended") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
+    #expect(world.alice.ends == [.notAuthorized] && world.bob.ends == [.handshakeFailed])
+    #expect(world.alice.opening == nil && world.bob.opening == nil)
+  }
+
+  @Test(arguments: [0, 1, 65_517, 65_518, 65_519, 131_037, Limits.messageBytesMax])
+  func `carries a message of any length`(length: Int) async throws {
+    let world = try World()
+    let link = try await world.opened()
+    let message = [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+      for index in 0..<length { buffer[index] = UInt8(truncatingIfNeeded: index &* 31) }
+      count = length
+    }
+    link.send(message)
+    link.send([1])
+    try await eventually("both messages are there") { world.bob.messages.count == 2 }
+    let isEqual = world.bob.messages == [message, [1]]
+    #expect(isEqual)
+  }
+
+  @Test func `stops reading when its inbox is full and goes on when it is taken`() async throws {
+    var limits = LinkLimits()
+    limits.receiveBufferBytesMax = 100_000
+    limits.idleMilliseconds = 1_500
+    let world = try World(bob: Recorder(takes: false), limits: limits)
+    var sending = LinkLimits()
+    sending.sendBufferBytesMax = 64 << 20
+    let link = try await world.opened(limits: sending)
+    var queued = 0
+    for number in 0..<400 where link.send([UInt8](repeating: UInt8(number % 251), count: 50_000)) {
+      queued += 1
+    }
+    #expect(queued == 400)
+    // Longer than it may idle: a link that does not look can't say that nothing came.
+    try await Task.sleep(for: .milliseconds(2_000))
+    let bytesIn = try #require(world.bob.link?.counters.bytesIn)
+    #expect(bytesIn < 1_000_000, "read \(bytesIn) bytes with nobody taking them")
+    #expect(link.outboundBytes > 0 && world.bob.ends.isEmpty && world.bob.receivedCalls == 1)
+    try await eventually("all messages are there", seconds: 30) {
+      world.bob.take()
+      return world.bob.messages.count == 400
+    }
+    let firsts = world.bob.messages.map(\.first)
+    #expect(firsts == (0..<400).map { UInt8($0 % 251) })
+    try await eventually("the buffer has drained") { world.alice.drainedCalls > 0 }
+  }
+
+  @Test func `ends when more is queued than its buffer holds`() async throws {
+    var limits = LinkLimits()
+    limits.receiveBufferBytesMax = 10_000
+    let world = try World(bob: Recorder(takes: false), limits: limits)
+    let link = try await world.opened()
+    var accepted = 0
+    while link.send([UInt8](repeating: 0, count: 500_000)) { accepted += 1 }
+    #expect(accepted >= 16)
+    try await eventually("Alice's end has ended") { world.alice.ends == [.bufferOverflow] }
+  }
+
+  @Test func `is not read before it is admitted, and ends if nobody does`() async throws {
+    var limits = LinkLimits()
+    limits.handshakeMilliseconds = 2_000
+    let world = try World(bob: Recorder(admits: false), limits: limits)
+    let link = try await world.opened()
+    link.send([1])
+    try await eventually("Bob's end has timed out") { world.bob.ends == [.timeout] }
+    #expect(world.bob.messages.isEmpty)
+  }
+
+  @Test func `ends on a message that decoding refuses, after those before it`() async throws {
+    let world = try World()
+    let link = try await world.opened()
+    link.send([1])
+    link.send([0xba, 0xd0])
+    link.send([2])
+    try await eventually("Bob's end has ended") { world.bob.ends == [.invalidMessage] }
+    #expect(world.bob.messages == [[1]])
+  }
+
+  @Test func `ends when nothing comes`() async throws {
+    var limits = LinkLimits()
+    limits.idleMilliseconds = 200
+    let world = try World(limits: limits)
+    _ = try await world.opened()
+    try await eventually("Bob's end has ended") { world.bob.ends == [.idle] }
+    // An end for cause says nothing: the other end only sees the connection go.
+    try await eventually("Alice's end has ended") { world.alice.ends == [.truncated] }
+  }
+
+  @Test func `closed before it is open ends at once`() async throws {
+    let world = try World()
+    let link = try world.dial()
+    link.close()
+    try await eventually("it has ended") { world.alice.ends == [.closedHere] }
+  }
+}
+
+@Suite struct `Dialing` {
+  private func end(of endpoint: Endpoint, _ limits: LinkLimits = LinkLimits()) async throws -> LinkEnd? {
+    let alice = Recorder()
+    let link = try TestLink(
+      dialing: endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
+      settings: settings(key: 1, limits), handlers: alice.handlers)
+    link.start()
+    try await eventually("dialing \(endpoint) has ended") { !alice.ends.isEmpty }
+    return alice.ends.first
+  }
+
+  @Test func `a port that nobody listens on is refused`() async throws {
+    // The port of nothing: 1 is in nobody's range of free ports.
+    #expect(try await end(of: Endpoint(host: "127.0.0.1", port: 1)) == .refused)
+  }
+
+  @Test func `a name without an address is unresolved`() async throws {
+    #expect(try await end(of: Endpoint(host: "nobody.invalid", port: 1)) == .unresolved)
+  }
+
+  @Test func `a listener that never answers times out`() async throws {
+    var limits = LinkLimits()
+    limits.handshakeMilliseconds = 200
+    let silent = try Socket.listening(on: loopback(port: 0))
+    defer { silent.closeDescriptor() }
+    let address = try #require(silent.localAddress)
+    #expect(try await end(of: address.endpoint, limits) == .timeout)
+  }
+
+  @Test func `localhost is found by name`() async throws {
+    let world = try World()
+    let endpoint = Endpoint(host: "localhost", port: world.listener.address.port)
+    let link = try TestLink(
+      dialing: endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
+      settings: settings(key: 1), handlers: world.alice.handlers)
+    link.start()
+    try await eventually("both ends are open") { world.bob.opening != nil }
+    link.close()
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:7433", "::1", 7433), ("nas.local:1", "nas.local", 1),
+    ("[::]:0", "::", 0),
+  ]) func `an endpoint reads as it is written`(text: String, host: String, port: UInt16) {
+    #expect(Endpoint(text) == Endpoint(host: host, port: port))
+    #expect(Endpoint(text)?.description == text)
+  }
+
+  @Test(arguments: [
+    "", ":", "host", "host:", ":1", "host:65536", "::1:80", "[::1]", "[host]:1", "[]:1", "h:-1",
+  ])
+  func `what is no endpoint is refused`(text: String) {
+    #expect(Endpoint(text) == nil)
+  }
+}
+
+func loopback(port: UInt16) throws -> SocketAddress {
+  try #require(
+    SocketAddress.resolve(Endpoint(host: "127.0.0.1", port: port), numericOnly: true).first)
+}

@@ -1,0 +1,176 @@
+import SecureChannel
+import Sodium
+import Synchronization
+import Testing
+import Wire
+
+@testable import Transport
+
+typealias TestLink = Link<[UInt8]>
+
+/// One end's view: what its links told, in order.
+final class Recorder: Sendable {
+  struct Refusal: Error {}
+
+  private struct State {
+    var link: TestLink?
+    var links = 0
+    var opening: ChannelOpening?
+    var messages: [[UInt8]] = []
+    var receivedCalls = 0
+    var drainedCalls = 0
+    var ends: [LinkEnd] = []
+  }
+
+  private let state = Mutex(State())
+  /// Whether `received` takes the inbox at once, and an opened link is admitted.
+  let takes: Bool
+  let admits: Bool
+
+  init(takes: Bool = true, admits: Bool = true) {
+    self.takes = takes
+    self.admits = admits
+  }
+
+  var link: TestLink? { state.withLock { $0.link } }
+  var links: Int { state.withLock { $0.links } }
+  var opening: ChannelOpening? { state.withLock { $0.opening } }
+  var messages: [[UInt8]] { state.withLock { $0.messages } }
+  var receivedCalls: Int { state.withLock { $0.receivedCalls } }
+  var drainedCalls: Int { state.withLock { $0.drainedCalls } }
+  var ends: [LinkEnd] { state.withLock { $0.ends } }
+
+  func take() {
+    guard let link else { return }
+    let taken = link.takeInbox()
+    state.withLock { $0.messages += taken }
+  }
+
+  var handlers: LinkHandlers<[UInt8]> {
+    LinkHandlers(
+      opened: { link, opening in
+        self.state.withLock {
+          $0.link = link
+          $0.links += 1
+          $0.opening = opening
+        }
+        if self.admits { link.admit() }
+      },
+      received: { link in
+        self.state.withLock { $0.receivedCalls += 1 }
+        if self.takes { self.take() }
+      },
+      drained: { _ in self.state.withLock { $0.drainedCalls += 1 } },
+      closed: { link, end in
+        let rest = link.takeInbox()
+        self.state.withLock {
+          $0.messages += rest
+          $0.ends.append(end)
+        }
+      })
+  }
+}
+
+/// A listener (Bob) and someone who dials it (Alice), over loopback.
+final class World: Sendable {
+  static let ticket = TicketID(5)
+
+  let bob: Recorder
+  let alice = Recorder()
+  let listener: Listener<[UInt8]>
+
+  init(
+    bob: Recorder = Recorder(), limits: LinkLimits = LinkLimits(),
+    listenerLimits: ListenerLimits = ListenerLimits(), ticketKey: SymmetricKey? = nil
+  ) throws {
+    self.bob = bob
+    listener = try Listener(
+      on: Endpoint(host: "127.0.0.1", port: 0), role: .responder { $0 == Self.ticket ? ticketKey : nil },
+      limits: listenerLimits, settings: settings(key: 2, limits), handlers: bob.handlers)
+    listener.start()
+  }
+
+  deinit { listener.close() }
+
+  func dial(
+    purpose: Purpose = .session, ticketKey: SymmetricKey? = nil, limits: LinkLimits = LinkLimits(),
+    as recorder: Recorder? = nil, payload: [UInt8]? = [1, 2]
+  ) throws -> TestLink {
+    let link = try TestLink(
+      dialing: listener.address.endpoint,
+      role: .initiator(purpose, presharedKey: ticketKey) { _ in payload },
+      settings: settings(key: 1, limits), handlers: (recorder ?? alice).handlers)
+    link.start()
+    return link
+  }
+
+  /// A link that both ends have opened.
+  func opened(limits: LinkLimits = LinkLimits()) async throws -> TestLink {
+    let link = try dial(limits: limits)
+    try await eventually("both ends are open") { self.alice.opening != nil && self.bob.opening != nil }
+    return link
+  }
+}
+
+func settings(key: UInt8, _ limits: LinkLimits = LinkLimits()) -> LinkSettings<[UInt8]> {
+  LinkSettings(limits: limits) {
+    ChannelKeys(
+      staticKey: try AgreementKey(secret: [UInt8](repeating: key, count: 32)), ephemeral: try AgreementKey())
+  } decode: { message in
+    if message == [0xba, 0xd0] { throw Recorder.Refusal() }
+    return message
+  }
+}
+
+/// A client that is no Waymark: it writes what it likes.
+final class RawClient: Sendable {
+  let socket: Socket
+
+  init(to address: SocketAddress) throws { socket = try Socket.connecting(to: address).socket }
+
+  deinit { socket.closeDescriptor() }
+
+  func write(_ bytes: [UInt8]) async throws {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      switch rest.withUnsafeBytes({ socket.write($0) }) {
+      case .bytes(let count): rest = rest.dropFirst(count)
+      case .wouldBlock: try await Task.sleep(for: .milliseconds(1))
+      case .failed(let error): throw error
+      }
+    }
+  }
+
+  /// All bytes until the other end closes, or until `count` are here.
+  func read(_ count: Int = .max) async throws -> [UInt8] {
+    var result: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    for _ in 0..<5_000 where result.count < count {
+      switch buffer.withUnsafeMutableBytes({ socket.read(into: $0) }) {
+      case .bytes(0), .failed: return result
+      case .bytes(let count): result += buffer[..<count]
+      case .wouldBlock: try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+    return result
+  }
+}
+
+struct DeadlinePassed: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Waits until the condition holds; after ten seconds fails with what was waited for.
+func eventually(
+  _ what: String, seconds: Int = 10, _ condition: @Sendable () -> Bool,
+  sourceLocation: SourceLocation = #_sourceLocation
+) async throws {
+  let deadline = ContinuousClock.now + .seconds(seconds)
+  while !condition() {
+    if ContinuousClock.now > deadline {
+      Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)
+      throw DeadlinePassed(description: what)
+    }
+    try await Task.sleep(for: .milliseconds(2))
+  }
+}

@@ -111,5 +111,5 @@ extension Value {
 
 /// ISO 8601 in UTC without fractions: what these applications read.
 func fileTime(_ milliseconds: Int64) -> JSON {
-  .string(timeText(milliseconds: floorDivision(milliseconds, 1_000) * 1_000))
+  .string(timeText(milliseconds: wholeSecond(milliseconds)))
 }

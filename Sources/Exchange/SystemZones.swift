@@ -22,7 +22,8 @@ private final class ZoneCache: Sendable {
   private static let countMax = 2_000
 
   func seconds(_ milliseconds: Int64, _ name: String) -> Int? {
-    zone(name)?.secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
+    let seconds = Double(milliseconds.clampedToCalendar) / 1_000
+    return zone(name)?.secondsFromGMT(for: Date(timeIntervalSince1970: seconds))
   }
 
   private func zone(_ name: String) -> TimeZone? {

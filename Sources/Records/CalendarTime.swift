@@ -138,20 +138,35 @@ package struct WrittenTime: Hashable, Sendable {
   }
 }
 
+/// The years 1 to 9999 in milliseconds: what text can show. Times from elsewhere may lie outside.
+package let calendarMilliseconds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
+
+extension Int64 {
+  /// The nearest time that a calendar shows.
+  package var clampedToCalendar: Int64 {
+    Swift.min(Swift.max(self, calendarMilliseconds.lowerBound), calendarMilliseconds.upperBound)
+  }
+}
+
 /// Text of an instant as RFC 3339, in UTC or at an offset; milliseconds only where there are any.
 package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
-  // RFC 3339 offsets have whole minutes; old local mean times do not.
-  let offset = offsetSeconds - offsetSeconds % 60
-  let (sum, overflow) = milliseconds.addingReportingOverflow(Int64(offset) * 1_000)
-  let wall = overflow ? milliseconds : sum
-  let day = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
-  let inDay = Int(wall - floorDivision(wall, 86_400_000) * 86_400_000)
+  // RFC 3339 offsets have whole minutes and less than a day; old local mean times do not.
+  let offset = offsetSeconds % 86_400 / 60 * 60
+  let wall = (milliseconds.clampedToCalendar + Int64(offset) * 1_000).clampedToCalendar
+  let days = floorDivision(wall, 86_400_000)
+  let inDay = Int(wall - days * 86_400_000)
   let (seconds, fraction) = (inDay / 1_000, inDay % 1_000)
-  var text = "\(day)T\(padded(seconds / 3_600, 2)):\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2))"
+  let clock = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }
+  var text = "\(CalendarDay(daysSince1970: days))T\(clock.joined(separator: ":"))"
   if fraction > 0 { text += ".\(padded(fraction, 3))" }
   guard offset != 0 else { return text + "Z" }
   let size = abs(offset)
   return text + "\(offset < 0 ? "-" : "+")\(padded(size / 3_600, 2)):\(padded(size / 60 % 60, 2))"
+}
+
+/// The whole second that a time lies in, in milliseconds.
+package func wholeSecond(_ milliseconds: Int64) -> Int64 {
+  floorDivision(milliseconds.clampedToCalendar, 1_000) * 1_000
 }
 
 /// The quotient rounded towards the past; the divisor is positive.

@@ -7,7 +7,7 @@ extension Kind {
   /// The fields of a new record that its author did not name, at a time in milliseconds since 1970.
   package func defaults(now: Int64) -> [FieldNumber: Value] {
     // Exported files have whole seconds: what is made here must come back from there unchanged.
-    let second = floorDivision(now, 1_000) * 1_000
+    let second = wholeSecond(now)
     let named: [String: Value] =
       switch number {
       case KindNumbers.trip: ["createdDate": .integer(second), "isProtected": .bool(false)]

@@ -12,8 +12,8 @@ package struct ZoneOffsets: Sendable {
   /// The day that a calendar in the zone shows; UTC if the zone is not known.
   package func day(milliseconds: Int64, zone: String?) -> CalendarDay {
     let offset = zone.flatMap { seconds(milliseconds, $0) } ?? 0
-    let (wall, overflow) = milliseconds.addingReportingOverflow(Int64(offset) * 1_000)
-    return CalendarDay(daysSince1970: floorDivision(overflow ? milliseconds : wall, 86_400_000))
+    let wall = milliseconds.clampedToCalendar + Int64(offset % 86_400) * 1_000
+    return CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
   }
 
   /// The instant at which a clock in the zone shows a time; nil for an unknown zone.

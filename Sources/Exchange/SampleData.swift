@@ -1,0 +1,75 @@
+import Records
+import Wire
+
+/// Files in the layouts of other applications, made from a seed: for the demonstration and for tests.
+///
+/// The same seed gives the same bytes on every machine.
+package enum SampleData {
+  /// How much a sample holds.
+  package struct Size: Sendable {
+    package var habits = 44
+    package var logs = 20_000
+    package var trips = 26
+    package var items = 420
+
+    package init() {}
+  }
+
+  /// A file in Ritualist's layout.
+  package static func ritualist(seed: UInt64, size: Size = Size()) -> [UInt8] {
+    var sample = HabitSample(seed: seed, size: size)
+    return sample.file().bytes(.init(isPretty: true, sortsKeys: true))
+  }
+
+  /// A file in Traveling Snails' layout.
+  package static func travelingSnails(seed: UInt64, size: Size = Size()) -> [UInt8] {
+    var sample = TripSample(seed: seed, size: size)
+    return sample.file().bytes(.pretty)
+  }
+}
+
+/// SplitMix64: the mapping to numbers is our own, because that of the library may change.
+struct SampleGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// From 0 to one below `count`.
+  mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
+
+  mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+
+  mutating func pick<Item>(_ items: [Item]) -> Item { items[below(items.count)] }
+
+  mutating func id() -> RecordID { RecordID(Bytes16(next(), next())) }
+
+  mutating func uuid() -> JSON { .string(id().uuid) }
+
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count + 8)
+    while bytes.count < count { appendBigEndian(next(), to: &bytes) }
+    return Array(bytes.prefix(count))
+  }
+}
+
+/// Times of samples: whole seconds, counted from 1 January 2025.
+enum SampleTime {
+  static let start: Int64 = 1_735_689_600
+
+  static func json(day: Int, second: Int = 0) -> JSON {
+    fileTime((start + Int64(day) * 86_400 + Int64(second)) * 1_000)
+  }
+
+  static let zones = [
+    "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Asia/Kathmandu", "Pacific/Auckland", "UTC",
+  ]
+}

@@ -1,0 +1,171 @@
+import Exchange
+import Records
+import Testing
+import Wire
+
+private let habitID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
+private let logID = "1F8FAD5B-D9CB-469F-A165-70867728950E"
+
+/// A file with one habit, one category, one log and a profile, changed by a step.
+private func plan(_ change: (inout JSON) -> Void = { _ in }) throws -> ImportPlan {
+  var file: JSON = [
+    "exportedAt": "2025-11-09T08:00:00Z",
+    "profile": [
+      "name": "Zoë", "appearance": "dark", "currentTimezone": "Europe/Rome", "homeTimezone": "UTC",
+      "displayTimezoneMode": "current", "timezoneChangeHistory": [], "createdAt": "2025-01-01T00:00:00Z",
+      "updatedAt": "2025-11-08T08:00:00Z",
+    ],
+    "habits": [
+      [
+        "id": .string(habitID), "name": "Read", "colorHex": "#2DA9E3", "kind": ["binary": [:]],
+        "schedule": ["daysOfWeek": ["_0": [5, 1, 3]]], "reminders": [["hour": 8, "minute": 30]],
+        "startDate": "2025-11-01T08:00:00Z", "isActive": true, "displayOrder": 0, "isPinned": false,
+        "categoryId": "health",
+      ]
+    ],
+    "categories": [
+      [
+        "id": "health", "name": "health", "displayName": "Health", "emoji": "💚", "order": 0, "isActive": true,
+        "isPredefined": true,
+      ]
+    ],
+    "habitLogs": [
+      [
+        "id": .string(logID), "habitID": .string(habitID), "date": "2025-11-08T23:30:00Z", "value": 1,
+        "timezone": "Europe/Rome",
+      ]
+    ],
+    "syncMetadata": ["profileId": "2F8FAD5B-D9CB-469F-A165-70867728950E"],
+  ]
+  change(&file)
+  return try Importer.plan(file.bytes())
+}
+
+/// The file with one key of the first row of a list set.
+private func plan(_ list: String, _ key: String, _ value: JSON?) throws -> ImportPlan {
+  try plan { file in
+    var rows = file[list]?.array ?? []
+    rows[0][key] = value
+    file[list] = .array(rows)
+  }
+}
+
+extension ImportPlan {
+  fileprivate func draft(_ kind: Kind) throws -> RecordDraft {
+    try #require(drafts.first { $0.kind == kind })
+  }
+}
+
+extension RecordDraft {
+  fileprivate func value(_ name: String) -> Value? { self[kind.number(name)] }
+}
+
+struct RitualistTests {
+  @Test func `a file becomes records`() throws {
+    let plan = try plan()
+    #expect(plan.drafts.map(\.kind.name) == ["habit", "category", "log", "profile"])
+    let habit = try plan.draft(Registry.habit)
+    #expect(habit.id.uuid == habitID)
+    #expect(habit.value("schedule") == .array([.integer(1), .integer(3), .integer(5)]))
+    #expect(habit.value("categoryId") == .text("health"))
+    #expect(habit.value("notes") == .null)
+    let category = try plan.draft(Registry.category)
+    #expect(category.id == RecordID(kind: Registry.category, key: "health"))
+    #expect(category.value("key") == .text("health"))
+    let log = try plan.draft(Registry.log)
+    // Half past midnight in Rome.
+    #expect(log.value("date")?.part(2) == .text("2025-11-09"))
+    #expect(log.value("value") == .float(1))
+    let profile = try plan.draft(Registry.profile)
+    #expect(profile.id == Registry.profileID)
+    #expect(profile.fields.count == Registry.profile.fields.count)
+  }
+
+  static let refused: [(String, String, JSON?, String)] = [
+    ("habits", "name", .string(String(repeating: "x", count: 201)), "at most 200 characters"),
+    ("habits", "name", "", "name is missing"), ("habits", "name", nil, "name is missing"),
+    ("habits", "notes", .string(String(repeating: "x", count: 10_001)), "at most 10000 characters"),
+    ("habits", "unitLabel", .string(String(repeating: "x", count: 51)), "at most 50 characters"),
+    ("habits", "dailyTarget", 0.001, "from 0.01 to 1000000"), ("habits", "displayOrder", 100_001, "100000"),
+    ("habits", "displayOrder", 1.5, "a whole number"), ("habits", "colorHex", "#12345", "a colour"),
+    ("habits", "reminders", .array((0..<25).map { ["hour": 1, "minute": .integer($0)] }), "at most 24"),
+    ("habits", "reminders", [["hour": 24, "minute": 0]], "times such as"),
+    ("habits", "schedule", ["weekly": [:]], "daily, or days"),
+    ("habits", "schedule", ["daysOfWeek": ["_0": [8]]], "daily, or days"),
+    ("habits", "kind", "binary", "{\"binary\":{}}"),
+    ("habits", "kind", ["timer": [:]], "one of binary, numeric"),
+    ("habits", "id", "habit-1", "a UUID"), ("habits", "id", nil, "no id"),
+    ("habits", "startDate", "yesterday", "a time such as"), ("habits", "isActive", "yes", "true or false"),
+    ("habits", "priorityLevel", 4, "from 1 to 3"),
+    ("habits", "locationConfiguration", ["latitude": 90.5, "longitude": 0], "from -90 to 90"),
+    ("habits", "locationConfiguration", ["latitude": 0, "longitude": -181], "from -180 to 180"),
+    ("habits", "locationConfiguration", ["latitude": 0, "longitude": 0, "radius": 49], "from 50 to 500"),
+    (
+      "habits", "locationConfiguration",
+      ["latitude": 0, "longitude": 0, "frequency": ["everyEntry": ["cooldownMinutes": 1_441]]], "1440"
+    ),
+    ("habits", "locationConfiguration", [], "not an object"),
+    ("categories", "name", .string(String(repeating: "x", count: 101)), "at most 100 characters"),
+    ("categories", "emoji", "12345678901", "at most 10 characters"), ("categories", "order", 10_001, "10000"),
+    ("categories", "id", 7, "text"),
+    ("habitLogs", "value", 1_000_001, "1000000"), ("habitLogs", "value", "1", "a number"),
+    ("habitLogs", "habitID", nil, "no habitID"), ("habitLogs", "date", "2025-11-08T25:00:00Z", "a time"),
+    ("habitLogs", "date", "2025-11-08T23:00:00", "a time"),
+  ]
+
+  @Test(arguments: refused)
+  func `a row that the rules refuse is left out and named`(
+    list: String, key: String, value: JSON?, reason: String
+  ) throws {
+    let plan = try plan(list, key, value)
+    let row = try #require(plan.skipped.first)
+    #expect(row.place == "\(list)[0]")
+    #expect(row.reason.contains(reason), "\(row.reason)")
+  }
+
+  @Test func `the logs of a habit that is left out are left out too`() throws {
+    let plan = try plan("habits", "name", "")
+    #expect(plan.skipped.map(\.place) == ["habits[0]", "habitLogs[0]"])
+    #expect(plan.drafts.map(\.kind.name) == ["category", "profile"])
+  }
+
+  @Test func `of two rows with one id the first stays`() throws {
+    let plan = try plan { file in
+      let row = file["habitLogs"]?[0] ?? .null
+      file["habitLogs"] = [row, row]
+    }
+    #expect(plan.skipped.map(\.place) == ["habitLogs[1]"])
+    #expect(plan.drafts.count == 4)
+  }
+
+  @Test func `a log before the start of its habit is kept and counted`() throws {
+    let early = try plan("habitLogs", "date", "2025-10-31T22:59:59Z")
+    #expect(early.drafts.count == 4)
+    #expect(early.warnings.contains { $0.contains("before the start of its habit") })
+    // On the day of the start, though at an earlier hour: half past midnight in Rome.
+    #expect(try plan("habitLogs", "date", "2025-10-31T23:30:00Z").warnings.isEmpty)
+  }
+
+  @Test func `unknown zones, habits and keys are said and nothing is lost`() throws {
+    let zone = try plan("habitLogs", "timezone", "Mars/Olympus")
+    #expect(try zone.draft(Registry.log).value("date")?.part(1) == .text("Mars/Olympus"))
+    #expect(zone.warnings.contains { $0.contains("Mars/Olympus") })
+    let habit = try plan("habitLogs", "habitID", "3F8FAD5B-D9CB-469F-A165-70867728950E")
+    #expect(habit.drafts.count == 4 && habit.warnings.contains { $0.contains("not in the file") })
+    let key = try plan("habits", "mood", "good")
+    #expect(key.skipped.isEmpty && key.warnings.contains { $0.contains("\"mood\"") })
+  }
+
+  @Test func `a profile without a name is left out, one with a bad id keeps the rest`() throws {
+    let nameless = try plan { $0["profile"]?["name"] = "" }
+    #expect(nameless.skipped.map(\.place) == ["profile"])
+    #expect(!nameless.drafts.contains { $0.kind == Registry.profile })
+    let odd = try plan { $0["syncMetadata"]?["profileId"] = "me" }
+    #expect(odd.skipped.map(\.place) == ["syncMetadata"])
+    #expect(try odd.draft(Registry.profile).value("profileId") == .null)
+    let stored = try plan { $0["profile"]?["appearance"] = 1 }
+    #expect(try stored.draft(Registry.profile).value("appearance") == .text("light"))
+    let avatar = try plan { $0["avatar"] = "%%%" }
+    #expect(avatar.skipped.map(\.place) == ["avatar"])
+  }
+}

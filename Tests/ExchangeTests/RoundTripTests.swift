@@ -1,0 +1,133 @@
+import Exchange
+import Records
+import Testing
+import Wire
+
+/// Noon of 21 November 2026, UTC.
+let now: Int64 = 1_795_262_400_000
+
+func sample(_ format: ExchangeFormat, seed: UInt64) -> [UInt8] {
+  var size = SampleData.Size()
+  size.logs = 1_000
+  return switch format {
+  case .ritualist: SampleData.ritualist(seed: seed, size: size)
+  case .travelingSnails: SampleData.travelingSnails(seed: seed, size: size)
+  }
+}
+
+/// A JSON value in which order says nothing: objects by key, rows of lists by their own text.
+private func normalised(_ json: JSON) -> JSON {
+  switch json {
+  case .object(let members):
+    return .object(
+      members.map { JSON.Member($0.key, normalised($0.value)) }.sorted { $0.key < $1.key })
+  case .array(let items): return .array(items.map(normalised).sorted { $0.text() < $1.text() })
+  case .number(let digits):
+    return ExactDecimal(jsonNumber: digits).map { .number($0.trimmed.description) } ?? json
+  default: return json
+  }
+}
+
+struct RoundTripTests {
+  @Test(arguments: ExchangeFormat.allCases, [1, 2, 3] as [UInt64])
+  func `what goes out and comes in again is the same`(format: ExchangeFormat, seed: UInt64) throws {
+    let plan = try Importer.plan(sample(format, seed: seed))
+    #expect(plan.format == format)
+    #expect(plan.skipped.isEmpty, "\(plan.skipped)")
+    #expect(plan.warnings.isEmpty, "\(plan.warnings)")
+    let file = Exporter.file(format, from: ExportSource(plan.drafts), now: now)
+    #expect(file.warnings.isEmpty, "\(file.warnings)")
+    let again = try Importer.plan(file.bytes)
+    #expect(again.skipped.isEmpty && again.warnings.isEmpty)
+    #expect(again.drafts == plan.drafts)
+  }
+
+  @Test func `a habit export comes out with every key and value it came with`() throws {
+    let bytes = sample(.ritualist, seed: 7)
+    let plan = try Importer.plan(bytes)
+    var file = try JSON.parse(bytes)
+    var exported = try JSON.parse(Exporter.file(.ritualist, from: ExportSource(plan.drafts), now: now).bytes)
+    file["exportedAt"] = nil
+    exported["exportedAt"] = nil
+    #expect(normalised(exported).text(.pretty) == normalised(file).text(.pretty))
+  }
+
+  @Test func `a trip export comes out with every key and value it came with, but for None`() throws {
+    let bytes = sample(.travelingSnails, seed: 7)
+    let plan = try Importer.plan(bytes)
+    let file = try JSON.parse(bytes)
+    let exported = try JSON.parse(
+      Exporter.file(.travelingSnails, from: ExportSource(plan.drafts), now: now).bytes)
+    let nones = Set(
+      (file["organizations"]?.array ?? []).filter { $0["name"] == "None" }.compactMap { $0["id"] })
+    #expect(nones.count == 2)
+    func compared(_ json: JSON) -> JSON {
+      switch json {
+      case .object(let members):
+        return .object(
+          members.map { member in
+            let isNone = member.key == "organizationId" && nones.contains(member.value)
+            return JSON.Member(member.key, isNone ? .string(Registry.noneID.uuid) : compared(member.value))
+          })
+      case .array(let items): return .array(items.map(compared))
+      default: return json
+      }
+    }
+    for key in ["trips", "addresses", "attachments"] {
+      let expected = normalised(compared(try #require(file[key])))
+      #expect(normalised(try #require(exported[key])).text(.pretty) == expected.text(.pretty), "\(key)")
+    }
+    let organizations = try #require(exported["organizations"]?.array)
+    #expect(organizations.first?["name"] == "None")
+    #expect(organizations.filter { $0["name"] == "None" }.count == 1)
+    let others = (file["organizations"]?.array ?? []).filter { $0["name"] != "None" }
+    #expect(normalised(.array(Array(organizations.dropFirst()))) == normalised(.array(others)))
+  }
+
+  @Test func `a currency that the format does not know survives the way out and in`() throws {
+    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
+    let money: Value = .array([.text("1234567890123.50"), .text("EUR")])
+    let lodging = RecordDraft(
+      Registry.lodging, RecordID(Bytes16(1, 2)),
+      [1: .bytes(trip.id.bytes), 2: .text("Casa"), Registry.lodging.number("cost"): money])
+    let file = Exporter.file(.travelingSnails, from: ExportSource([trip, lodging]), now: now)
+    let plan = try Importer.plan(file.bytes)
+    let held = plan.drafts.first { $0.id == lodging.id }
+    #expect(held?[Registry.lodging.number("cost")] == money)
+    #expect(held?[Registry.lodging.number("start")] == .null)
+  }
+
+  @Test func `one trip goes out with what belongs to it alone`() throws {
+    let plan = try Importer.plan(sample(.travelingSnails, seed: 4))
+    let trip = try #require(plan.drafts.first { $0.kind == Registry.trip })
+    let file = Exporter.file(.travelingSnails, from: ExportSource(plan.drafts), now: now, trip: trip.id)
+    let part = try Importer.plan(file.bytes)
+    #expect(part.skipped.isEmpty && part.warnings.isEmpty, "\(part.warnings)")
+    #expect(part.drafts.filter { $0.kind == Registry.trip } == [trip])
+    #expect(Set(part.drafts).subtracting(plan.drafts).isEmpty)
+    let items = plan.drafts.filter { $0.kind.parent == 1 && $0[1] == .bytes(trip.id.bytes) }
+    #expect(Set(items).isSubset(of: part.drafts))
+  }
+
+  @Test func `data that is not all here is left out and named`() throws {
+    let plan = try Importer.plan(sample(.travelingSnails, seed: 5))
+    let drafts = plan.drafts.filter { $0.kind != Registry.content }
+    #expect(drafts.count < plan.drafts.count)
+    let file = Exporter.file(.travelingSnails, from: ExportSource(drafts), now: now)
+    #expect(file.warnings.allSatisfy { $0.contains("not all here yet") } && !file.warnings.isEmpty)
+  }
+
+  @Test func `samples are as large as promised, and the same for the same seed`() throws {
+    let habits = try Importer.plan(SampleData.ritualist(seed: 11))
+    #expect(habits.drafts.filter { $0.kind == Registry.habit }.count >= 40)
+    #expect(habits.drafts.filter { $0.kind == Registry.log }.count >= 20_000)
+    let trips = try Importer.plan(SampleData.travelingSnails(seed: 11))
+    #expect(trips.drafts.filter { $0.kind == Registry.trip }.count >= 25)
+    let items = [Registry.lodging, Registry.transportation, Registry.activity]
+    #expect(trips.drafts.filter { items.contains($0.kind) }.count >= 400)
+    #expect(trips.drafts.contains { $0.kind == Registry.content })
+    #expect(trips.drafts.contains { $0.kind == Registry.attachment })
+    #expect(sample(.travelingSnails, seed: 3) == sample(.travelingSnails, seed: 3))
+    #expect(sample(.ritualist, seed: 3) != sample(.ritualist, seed: 4))
+  }
+}

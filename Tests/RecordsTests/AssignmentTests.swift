@@ -1,0 +1,166 @@
+import Records
+import Testing
+import Wire
+
+private struct Names: ReferenceResolver {
+  struct Unknown: Error {}
+
+  func record(_ kind: Kind, named name: String) throws -> RecordID {
+    guard name == "Rome" else { throw Unknown() }
+    return RecordID(kind: kind, key: name)
+  }
+
+  func key(_ kind: Kind, named name: String) throws -> String {
+    guard name == "Health" else { throw Unknown() }
+    return "health"
+  }
+}
+
+/// The values of a kind's fields by name, as typed.
+private func values(
+  _ kind: Kind, _ text: [(String, String)], held: [String: Value] = [:]
+) throws -> [String: Value] {
+  let assignments = Assignments(kind: kind, zones: lab, zone: "Lab/East", resolver: Names())
+  let values = try assignments.values(text.map { (name: $0.0, text: $0.1) }) { held[$0.name] }
+  return Dictionary(
+    uniqueKeysWithValues: values.map { number, value in (kind.field(number)?.name ?? "?", value) })
+}
+
+struct AssignmentTests {
+  @Test func `a lodging is typed as in the manual`() throws {
+    let lodging = try values(
+      Registry.lodging,
+      [
+        ("trip", "Rome"), ("name", "Casa Rosa"), ("start", "2026-05-03T15:00"), ("startTZ", "Lab/East"),
+        ("cost", "120.50"), ("currency", "eur"), ("hideLocation", "yes"), ("paid", "deposit"),
+      ])
+    #expect(
+      lodging == [
+        "trip": .bytes(RecordID(kind: Registry.trip, key: "Rome").bytes), "name": .text("Casa Rosa"),
+        "start": .array([.integer(1_777_820_400_000 - 20_700_000), .text("Lab/East")]),
+        "cost": .array([.text("120.50"), .text("EUR")]), "hideLocation": .bool(true),
+        "paid": .text("deposit"),
+      ])
+  }
+
+  @Test func `a part that is not named keeps what is held`() throws {
+    let held: [String: Value] = [
+      "cost": .array([.text("1"), .text("EUR")]), "start": .array([.integer(0), .text("Lab/East")]),
+      "location": .array([.float(1), .float(2)]),
+    ]
+    let kind = Registry.lodging
+    #expect(try values(kind, [("cost", "2")], held: held) == ["cost": .array([.text("2"), .text("EUR")])])
+    #expect(
+      try values(kind, [("currency", "USD")], held: held) == ["cost": .array([.text("1"), .text("USD")])])
+    #expect(try values(kind, [("currency", "")], held: held) == ["cost": .array([.text("1"), .null])])
+    #expect(try values(kind, [("cost", "")], held: held) == ["cost": .null])
+    #expect(
+      try values(kind, [("start", "1970-01-02")], held: held)
+        == ["start": .array([.integer(86_400_000 - 20_700_000), .text("Lab/East")])])
+    #expect(
+      try values(kind, [("startTZId", "UTC")], held: held) == ["start": .array([.integer(0), .text("UTC")])])
+    #expect(
+      try values(Registry.habit, [("latitude", "-3.5")], held: held)
+        == ["location": .array([.float(-3.5), .float(2)])])
+  }
+
+  @Test func `a log gets the zone of the device and the day of its zone`() throws {
+    #expect(
+      try values(Registry.log, [("date", "2026-05-03"), ("value", "2")]) == [
+        "date": .array([.integer(1_777_766_400_000 - 20_700_000), .text("Lab/East"), .text("2026-05-03")]),
+        "value": .float(2),
+      ])
+  }
+
+  @Test func `structured values are typed as words`() throws {
+    let habit = try values(
+      Registry.habit,
+      [
+        ("schedule", "fri,mon,1"), ("reminders", "20:30, 8:05"), ("frequency", "everyEntry:30"),
+        ("category", "Health"),
+      ])
+    #expect(habit["schedule"] == .array([.integer(1), .integer(5)]))
+    #expect(
+      habit["reminders"]
+        == .array([.array([.integer(20), .integer(30)]), .array([.integer(8), .integer(5)])]))
+    #expect(habit["frequency"] == .integer(30))
+    #expect(habit["categoryId"] == .text("health"))
+  }
+
+  static let refused: [(Kind, [(String, String)], String)] = [
+    (Registry.trip, [("colour", "red")], "a trip has no field colour: it has name, notes"),
+    (Registry.trip, [("name", "a"), ("name", "b")], "name cannot be \"b\": it is given twice"),
+    (Registry.trip, [("startDate", "soon")], "startDate cannot be \"soon\": a time such as"),
+    (Registry.trip, [("isProtected", "maybe")], "isProtected cannot be \"maybe\": true or false"),
+    (Registry.lodging, [("cost", "1,50")], "cost cannot be \"1,50\": an amount such as 120.50"),
+    (
+      Registry.lodging, [("currency", "EUR")],
+      "currency cannot be \"EUR\": a currency only together with cost"
+    ),
+    (Registry.lodging, [("cost", "1"), ("currency", "Euro")], "currency cannot be \"Euro\": an ISO 4217"),
+    (
+      Registry.lodging, [("start", "2026-05-03T15:00")],
+      "start cannot be \"2026-05-03T15:00\": a time with an offset"
+    ),
+    (
+      Registry.lodging, [("start", "2026-05-03"), ("startTZ", "Rome")],
+      "startTZId cannot be \"Rome\": a time zone"
+    ),
+    (Registry.lodging, [("paid", "yes")], "paid cannot be \"yes\": one of infull, deposit, none"),
+    (Registry.habit, [("latitude", "1")], "longitude is missing"),
+    (Registry.habit, [("latitude", "91"), ("longitude", "0")], "latitude cannot be \"91\": from -90 to 90"),
+    (Registry.habit, [("colorHex", "red")], "colorHex cannot be \"red\": a colour such as"),
+    (Registry.habit, [("priorityLevel", "4")], "priorityLevel cannot be \"4\": from 1 to 3"),
+    (Registry.habit, [("dailyTarget", "0")], "dailyTarget cannot be \"0\": from 0.01 to 1000000"),
+    (Registry.habit, [("radius", "nan")], "radius cannot be \"nan\": a number"),
+    (Registry.habit, [("schedule", "sometimes")], "schedule cannot be \"sometimes\": daily, or days"),
+    (Registry.habit, [("frequency", "everyEntry:1441")], "frequency cannot be \"1441\": oncePerDay, or"),
+    (Registry.habit, [("name", String(repeating: "x", count: 201))], "name cannot be \"xxxxxxx"),
+    (Registry.log, [("day", "2026-05-03"), ("date", "2026-05-03")], "day cannot be"),
+    (Registry.log, [("value", "1000001")], "value cannot be \"1000001\": from -1000000 to 1000000"),
+    (Registry.attachment, [("parentType", "trip"), ("parentId", "Rome")], "parentType cannot be \"trip\""),
+    (Registry.attachment, [("parentType", "lodging")], "parentId is missing"),
+  ]
+
+  @Test(arguments: refused)
+  func `a bad value names the field, the value and what is allowed`(
+    kind: Kind, text: [(String, String)], message: String
+  ) {
+    do {
+      let values = try values(kind, text)
+      Issue.record("\(text) gave \(values)")
+    } catch {
+      #expect("\(error)".hasPrefix(message), "\(error)")
+    }
+  }
+
+  @Test func `a new record needs the fields that its kind cannot be without`() throws {
+    let id = RecordID(Bytes16(0, 1))
+    #expect(throws: FieldError.self) {
+      try Registry.trip.validate(RecordDraft(Registry.trip, id), isNew: true)
+    }
+    try Registry.trip.validate(RecordDraft(Registry.trip, id), isNew: false)
+    try Registry.trip.validate(RecordDraft(Registry.trip, id, [1: .text("Rome")]), isNew: true)
+    for kind in Registry.kinds {
+      try kind.validate(RecordDraft(kind, id, kind.defaults(now: 1_234)), isNew: false)
+    }
+  }
+
+  @Test func `a record is printed with all its parts`() {
+    let held: [String: Value] = [
+      "name": .text("Casa Rosa"), "start": .array([.integer(0), .text("Lab/East")]),
+      "cost": .array([.text("120.50"), .null]), "hideLocation": .bool(false),
+    ]
+    let members = Registry.lodging.members(zones: lab) { held[$0.name] }
+    #expect(
+      JSON.object(members).text() == """
+        {"trip":null,"name":"Casa Rosa","start":"1970-01-01T05:45:00+05:45","startTZId":"Lab/East","end":null,\
+        "endTZId":null,"cost":{"amount":"120.50","currency":null},"paid":null,"notes":null,"organizationId":null,\
+        "reservation":null,"customLocationName":null,"hideLocation":false}
+        """)
+    let habit = Registry.habit.members(zones: lab) { $0.name == "schedule" ? .array([.integer(1)]) : nil }
+    #expect(JSON.object(habit)["reminders"] == [])
+    #expect(JSON.object(habit)["schedule"] == ["daysOfWeek": ["_0": [1]]])
+    #expect(JSON.object(habit)["frequency"] == JSON.null)
+  }
+}

@@ -72,6 +72,7 @@ let package = Package(
     tests("TidyTests", []),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
+    tests("WaymarkTests", ["Waymark", "Wire"]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]
 )

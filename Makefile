@@ -28,8 +28,8 @@ test: deps ## build and run all tests, those of the two feature builds among the
 
 demo: deps ## three nodes on this machine, told as a story
 	swift build -c release --product waymark
-	swift build -c release --product demo
-	@"$$(swift build -c release --show-bin-path)/demo"
+	swift build -c release --product Demo
+	@"$$(swift build -c release --show-bin-path)/Demo"
 
 format: ## lay out every Swift file
 	swift format --in-place --recursive --parallel $(SOURCES)

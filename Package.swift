@@ -61,6 +61,7 @@ let package = Package(
         "Transport", "Exchange",
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+    tests("CommandTests", ["Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),

@@ -1,3 +1,4 @@
+import Membership
 import Storage
 public import Wire
 
@@ -32,4 +33,9 @@ extension Node {
 /// The version of the program.
 public enum WaymarkVersion {
   public static let text = "0.1.0"
+
+  /// The build traits that this program was made with.
+  public static var traits: [String] {
+    (BuildTraits.allFeatures ? ["AllFeatures"] : []) + (BuildTraits.mockPurchases ? ["MockPurchases"] : [])
+  }
 }

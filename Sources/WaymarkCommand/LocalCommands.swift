@@ -1,0 +1,92 @@
+import Foundation
+import Waymark
+
+/// Commands that come before there is a store, or need none.
+enum LocalCommands {
+  /// `init`: a new circle with this device as its founder.
+  static func initialize(_ invocation: Invocation, _ home: Home) throws -> JSON {
+    let issuers = try invocation["issuer"].map { [try Issuer.readPublicKey($0)] } ?? []
+    let made = try Node.initialize(home: home, name: invocation["name"] ?? hostName, issuers: issuers)
+    return made.document("init")
+  }
+
+  /// `join`: the ticket is an argument or the first line of standard input.
+  static func join(_ invocation: Invocation, _ home: Home) async throws -> JSON {
+    var ticket = invocation["ticket"] ?? ""
+    if ticket == "-" { ticket = readLine() ?? "" }
+    ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
+    guard !ticket.isEmpty else {
+      throw CommandFailure.usage(
+        "No ticket came in on standard input.", next: "waymark invite | waymark join -")
+    }
+    let joining = try Joining(home: home, ticket: ticket, name: invocation["name"] ?? hostName)
+    let preview = try await joining.preview()
+    if let preview, preview.total > 0, invocation.arguments["yes"]?.boolean != true {
+      throw needsYes(preview, home)
+    }
+    var document = try await joining.join().document("join")
+    let counts = preview?.counts.map { JSON.Member($0.kind, .integer($0.count)) } ?? []
+    document["brought"] = .object(counts)
+    return document
+  }
+
+  private static func needsYes(_ preview: JoinPreview, _ home: Home) -> CommandFailure {
+    let counts = preview.counts.map { "\(grouped(Int64($0.count))) \($0.kind)" }.joined(separator: ", ")
+    return CommandFailure(
+      exitCode: ExitCode.needsYes, code: "needs_yes",
+      message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
+        + "of the store as it is goes to \(home.backups).",
+      next: "waymark join --yes TICKET")
+  }
+
+  /// `issuer init FILE`
+  static func makeIssuer(_ invocation: Invocation) throws -> JSON {
+    let file = invocation["file"] ?? ""
+    let key = try Issuer.create(file)
+    return [
+      "schema": "waymark.issuer.init/1", "key": .string(file), "public": .string(file + ".pub"),
+      "issuer": .string(key.description),
+    ]
+  }
+
+  /// `issuer issue`: the certificate goes to the file that `--output` names, else to standard output.
+  static func issue(_ invocation: Invocation, _ terminal: Terminal) throws -> JSON {
+    func required(_ key: String) throws -> String {
+      guard let value = invocation[key] else {
+        throw CommandFailure.usage(
+          "`waymark issuer issue` needs --\(key).", next: "waymark help issuer issue")
+      }
+      return value
+    }
+    let order = Issuer.Order(
+      keyFile: try required("key"), circle: try required("circle"),
+      devices: invocation.arguments["device"]?.array?.compactMap(\.string) ?? [],
+      until: try required("until"),
+      from: invocation["from"])
+    let certificate = try Issuer.issue(order, now: systemWall())
+    var document: JSON = ["schema": "waymark.issuer.issue/1"]
+    if let output = invocation["output"] {
+      try certificate.write(toFile: output, atomically: true, encoding: .utf8)
+      document["output"] = .string(output)
+      return document
+    }
+    if !invocation.options.json { terminal.raw(certificate) }
+    document["certificate"] = .string(certificate.trimmingCharacters(in: .newlines))
+    return document
+  }
+
+  /// What a device is called if nobody says: the machine's name, without its domain.
+  static var hostName: String {
+    let name = ProcessInfo.processInfo.hostName.prefix { $0 != "." }
+    return name.isEmpty ? "device" : String(name.prefix(32))
+  }
+}
+
+extension NewMembership {
+  func document(_ command: String) -> JSON {
+    [
+      "schema": .string("waymark.\(command)/1"), "circle": .string(circle.description),
+      "device": .string(device.description), "name": .string(name),
+    ]
+  }
+}

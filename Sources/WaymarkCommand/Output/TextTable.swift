@@ -1,0 +1,76 @@
+/// A table of text that fits its page: columns that may give way are cut, the widest first.
+struct TextTable {
+  struct Column {
+    var title: String
+    var isRight = false
+    /// Cut to no less than this if the page is too narrow; nil for a column that is never cut.
+    var widthMin: Int?
+
+    init(_ title: String, isRight: Bool = false, widthMin: Int? = nil) {
+      self.title = title
+      self.isRight = isRight
+      self.widthMin = widthMin
+    }
+  }
+
+  struct Cell: ExpressibleByStringInterpolation {
+    var text: String
+    var stress: Stress
+
+    init(_ text: String, _ stress: Stress = .none) {
+      self.text = printable(text)
+      self.stress = stress
+    }
+
+    init(stringLiteral text: String) { self.init(text) }
+  }
+
+  var columns: [Column]
+  var rows: [[Cell]] = []
+  var hasHead = true
+
+  static let gap = 2
+
+  init(_ columns: [Column]) { self.columns = columns }
+
+  func lines(in page: Page) -> [String] {
+    let widths = fittedWidths(page.width)
+    let head = hasHead ? [line(columns.map { Cell($0.title, .faint) }, widths, page)] : []
+    return head + rows.map { line($0, widths, page) }
+  }
+
+  private func line(_ cells: [Cell], _ widths: [Int], _ page: Page) -> String {
+    var line = ""
+    var blanks = ""
+    for (index, column) in columns.enumerated() {
+      let cell = index < cells.count ? cells[index] : Cell("")
+      let text = cell.text.cut(to: widths[index])
+      let missing = String(repeating: " ", count: max(0, widths[index] - text.displayWidth))
+      // Blanks wait until something follows them: no line ends in spaces.
+      if column.isRight { blanks += missing }
+      if !text.isEmpty {
+        line += blanks + page.paint(text, cell.stress)
+        blanks = ""
+      }
+      if !column.isRight { blanks += missing }
+      blanks += String(repeating: " ", count: Self.gap)
+    }
+    return line
+  }
+
+  private func fittedWidths(_ width: Int) -> [Int] {
+    var widths = columns.indices.map { index in
+      rows.reduce(columns[index].title.displayWidth) {
+        max($0, index < $1.count ? $1[index].text.displayWidth : 0)
+      }
+    }
+    var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - width
+    while excess > 0 {
+      let wide = columns.indices.filter { widths[$0] > columns[$0].widthMin ?? Int.max }
+      guard let widest = wide.max(by: { widths[$0] < widths[$1] }) else { break }
+      widths[widest] -= 1
+      excess -= 1
+    }
+    return widths
+  }
+}

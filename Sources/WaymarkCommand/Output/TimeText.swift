@@ -1,0 +1,108 @@
+import Foundation
+
+/// Times as people read them.
+struct TimeText: Sendable {
+  /// Milliseconds since 1970.
+  let now: Int64
+  /// The reader's zone.
+  let zone: TimeZone
+
+  init(now: Int64, zone: TimeZone = .current) {
+    self.now = now
+    self.zone = zone
+  }
+
+  /// The moment of an RFC 3339 text; nil if it is none.
+  static func moment(_ text: String) -> Int64? {
+    let pattern =
+      #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
+    guard let match = text.wholeMatch(of: pattern)?.output,
+      let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
+      let hour = Int64(match.4), let minute = Int64(match.5), let second = Int64(match.6)
+    else { return nil }
+    let fraction = match.7.flatMap { Int64(($0 + "000").prefix(3)) } ?? 0
+    let offset = (match.9.flatMap { Int64($0) } ?? 0) * 60 + (match.10.flatMap { Int64($0) } ?? 0)
+    let sign: Int64 = match.8 == "-" ? -1 : 1
+    let days = daysSince1970(year: year, month: month, day: day)
+    let seconds = ((days * 24 + hour) * 60 + minute - sign * offset) * 60 + second
+    return seconds * 1_000 + fraction
+  }
+
+  private static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
+    let year = month <= 2 ? year - 1 : year
+    let era = (year >= 0 ? year : year - 399) / 400
+    let yearOfEra = year - era * 400
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return era * 146_097 + dayOfEra - 719_468
+  }
+
+  /// `4 s`, `2 h`, `3 d 4 h`: how long something takes or lasts.
+  static func span(_ milliseconds: Int64) -> String {
+    let seconds = max(0, milliseconds / 1_000)
+    switch seconds {
+    case ..<60: return "\(seconds) s"
+    case ..<3_600: return "\(seconds / 60) min"
+    case ..<86_400:
+      let minutes = seconds % 3_600 / 60
+      return minutes == 0 ? "\(seconds / 3_600) h" : "\(seconds / 3_600) h \(minutes) min"
+    default:
+      let hours = seconds % 86_400 / 3_600
+      return hours == 0 ? "\(seconds / 86_400) d" : "\(seconds / 86_400) d \(hours) h"
+    }
+  }
+
+  /// `4 s ago`, `2 h ago`, by the largest unit alone.
+  func ago(_ text: String?) -> String {
+    guard let text, let moment = Self.moment(text) else { return "never" }
+    let seconds = (now - moment) / 1_000
+    return switch seconds {
+    case ..<1: "just now"
+    case ..<60: "\(seconds) s ago"
+    case ..<3_600: "\(seconds / 60) min ago"
+    case ..<86_400: "\(seconds / 3_600) h ago"
+    default: "\(seconds / 86_400) d ago"
+    }
+  }
+
+  /// The day in the reader's zone, with the time if it is near enough to matter: `2027-03-01`, `13:02`.
+  func short(_ text: String?) -> String {
+    guard let text, let moment = Self.moment(text) else { return "–" }
+    let parts = self.parts(moment)
+    if abs(moment - now) < 20 * 3_600_000 { return parts.time }
+    if abs(moment - now) < 7 * 86_400_000 { return "\(parts.day) \(parts.time)" }
+    return parts.day
+  }
+
+  /// Day and time in the reader's zone.
+  func full(_ text: String?) -> String {
+    guard let text, let moment = Self.moment(text) else { return "–" }
+    let parts = self.parts(moment)
+    return "\(parts.day) \(parts.time)"
+  }
+
+  private func parts(_ moment: Int64) -> (day: String, time: String) {
+    var seconds = time_t(
+      moment / 1_000 + Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(moment) / 1_000))))
+    var fields = tm()
+    gmtime_r(&seconds, &fields)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return (
+      "\(fields.tm_year + 1_900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))",
+      "\(two(fields.tm_hour)):\(two(fields.tm_min))"
+    )
+  }
+
+  /// A written time without its seconds of zero and with its offset apart: `2026-05-03 15:00 +02:00`.
+  static func written(_ text: String?) -> String {
+    guard let text else { return "–" }
+    guard text.count >= 19, text.dropFirst(10).first == "T" else { return text }
+    let day = text.prefix(10)
+    let time = text.dropFirst(11).prefix(5)
+    let rest = text.dropFirst(16)
+    let seconds = rest.prefix { $0 == ":" || $0 == "." || $0.isNumber }
+    let offset = rest.dropFirst(seconds.count)
+    let shown = seconds == ":00" || seconds == ":00.000" ? "" : String(seconds)
+    return "\(day) \(time)\(shown) \(offset == "Z" ? "UTC" : String(offset))"
+  }
+}

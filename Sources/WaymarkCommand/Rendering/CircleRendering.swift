@@ -1,0 +1,114 @@
+import Waymark
+
+/// Devices, tickets, sync and conflicts.
+extension Rendering {
+  mutating func circle(_ document: JSON, _ words: [String]) {
+    switch words.joined(separator: " ") {
+    case "peers list": peers(document)
+    case "members list": members(document)
+    case "conflicts list": conflicts(document)
+    case "init", "join": founded(document, words[0])
+    case "invite": data.line(document["ticket"]?.string ?? "")
+    case "wait": verdict(document)
+    case "sync status", "sync on", "sync off", "sync now": sync(document)
+    default: said(document)
+    }
+  }
+
+  private mutating func founded(_ document: JSON, _ word: String) {
+    data.pairs([
+      ("circle", document["circle"]?.string ?? ""), ("device", document["device"]?.string ?? ""),
+      ("name", printable(document["name"]?.string ?? "")),
+    ])
+    notes.line(
+      word == "init"
+        ? "Next: waymark run, and in another terminal waymark invite for your second device."
+        : "Next: waymark run")
+  }
+
+  private mutating func peers(_ document: JSON) {
+    let peers = document["peers"]?.array ?? []
+    guard !peers.isEmpty else { return notes.line("No other device yet. Next: waymark invite") }
+    data.table(peerTable(peers))
+  }
+
+  private mutating func members(_ document: JSON) {
+    var table = TextTable([
+      .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("STATE"), .init("LAST SEEN"),
+    ])
+    for member in document["members"]?.array ?? [] {
+      let isOwn = member["own"]?.boolean == true
+      let isRevoked = member["revoked"]?.boolean == true
+      table.rows.append([
+        .init(member["name"]?.string ?? "", isOwn ? .strong : .none),
+        .init(shortID(member["device"]?.string)), .init(member["role"]?.string ?? ""),
+        isRevoked ? .init("revoked", .bad) : .init(isOwn ? "this device" : "member of the circle"),
+        .init(isOwn ? "" : time.ago(member["lastSeen"]?.string)),
+      ])
+    }
+    data.table(table)
+  }
+
+  /// `wait` prints nothing but the verdict.
+  private mutating func verdict(_ document: JSON) {
+    let text = document["text"]?.string ?? (document["inSync"]?.boolean == false ? "not in sync" : "in sync")
+    data.line(printable(text))
+  }
+
+  private mutating func sync(_ document: JSON) {
+    let isWanted = document["preference"]?.boolean == true
+    let isActive = document["active"]?.boolean == true
+    guard document["preference"] != nil else { return said(document) }
+    var line = isWanted ? "sync on" : "sync off"
+    if isWanted, !isActive {
+      line += " · records stay on this device for now" + (reasonText(document).map { ": \($0)" } ?? "")
+    } else if isActive {
+      line += " · records sync with every device that has premium and sync on"
+    } else {
+      line += " · records stay on this device"
+    }
+    data.paragraph(line)
+    if let next = document["next"]?.string { notes.line("Next: \(printable(next))") }
+  }
+
+  private func reasonText(_ document: JSON) -> String? {
+    (document["text"]?.string ?? document["reason"]?.string).map { printable($0.replacing("_", with: " ")) }
+  }
+
+  /// One line per conflict and one per write that lost.
+  private mutating func conflicts(_ document: JSON) {
+    let conflicts = document["conflicts"]?.array ?? []
+    guard !conflicts.isEmpty else { return notes.line("No conflicts.") }
+    let ids = distinctPrefixes(conflicts.compactMap { $0["id"]?.string })
+    for conflict in conflicts {
+      data.gap()
+      let id = conflict["id"]?.string ?? ""
+      let what = ["kind", "name", "field"].compactMap { conflict[$0]?.string }.map(printable)
+      data.line(
+        data.paint(ids[id] ?? id, .strong) + "  " + what.joined(separator: " · ") + "  " + reason(conflict))
+      var table = TextTable([.init(""), .init(""), .init("", widthMin: 20), .init(""), .init("")])
+      if let winner = conflict["winner"] { table.rows.append(write("won", winner, .good)) }
+      for loser in conflict["losers"]?.array ?? [] { table.rows.append(write("kept", loser, .careful)) }
+      table.hasHead = false
+      data.table(table)
+    }
+  }
+
+  private func reason(_ conflict: JSON) -> String {
+    data.paint("(\(printable(conflict["reason"]?.string ?? "").replacing("-", with: " ")))", .faint)
+  }
+
+  private func write(_ word: String, _ write: JSON, _ stress: Stress) -> [TextTable.Cell] {
+    let device = write["deviceName"]?.string ?? shortID(write["device"]?.string)
+    return [
+      .init(""), .init(word, stress), .init(write["value"]?.plainText ?? "–"), .init("by \(device)"),
+      .init(time.full(write["time"]?.string)),
+    ]
+  }
+
+  /// What a command has to say that has no layout of its own.
+  mutating func said(_ document: JSON) {
+    if let text = document["text"]?.string { notes.paragraph(printable(text)) }
+    if let next = document["next"]?.string { notes.line("Next: \(printable(next))") }
+  }
+}

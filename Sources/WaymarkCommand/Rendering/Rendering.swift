@@ -1,0 +1,71 @@
+import Waymark
+
+/// A document as text: what goes to standard output, and what is said beside it.
+struct Rendering {
+  var data: Page
+  var notes: Page
+  let time: TimeText
+
+  init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText) {
+    data = Page(width: width, hasColor: hasColor)
+    notes = Page(width: notesWidth, hasColor: notesHaveColor)
+    self.time = time
+  }
+
+  /// Lays out the document of a command.
+  mutating func render(_ document: JSON, of invocation: Invocation) {
+    let words = invocation.words
+    switch words[0] {
+    case "status": status(document)
+    case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
+      circle(document, words)
+    case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
+    case "import", "export": files(document, words)
+    case "paths", "version": about(document, words)
+    default: records(document, invocation)
+    }
+  }
+}
+
+// MARK: Values
+
+/// The first digits of an id: enough to type.
+func shortID(_ id: String?) -> String { id.map { printable(String($0.prefix(8))) } ?? "–" }
+
+/// The shortest beginnings of ids, of eight characters at least, that tell them apart.
+func distinctPrefixes(_ ids: [String]) -> [String: String] {
+  let sorted = Set(ids).sorted()
+  var prefixes: [String: String] = [:]
+  for (index, id) in sorted.enumerated() {
+    let neighbours = [index - 1, index + 1].filter(sorted.indices.contains).map { sorted[$0] }
+    let shared = neighbours.map { zip(id, $0).prefix { $0 == $1 }.count }.max() ?? 0
+    var count = max(8, shared + 1)
+    if id.dropFirst(count - 1).first == "-" { count += 1 }
+    prefixes[id] = String(id.prefix(count))
+  }
+  return prefixes
+}
+
+extension JSON {
+  /// `120.50 EUR`; an amount without a currency stands alone.
+  var moneyText: String? {
+    self["amount"]?.string.map { amount in
+      self["currency"]?.string.map { "\(amount) \($0)" } ?? amount
+    }
+  }
+
+  /// Any value on one line.
+  var plainText: String {
+    switch self {
+    case .null: "–"
+    case .bool(let flag): flag ? "yes" : "no"
+    case .number(let digits): digits
+    case .string(let text): TimeText.moment(text) == nil ? printable(text) : TimeText.written(text)
+    case .array(let items): items.isEmpty ? "–" : items.map(\.plainText).joined(separator: ", ")
+    case .object(let members):
+      moneyText
+        ?? members.filter { !$0.value.isNull }.map { "\($0.key) \($0.value.plainText)" }.joined(
+          separator: " ")
+    }
+  }
+}

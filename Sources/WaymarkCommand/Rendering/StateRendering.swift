@@ -1,0 +1,125 @@
+import Waymark
+
+/// Profile, settings, onboarding, premium, files, and what the program says of itself.
+extension Rendering {
+  mutating func state(_ document: JSON, _ invocation: Invocation) {
+    switch invocation.words.joined(separator: " ") {
+    case "profile show": show(document)
+    case "profile set", "settings set", "settings unset": changed(document)
+    case "settings list": settings(document)
+    case "settings get": data.line(document["value"]?.rawText ?? "")
+    case "onboarding show", "onboarding complete", "onboarding reset": onboarding(document)
+    case "issuer issue": break
+    case "issuer init", "issuer trust": issuer(document)
+    default: entitlement(document)
+    }
+  }
+
+  /// A write that may have found everything so already.
+  mutating func changed(_ document: JSON) {
+    let isChanged = document["changed"]?.boolean ?? true
+    notes.line(isChanged ? "Changed." : "Nothing to change: it is so already.")
+  }
+
+  private mutating func settings(_ document: JSON) {
+    let settings = document["settings"]?.array ?? []
+    guard !settings.isEmpty else { return notes.line("No settings yet.") }
+    var table = TextTable([.init("KEY", widthMin: 16), .init("VALUE", widthMin: 16), .init("FROM")])
+    for setting in settings {
+      table.rows.append([
+        .init(setting["key"]?.string ?? ""), .init(setting["value"]?.rawText ?? ""),
+        .init(setting["source"]?.string ?? ""),
+      ])
+    }
+    data.table(table)
+  }
+
+  private mutating func onboarding(_ document: JSON) {
+    switch document["flow"]?.string {
+    case "completed_here": data.line("completed here: the introduction is over on this device")
+    case "returning_user":
+      data.line("returning user: your data has come from another device")
+      if let summary = document["summary"], !summary.isNull { data.pairs(pairs(of: summary)) }
+    case "new_user": data.line("new user: show the introduction")
+    default: said(document)
+    }
+  }
+
+  private func pairs(of object: JSON) -> [(name: String, value: String)] {
+    (object.members ?? []).filter { !$0.value.isNull }.map { ($0.key, $0.value.plainText) }
+  }
+
+  private mutating func entitlement(_ document: JSON) {
+    let premium = document["premium"] ?? document
+    if premium["active"]?.boolean == true {
+      let until = premium["validUntil"]?.string.map { " until \(time.full($0))" } ?? ""
+      data.line("premium\(until) · source: \(printable(premium["source"]?.string ?? ""))", .good)
+    } else {
+      data.line("free · settings sync, records stay on this device (waymark help premium)")
+    }
+    let held = document["entitlements"]?.array ?? []
+    guard !held.isEmpty else { return }
+    var table = TextTable([
+      .init("FROM"), .init("UNTIL"), .init("DEVICES", widthMin: 12), .init("SOURCE"), .init("STATE"),
+    ])
+    for item in held {
+      let devices = item["devices"]?.array?.compactMap { shortID($0.string) }
+      table.rows.append([
+        .init(time.full(item["notBefore"]?.string)), .init(time.full(item["notAfter"]?.string)),
+        .init(devices.map { $0.joined(separator: " ") } ?? "all"), .init(item["source"]?.string ?? ""),
+        .init(item["state"]?.string ?? item["reason"]?.string ?? ""),
+      ])
+    }
+    data.gap()
+    data.table(table)
+  }
+
+  private mutating func issuer(_ document: JSON) {
+    data.pairs(pairs(of: .object((document.members ?? []).filter { $0.key != "schema" })))
+  }
+
+  // MARK: Files
+
+  mutating func files(_ document: JSON, _ words: [String]) {
+    guard words == ["import"] else {
+      if let output = document["output"]?.string { notes.line("Wrote \(printable(output)).") }
+      return warnings(document)
+    }
+    let isPreview = document["preview"]?.boolean == true
+    let numbers = ["added", "updated", "unchanged", "skipped"].map { key in
+      "\(grouped(document[key]?.integer ?? 0)) \(key)"
+    }
+    data.line(numbers.joined(separator: " · ") + (isPreview ? "  (preview: nothing written)" : ""))
+    warnings(document)
+  }
+
+  private mutating func warnings(_ document: JSON) {
+    for warning in document["warnings"]?.array ?? [] {
+      notes.paragraph("warning: \(warning.plainText)", .careful, indent: 2)
+    }
+  }
+
+  // MARK: About
+
+  mutating func about(_ document: JSON, _ words: [String]) {
+    if words == ["version"] {
+      let traits = document["traits"]?.array?.compactMap(\.string) ?? []
+      data.line(
+        "waymark \(document["version"]?.string ?? "")"
+          + (traits.isEmpty ? "" : " (\(traits.joined(separator: ", ")))"))
+    } else {
+      data.pairs(pairs(of: .object((document.members ?? []).filter { $0.key != "schema" })))
+    }
+  }
+}
+
+extension JSON {
+  /// The value alone, as it can be typed back.
+  var rawText: String {
+    switch self {
+    case .string(let text): printable(text)
+    case .null: ""
+    default: text()
+    }
+  }
+}

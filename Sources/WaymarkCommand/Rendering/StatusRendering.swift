@@ -1,0 +1,224 @@
+import Waymark
+
+/// `status`: the head line, the lanes, the peers, what waits.
+extension Rendering {
+  mutating func status(_ document: JSON) {
+    let peers = document["peers"]?.array ?? []
+    paragraphs(head(document))
+    data.pairs([
+      ("settings", laneText("settings", document, peers)),
+      ("records", laneText("records", document, peers)),
+      ("here", countsText(document["counts"])),
+    ])
+    if !peers.isEmpty {
+      data.gap()
+      data.table(peerTable(peers))
+    }
+    let closing = closingLines(document, peers)
+    if !closing.isEmpty { data.gap() }
+    for line in closing { data.paragraph(line.text, line.stress) }
+  }
+
+  private mutating func paragraphs(_ parts: [String]) {
+    let line = parts.joined(separator: "   ")
+    guard line.displayWidth > data.width else { return data.line(line) }
+    data.line(parts.dropLast().joined(separator: "   "))
+    data.paragraph(parts.last ?? "", indent: 0)
+  }
+
+  // MARK: Head
+
+  private func head(_ document: JSON) -> [String] {
+    let name = printable(document["name"]?.string ?? "")
+    let premium = document["premium"]
+    var parts = ["\(name)  \(shortID(document["device"]?.string))", runningText(document)]
+    if premium?["active"]?.boolean == true {
+      parts.append(premiumText(premium))
+      parts.append(document["sync"]?["preference"]?.boolean == true ? "sync on" : "sync off")
+    } else if premium?["reason"]?.string == "entitlement_expired" {
+      let until = premium?["validUntil"]?.string.map { " on \(time.short($0))" } ?? ""
+      parts.append("premium expired\(until) · settings sync, records stay on this device")
+    } else {
+      parts.append("free · settings sync, records stay on this device (waymark help premium)")
+    }
+    return parts
+  }
+
+  private func runningText(_ document: JSON) -> String {
+    guard document["running"]?.boolean == true else { return "not running" }
+    guard let since = document["runningSince"]?.string.flatMap(TimeText.moment) else { return "running" }
+    return "running \(TimeText.span(time.now - since))"
+  }
+
+  private func premiumText(_ premium: JSON?) -> String {
+    switch premium?["source"]?.string {
+    case "all-features": "premium (all features build)"
+    case "mock": "premium (mock purchase)" + until(premium)
+    default: "premium" + until(premium)
+    }
+  }
+
+  private func until(_ premium: JSON?) -> String {
+    premium?["validUntil"]?.string.map { " until \(time.short($0))" } ?? ""
+  }
+
+  // MARK: Lanes
+
+  private func laneText(_ lane: String, _ document: JSON, _ peers: [JSON]) -> String {
+    let own = document["lanes"]?[lane]
+    var parts: [String] = []
+    if own?["open"]?.boolean != true {
+      parts.append(closedText(lane, own?["reason"]?.string, document))
+    } else if peers.isEmpty {
+      parts.append("no other device yet")
+    } else {
+      parts.append(syncText(lane, peers))
+    }
+    if let parked = own?["parked"]?.integer, parked > 0 {
+      parts.append("\(counted(parked, "change set")) parked until their time")
+    }
+    if lane == "records", let conflicts = document["conflicts"]?.integer, conflicts > 0 {
+      parts.append(data.paint(counted(conflicts, "conflict"), .careful))
+    }
+    return parts.joined(separator: " · ")
+  }
+
+  private func closedText(_ lane: String, _ reason: String?, _ document: JSON) -> String {
+    switch reason {
+    case "sync_off": "sync is off, records stay on this device (waymark sync on)"
+    case "entitlement_expired": "premium has expired, records stay on this device"
+    case "entitlement_not_yet_valid": "premium has not begun yet, records stay on this device"
+    case "free_tier", nil: "stay on this device"
+    case let reason?: printable(reason)
+    }
+  }
+
+  private func syncText(_ lane: String, _ peers: [JSON]) -> String {
+    let open = peers.filter { $0["lanes"]?[lane]?["open"]?.boolean == true }
+    guard !open.isEmpty else {
+      let online = peers.contains { !["offline", "connecting"].contains($0["state"]?.string ?? "") }
+      return online ? "no peer takes them now" : "no peer is connected"
+    }
+    let equal = open.filter { $0["lanes"]?[lane]?["digestEqual"]?.boolean == true }
+    var parts: [String] = []
+    if equal.count == open.count || !equal.isEmpty {
+      let text = "in sync with \(equal.count) of \(counted(Int64(open.count), "peer"))"
+      parts.append(equal.count == open.count ? data.paint(text, .good) : text)
+    }
+    for peer in open where peer["lanes"]?[lane]?["digestEqual"]?.boolean != true {
+      let name = printable(peer["name"]?.string ?? "")
+      if let ahead = peer["lanes"]?[lane]?["ahead"]?.integer, ahead > 0 {
+        parts.append("\(counted(ahead, "change set")) not yet on \(name)")
+      }
+      if let behind = peer["lanes"]?[lane]?["behind"]?.integer, behind > 0 {
+        parts.append("\(counted(behind, "change set")) still to come from \(name)")
+      }
+    }
+    return parts.isEmpty ? "not in sync yet" : parts.joined(separator: " · ")
+  }
+
+  private func countsText(_ counts: JSON?) -> String {
+    let names: [(String, String, String)] = [
+      ("trips", "trip", "trips"), ("lodging", "lodging", "lodgings"),
+      ("transportation", "transportation", "transportations"), ("activities", "activity", "activities"),
+      ("organizations", "organization", "organizations"), ("habits", "habit", "habits"),
+      ("categories", "category", "categories"), ("habitLogs", "habit log", "habit logs"),
+      ("settings", "setting", "settings"),
+    ]
+    let parts = names.compactMap { key, one, many in
+      counts?[key]?.integer.flatMap { $0 > 0 ? counted($0, one, many) : nil }
+    }
+    return parts.isEmpty ? "nothing yet" : parts.joined(separator: " · ")
+  }
+
+  // MARK: Closing
+
+  private func closingLines(_ document: JSON, _ peers: [JSON]) -> [(text: String, stress: Stress)] {
+    var lines: [(text: String, stress: Stress)] = []
+    if let text = safetyText(document, peers) { lines.append((text, .none)) }
+    for notice in document["notices"]?.array ?? [] {
+      let next = notice["next"]?.string.map { ": \(printable($0))" } ?? ""
+      let text = sentence(printable(notice["text"]?.string ?? ""))
+      let stress: Stress = notice["severity"]?.string == "error" ? .bad : .careful
+      lines.append((next.isEmpty ? text + "." : text + next, stress))
+    }
+    let isNoticed = document["notices"]?.array?.contains { $0["reason"]?.string == "conflicts" } ?? false
+    if let conflicts = document["conflicts"]?.integer, conflicts > 0, !isNoticed {
+      let verb = conflicts == 1 ? "waits" : "wait"
+      lines.append(("\(counted(conflicts, "conflict")) \(verb) for you: waymark conflicts", .careful))
+    }
+    return lines
+  }
+
+  /// Whether another device has all that this one has; nil where that is not known.
+  private func safetyText(_ document: JSON, _ peers: [JSON]) -> String? {
+    guard !peers.isEmpty else { return nil }
+    let lanes = ["settings", "records"].filter {
+      (document["lanes"]?[$0]?["changeSets"]?.integer ?? 0) > 0
+    }
+    guard !lanes.isEmpty else { return nil }
+    let holders = peers.filter { peer in
+      lanes.allSatisfy { peer["lanes"]?[$0]?["ahead"]?.integer == 0 }
+    }
+    if let holder = holders.first {
+      let name = printable(holder["name"]?.string ?? "")
+      return "If this disk died now, nothing would be lost: \(name) has everything."
+    }
+    let known = peers.compactMap { peer -> Int64? in
+      let counts = lanes.map { peer["lanes"]?[$0]?["ahead"]?.integer }
+      return counts.contains(nil) ? nil : counts.compactMap(\.self).reduce(0, +)
+    }
+    guard let fewest = known.min() else { return nil }
+    return "If this disk died now, \(counted(fewest, "change set")) would be lost: no other device has all."
+  }
+
+  private func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+}
+
+/// The table of peers, for `status` and `peers`.
+extension Rendering {
+  func peerTable(_ peers: [JSON]) -> TextTable {
+    var table = TextTable([
+      .init("PEER", widthMin: 8), .init("STATE"), .init("BEHIND", isRight: true),
+      .init("AHEAD", isRight: true), .init("LAST SYNC"), .init("WHY", widthMin: 16),
+    ])
+    for peer in peers {
+      let state = peer["state"]?.string ?? ""
+      table.rows.append([
+        .init(peer["name"]?.string ?? shortID(peer["device"]?.string)),
+        .init(state.replacing("_", with: " "), stress(state)),
+        .init(total("behind", peer)), .init(total("ahead", peer)),
+        .init(time.ago(peer["lastSync"]?.string)), .init(why(peer)),
+      ])
+    }
+    return table
+  }
+
+  private func stress(_ state: String) -> Stress {
+    switch state {
+    case "in_sync": .good
+    case "refused": .bad
+    case "sending", "receiving", "connecting": .careful
+    default: .none
+    }
+  }
+
+  /// Change sets of both lanes; a dash where nothing is known.
+  private func total(_ key: String, _ peer: JSON) -> String {
+    let counts = ["settings", "records"].compactMap { peer["lanes"]?[$0]?[key]?.integer }
+    return counts.isEmpty ? "–" : grouped(counts.reduce(0, +))
+  }
+
+  private func why(_ peer: JSON) -> String {
+    if peer["reason"]?.string == "in_sync" { return "" }
+    var parts: [String] = []
+    if peer["state"]?.string == "offline" {
+      let seen = (peer["since"]?.string ?? peer["lastSync"]?.string).map { "last seen \(time.short($0))" }
+      let place = peer["address"]?.string.map { "at \($0)" }
+      if let seen { parts.append([seen, place].compactMap(\.self).joined(separator: " ")) }
+    }
+    if parts.isEmpty { parts.append(peer["text"]?.string ?? "") }
+    if let next = peer["next"]?.string { parts.append(next) }
+    return parts.joined(separator: " · ")
+  }
+}

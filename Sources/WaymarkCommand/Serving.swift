@@ -1,0 +1,93 @@
+import Foundation
+import Waymark
+
+/// `run` and `invite`: the commands during which this process is the node.
+extension Session {
+  static let defaultListen = "[::]:7433"
+
+  /// `run`: serves until SIGINT or SIGTERM.
+  func serve() async throws -> Int32 {
+    let signals = AsyncStream<Int32> { stream in
+      Interrupts.handle([SIGINT, SIGTERM]) { stream.yield($0) }
+    }
+    let node = try WaymarkClient.open(home, log: log)
+    let ended: Int32
+    do {
+      let listen = invocation["listen"] ?? Self.defaultListen
+      let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? []
+      let address = try await node.serve(listen: listen, peers: peers)
+      try await node.serveControl()
+      terminal.data(readyLine(address))
+      ended = await signals.first { _ in true } ?? SIGTERM
+    } catch {
+      await node.close()
+      throw error
+    }
+    await node.close()
+    return ended == SIGINT ? ExitCode.interrupted : 0
+  }
+
+  private func readyLine(_ address: String) -> String {
+    guard invocation.options.json else { return "ready \(address)" }
+    let document: JSON = ["schema": "waymark.run/1", "type": "ready", "listen": .string(address)]
+    return document.text()
+  }
+
+  /// What the node says while it runs, one line each; `WAYMARK_LOG` names the least level.
+  private var log: NodeLog {
+    let named = ProcessInfo.processInfo.environment["WAYMARK_LOG"] ?? "info"
+    let least = NodeLog.Level.allCases.first { "\($0)" == named.lowercased() } ?? .info
+    let terminal = terminal
+    return NodeLog { level, area, message in
+      guard level >= least else { return }
+      let stamp = Date.now.formatted(.iso8601.time(includingFractionalSeconds: false))
+      terminal.note("\(stamp) \("\(level)".padded(to: 7)) \(area.padded(to: 8)) \(printable(message))")
+    }
+  }
+
+  // MARK: Invite
+
+  /// `invite`: a running node serves the ticket; else this process does, until somebody has joined.
+  func invite() async throws -> Int32 {
+    Interrupts.endWith(ExitCode.interrupted)
+    if WaymarkClient.isRunning(home) {
+      _ = try await WaymarkClient.perform(request(invocation), home: home, events: showTicket)
+      return 0
+    }
+    let node = try WaymarkClient.open(home)
+    do {
+      try await serveAnywhere(node)
+      try await node.serveControl()
+      terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
+      var request = request(invocation)
+      request.arguments["wait"] = true
+      let joined = try await node.answer(request, events: showTicket).get()
+      terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: waymark run")
+    } catch {
+      await node.close()
+      throw error
+    }
+    await node.close()
+    return 0
+  }
+
+  /// The usual port if it is free, else any.
+  private func serveAnywhere(_ node: Node) async throws {
+    do {
+      try await node.serve(listen: Self.defaultListen)
+    } catch let failure as CommandFailure where failure.code == "address_in_use" {
+      try await node.serve(listen: "[::]:0")
+    }
+  }
+
+  /// The ticket alone on standard output.
+  private var showTicket: @Sendable (JSON) -> Void {
+    let (terminal, isJSON) = (terminal, invocation.options.json)
+    return { @Sendable event in
+      guard event["type"]?.string == "ticket" else { return }
+      var document: JSON = ["schema": "waymark.invite/1"]
+      for key in ["ticket", "expires"] { document[key] = event[key] }
+      terminal.data(isJSON ? document.text(.pretty) : event["ticket"]?.string ?? "")
+    }
+  }
+}

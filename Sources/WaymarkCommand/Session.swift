@@ -1,0 +1,139 @@
+import Foundation
+import Waymark
+
+/// One understood command, from request to answer.
+struct Session: Sendable {
+  let invocation: Invocation
+  let terminal: Terminal
+  let home: Home
+
+  init(_ invocation: Invocation, _ terminal: Terminal, _ environment: [String: String]) {
+    self.invocation = invocation
+    self.terminal = terminal
+    home = Home.resolve(flag: invocation.options.home, environment: environment)
+  }
+
+  func run() async throws -> Int32 {
+    switch invocation.words {
+    case ["help"]: return try help()
+    case ["run"]: return try await serve()
+    case ["invite"]: return try await invite()
+    default: break
+    }
+    Interrupts.endWith(ExitCode.interrupted)
+    let document = try await confirmed { try await answer($0) }
+    show(document)
+    return exitCode(for: document)
+  }
+
+  /// The document of the command, wherever it comes from.
+  private func answer(_ invocation: Invocation) async throws -> JSON {
+    switch invocation.words {
+    case ["version"]: Self.versionDocument
+    case ["paths"]: home.document
+    case ["init"]: try LocalCommands.initialize(invocation, home)
+    case ["join"]: try await LocalCommands.join(invocation, home)
+    case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
+    case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal)
+    default: try await WaymarkClient.perform(request(invocation), home: home, events: eventHandler())
+    }
+  }
+
+  /// The request, with what the node can't know: the zone of the person who typed it.
+  func request(_ invocation: Invocation) -> CommandRequest {
+    var request = invocation.request
+    if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
+    if let fields = request.arguments["fields"]?.array {
+      request.arguments["fields"] = .array(fields.map { absolutePath(in: $0, invocation.words[0]) })
+    }
+    return request
+  }
+
+  /// A running node has another working directory than the person who typed a path.
+  private func absolutePath(in field: JSON, _ group: String) -> JSON {
+    let pathField = ["attachment": "file", "profile": "avatar"][group]
+    guard let name = field[0]?.string, name == pathField, let path = field[1]?.string,
+      !path.isEmpty, !path.hasPrefix("/")
+    else { return field }
+    return [.string(name), .string(FileManager.default.currentDirectoryPath + "/" + path)]
+  }
+
+  // MARK: Asking
+
+  /// Does what needs a yes only after one: from `--yes`, or from the person at the terminal.
+  private func confirmed(_ body: (Invocation) async throws -> JSON) async throws -> JSON {
+    do {
+      return try await body(invocation)
+    } catch let failure as CommandFailure
+      where failure.exitCode == ExitCode.needsYes && failure.code == "needs_yes" && terminal.canAsk
+    {
+      guard terminal.confirms(printable(failure.message)) else { throw failure }
+      var agreed = invocation
+      agreed.arguments["yes"] = true
+      return try await body(agreed)
+    }
+  }
+
+  // MARK: Showing
+
+  private func show(_ document: JSON) {
+    if invocation.options.json {
+      terminal.data(isStream ? document.text() : document.text(.pretty))
+      return
+    }
+    if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
+    var rendering = Rendering(
+      width: terminal.output.width, hasColor: terminal.output.hasColor, notesWidth: terminal.error.width,
+      notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()))
+    rendering.render(document, of: invocation)
+    if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
+    if !rendering.notes.lines.isEmpty { terminal.transient(rendering.notes.text) }
+  }
+
+  /// These print JSON lines, of which the document is the last.
+  private var isStream: Bool { invocation.words == ["import"] }
+
+  private func eventHandler() -> @Sendable (JSON) -> Void {
+    let events = EventPrinter(terminal, printsJSON: invocation.options.json && isStream)
+    return { @Sendable event in events.handle(event) }
+  }
+
+  /// What `--check` makes of a status.
+  private func exitCode(for document: JSON) -> Int32 {
+    guard invocation.words == ["status"], invocation.arguments["check"]?.boolean == true else { return 0 }
+    let peers = document["peers"]?.array ?? []
+    if peers.contains(where: { $0["state"]?.string != "in_sync" }) { return ExitCode.notInSync }
+    return document["conflicts"]?.integer ?? 0 > 0 ? ExitCode.conflictsWaiting : 0
+  }
+
+  // MARK: Commands that need no node
+
+  private func help() throws -> Int32 {
+    let topic = invocation.arguments["topic"]?.array?.compactMap(\.string) ?? []
+    var page = Page(width: terminal.output.width, hasColor: terminal.output.hasColor)
+    guard HelpPages.write(topic, into: &page) else {
+      let name = topic.joined(separator: " ")
+      let meant = HelpPages.suggestion(for: name).map { " Did you mean `waymark help \($0)`?" } ?? ""
+      throw CommandFailure.usage("There is no help on “\(printable(name))”." + meant, next: "waymark help")
+    }
+    terminal.raw(page.text)
+    return 0
+  }
+
+  private static var versionDocument: JSON {
+    [
+      "schema": "waymark.version/1", "version": .string(WaymarkVersion.text),
+      "traits": .array(WaymarkVersion.traits.map(JSON.string)),
+    ]
+  }
+}
+
+extension Home {
+  /// The document of `paths`.
+  var document: JSON {
+    [
+      "schema": "waymark.paths/1", "home": .string(path), "store": .string(store), "keys": .string(keys),
+      "settings": .string(settings), "backups": .string(backups), "socket": .string(controlSocket),
+    ]
+  }
+}

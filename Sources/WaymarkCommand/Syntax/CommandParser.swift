@@ -1,0 +1,247 @@
+import Waymark
+
+/// What was typed, understood.
+struct Invocation: Equatable, Sendable {
+  var words: [String]
+  /// The arguments of the request.
+  var arguments: JSON
+  var options: GlobalOptions
+
+  var requestName: String { words.joined(separator: ".") }
+  var request: CommandRequest { CommandRequest(requestName, arguments) }
+
+  subscript(key: String) -> String? { arguments[key]?.string }
+}
+
+/// Turns the words of a command line into a request, or into an error that says what to type.
+struct CommandParser {
+  let table: [CommandSpec]
+  /// Relative paths begin here.
+  let directory: String
+
+  init(table: [CommandSpec] = CommandTable.all, directory: String) {
+    self.table = table
+    self.directory = directory
+  }
+
+  func parse(_ arguments: [String]) throws -> Invocation {
+    let tokens = try self.tokens(arguments)
+    var globals = GlobalOptions()
+    for option in tokens.options { apply(option, to: &globals) }
+    if tokens.operands.isEmpty { return help([], globals) }
+    if globals.help { return help(tokens.operands.map(\.self), globals) }
+    let (spec, operands) = try command(tokens.operands)
+    var request = JSON.object([])
+    try take(operands, for: spec, into: &request)
+    for option in tokens.options where !isGlobal(option.flag) {
+      try take(option, for: spec, into: &request)
+    }
+    if globals.yes { request["yes"] = true }
+    return Invocation(words: spec.words, arguments: request, options: globals)
+  }
+
+  private func help(_ topic: [String], _ globals: GlobalOptions) -> Invocation {
+    Invocation(
+      words: ["help"], arguments: ["topic": .array(topic.map(JSON.string))], options: globals)
+  }
+
+  // MARK: Tokens
+
+  private struct Option {
+    let flag: String
+    let value: String?
+  }
+
+  private struct Tokens {
+    var operands: [String] = []
+    var options: [Option] = []
+  }
+
+  /// Tells operands from options. An option takes a value in every command or in none, so this needs not
+  /// know the command yet.
+  private func tokens(_ arguments: [String]) throws -> Tokens {
+    var tokens = Tokens()
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      if argument == "--" {
+        tokens.operands += rest
+        break
+      }
+      guard argument.hasPrefix("--") || argument == "-h" else {
+        try refuseShortOption(argument)
+        tokens.operands.append(argument)
+        continue
+      }
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let flag = argument == "-h" ? "--help" : String(parts[0])
+      guard let spec = option(named: flag) else { throw unknownOption(flag, tokens.operands) }
+      var value = parts.count == 2 ? String(parts[1]) : nil
+      if spec.placeholder != nil, value == nil {
+        guard let next = rest.popFirst() else {
+          throw CommandFailure.usage("\(flag) needs a value: \(flag) \(spec.placeholder ?? "").")
+        }
+        value = next
+      } else if spec.placeholder == nil, value != nil {
+        throw CommandFailure.usage("\(flag) takes no value.")
+      }
+      tokens.options.append(Option(flag: flag, value: value))
+    }
+    return tokens
+  }
+
+  /// `-5` is a number and `-` standard input; other single dashes are mistakes.
+  private func refuseShortOption(_ argument: String) throws {
+    guard argument.hasPrefix("-"), let second = argument.dropFirst().first, second.isLetter else { return }
+    throw CommandFailure.usage("There is no option \(argument).", next: "waymark help")
+  }
+
+  private func option(named flag: String) -> CommandSpec.Option? {
+    (GlobalOptions.specs + table.flatMap(\.options)).first { $0.flag == flag }
+  }
+
+  private func isGlobal(_ flag: String) -> Bool { GlobalOptions.specs.contains { $0.flag == flag } }
+
+  private func unknownOption(_ flag: String, _ operands: [String]) -> CommandFailure {
+    let known = (GlobalOptions.specs + table.flatMap(\.options)).map(\.flag)
+    let meant = Suggestion.nearest(to: flag, among: Array(Set(known)))
+    return .usage(
+      "There is no option \(flag)." + (meant.map { " Did you mean \($0)?" } ?? ""),
+      next: (["waymark help"] + operands.prefix(1)).joined(separator: " "))
+  }
+
+  private func apply(_ option: Option, to globals: inout GlobalOptions) {
+    switch option.flag {
+    case "--home": globals.home = option.value.map(absolute)
+    case "--json": globals.json = true
+    case "--no-color": globals.noColor = true
+    case "--yes": globals.yes = true
+    case "--help": globals.help = true
+    default: break
+    }
+  }
+
+  // MARK: Command
+
+  /// The command that the first words name, and what follows them.
+  private func command(_ words: [String]) throws -> (CommandSpec, [String]) {
+    let exact = table.filter { words.starts(with: $0.words) }
+    if let spec = exact.max(by: { $0.words.count < $1.words.count }) {
+      return (spec, Array(words.dropFirst(spec.words.count)))
+    }
+    let implied = table.first { $0.impliesLastWord && Array(words) == Array($0.words.dropLast()) }
+    if let implied { return (implied, []) }
+    throw unknownCommand(words)
+  }
+
+  private func unknownCommand(_ words: [String]) -> CommandFailure {
+    let first = words[0]
+    let group = table.filter { $0.words.count > 1 && $0.words[0] == first }
+    guard !group.isEmpty else {
+      let meant = Suggestion.nearest(to: first, among: Array(Set(table.map { $0.words[0] })))
+      return .usage(
+        "There is no command “\(printable(first))”." + (meant.map { " Did you mean `waymark \($0)`?" } ?? ""),
+        next: "waymark help")
+    }
+    let actions = group.map { $0.words[1] }
+    guard words.count > 1 else {
+      return .usage(
+        "`waymark \(first)` needs one of: \(actions.joined(separator: ", ")).", next: "waymark help \(first)")
+    }
+    let meant = Suggestion.nearest(to: words[1], among: actions)
+    let hint =
+      meant.map { " Did you mean `waymark \(first) \($0)`?" }
+      ?? " There is: \(actions.joined(separator: ", "))."
+    return .usage(
+      "`waymark \(first)` has no “\(printable(words[1]))”." + hint, next: "waymark help \(first)")
+  }
+
+  // MARK: Arguments
+
+  private func take(_ words: [String], for spec: CommandSpec, into request: inout JSON) throws {
+    var rest = words[...]
+    for operand in spec.operands {
+      guard let first = rest.popFirst() else {
+        if operand.isOptional { continue }
+        throw CommandFailure.usage(
+          "`waymark \(spec.name)` needs \(operand.placeholder): \(spec.usage)",
+          next: "waymark help \(spec.name)")
+      }
+      guard operand.isRepeated else {
+        request[operand.key] = try value(first, operand.type, operand.placeholder)
+        continue
+      }
+      let all = [first] + rest
+      rest = []
+      request[operand.key] = .array(try all.map { try value($0, operand.type, operand.placeholder) })
+    }
+    if let extra = rest.first {
+      throw CommandFailure.usage(
+        "“\(printable(extra))” is too much here: \(spec.usage)", next: "waymark help \(spec.name)")
+    }
+  }
+
+  private func take(_ option: Option, for spec: CommandSpec, into request: inout JSON) throws {
+    guard let found = spec.options.first(where: { $0.flag == option.flag }) else {
+      let options = spec.options.map(\.flag)
+      throw CommandFailure.usage(
+        "`waymark \(spec.name)` has no option \(option.flag)"
+          + (options.isEmpty ? "." : "; it has \(options.joined(separator: ", "))."),
+        next: "waymark help \(spec.name)")
+    }
+    guard let text = option.value else {
+      request[found.requestKey] = true
+      return
+    }
+    let read = try value(text, found.type, found.flag)
+    let key = found.requestKey
+    if found.isRepeated {
+      request[key] = .array((request[key]?.array ?? []) + [read])
+    } else if request[key] != nil {
+      throw CommandFailure.usage("\(found.flag) is given twice.")
+    } else {
+      request[key] = read
+    }
+  }
+
+  private func value(_ text: String, _ type: CommandSpec.ValueType, _ name: String) throws -> JSON {
+    switch type {
+    case .text: return .string(text)
+    case .path: return .string(text == "-" ? text : absolute(text))
+    case .duration:
+      guard let milliseconds = Duration.milliseconds(in: text) else {
+        throw CommandFailure.usage(
+          "\(name) can't be “\(printable(text))”: write a number and a unit, such as 30s, 10m, 2h or 1d.")
+      }
+      return .integer(milliseconds)
+    case .words(let allowed):
+      guard allowed.contains(text) else {
+        throw CommandFailure.usage(
+          "\(name) can't be “\(printable(text))”: it is \(allowed.joined(separator: " or ")).")
+      }
+      return .string(text)
+    case .field:
+      guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+        throw CommandFailure.usage("“\(printable(text))” is no field; write name=value.")
+      }
+      return [.string(String(text[..<equals])), .string(String(text[text.index(after: equals)...]))]
+    }
+  }
+
+  private func absolute(_ path: String) -> String {
+    path.hasPrefix("/") ? path : directory + "/" + path
+  }
+}
+
+extension Duration {
+  /// The milliseconds of `500ms`, `30s`, `10m`, `2h`, `1d`; a bare number is seconds.
+  static func milliseconds(in text: String) -> Int64? {
+    let digits = text.prefix { $0.isASCII && $0.isNumber }
+    guard let number = Int64(digits) else { return nil }
+    let units: [String: Int64] = [
+      "ms": 1, "s": 1_000, "": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000,
+    ]
+    guard let unit = units[String(text.dropFirst(digits.count))] else { return nil }
+    let (milliseconds, isTooLong) = number.multipliedReportingOverflow(by: unit)
+    return isTooLong || milliseconds > 3_650 * 86_400_000 ? nil : milliseconds
+  }
+}

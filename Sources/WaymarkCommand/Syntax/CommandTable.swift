@@ -1,0 +1,257 @@
+import Waymark
+
+/// Every command that `waymark` offers, in the order in which help lists them.
+enum CommandTable {
+  static let all: [CommandSpec] = circle + watching + records + state + premium + files + about
+
+  /// The groups of the overview.
+  static let groups: [(title: String, commands: [CommandSpec])] = [
+    ("Your circle of devices", circle), ("See what is going on", watching),
+    ("Trips and habits", records), ("Profile, settings, onboarding", state),
+    ("Premium", premium), ("Files", files), ("About this program", about),
+  ]
+
+  private static let circle: [CommandSpec] = [
+    CommandSpec(
+      words: ["init"], summary: "found a new circle with this device",
+      options: [
+        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
+        .init(
+          flag: "--issuer", placeholder: "FILE.pub", summary: "whose entitlements the circle accepts",
+          type: .path),
+      ]),
+    CommandSpec(
+      words: ["invite"], summary: "print a ticket that lets one device join",
+      options: [
+        .init(
+          flag: "--role", placeholder: "admin|member", summary: "what the new device may do",
+          type: .words(["admin", "member"])),
+        .init(
+          flag: "--expires", placeholder: "10m", summary: "how long the ticket is good", type: .duration),
+      ],
+      details: """
+        A running node serves the ticket in the background; else this command waits for the joiner.
+        Without being typed: waymark invite | ssh box waymark join -
+        """),
+    CommandSpec(
+      words: ["join"], summary: "join the circle that a ticket comes from",
+      operands: [.init(placeholder: "TICKET|-", key: "ticket")],
+      options: [.init(flag: "--name", placeholder: "NAME", summary: "what this device is called")],
+      details: """
+        With - the ticket is read from standard input. Data that is here already comes along: it is shown,
+        backed up, and written again in the new circle.
+        """),
+    CommandSpec(
+      words: ["run"], summary: "run the node in the foreground",
+      options: [
+        .init(
+          flag: "--listen", placeholder: "ADDR:PORT", summary: "default [::]:7433; port 0 is any free one"),
+        .init(
+          flag: "--peer", placeholder: "ADDR:PORT", summary: "dial this address too", isRepeated: true),
+        .init(flag: "--no-discovery", placeholder: nil, summary: "do not look for peers on the network"),
+      ],
+      details: "Prints `ready ADDR:PORT` when it serves. Ends with Ctrl-C or SIGTERM."),
+    CommandSpec(
+      words: ["members", "list"], summary: "list the devices of the circle", impliesLastWord: true),
+  ]
+
+  private static let watching: [CommandSpec] = [
+    CommandSpec(
+      words: ["status"], summary: "say how things are, and what waits",
+      options: [
+        .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait")
+      ]),
+    CommandSpec(
+      words: ["wait"], summary: "wait until in sync with the connected peers",
+      options: [
+        .init(
+          flag: "--lane", placeholder: "records|settings|all", summary: "what has to be in sync",
+          type: .words(["records", "settings", "all"])),
+        .init(flag: "--peer", placeholder: "P", summary: "with this peer only"),
+        .init(flag: "--timeout", placeholder: "30s", summary: "give up after this", type: .duration),
+      ]),
+    CommandSpec(words: ["peers", "list"], summary: "list the other devices", impliesLastWord: true),
+    CommandSpec(
+      words: ["peers", "add"], summary: "dial an address from now on",
+      operands: [.init(placeholder: "ADDR:PORT", key: "address")]),
+    CommandSpec(
+      words: ["peers", "pause"], summary: "exchange nothing with a peer",
+      operands: [.init(placeholder: "PEER", key: "peer")]),
+    CommandSpec(
+      words: ["peers", "resume"], summary: "exchange again",
+      operands: [.init(placeholder: "PEER", key: "peer")]),
+    CommandSpec(
+      words: ["sync", "status"], summary: "say whether records sync, and why", impliesLastWord: true),
+    CommandSpec(words: ["sync", "on"], summary: "sync records too (premium)"),
+    CommandSpec(words: ["sync", "off"], summary: "keep records on this device; nothing is deleted"),
+    CommandSpec(words: ["sync", "now"], summary: "ask every peer at once"),
+    CommandSpec(
+      words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
+      impliesLastWord: true),
+  ]
+
+  /// The kinds of record, and an example of a field of each.
+  static let kinds: [(name: String, plural: String)] = [
+    ("trip", "trips"), ("lodging", "lodgings"), ("transportation", "transportations"),
+    ("activity", "activities"), ("organization", "organizations"), ("habit", "habits"),
+    ("category", "categories"), ("log", "logs"), ("attachment", "attachments"),
+  ]
+
+  private static let records: [CommandSpec] =
+    kinds.flatMap(actions) + [
+      CommandSpec(
+        words: ["trip", "timeline"], summary: "everything of a trip in the order of time",
+        operands: [.init(placeholder: "TRIP", key: "id")]),
+      habitDay("tick", "note a habit as done, or add an amount", isOptional: true),
+      habitDay("untick", "take back what was noted on a day", value: false),
+      habitDay("set", "set the amount of a day", isOptional: false),
+    ]
+
+  private static func actions(_ kind: (name: String, plural: String)) -> [CommandSpec] {
+    let id = CommandSpec.Operand(placeholder: "ID", key: "id")
+    let fields = CommandSpec.Operand(
+      placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)
+    let article = "aeiou".contains(kind.name.prefix(1)) ? "an" : "a"
+    return [
+      CommandSpec(words: [kind.name, "list"], summary: "list \(kind.plural)", options: filters(kind.name)),
+      CommandSpec(
+        words: [kind.name, "show"], summary: "show all of \(article) \(kind.name)", operands: [id],
+        options: kind.name == "attachment" ? [output("write its content to a file")] : []),
+      CommandSpec(words: [kind.name, "add"], summary: "add \(article) \(kind.name)", operands: [fields]),
+      CommandSpec(
+        words: [kind.name, "edit"], summary: "change \(article) \(kind.name)", operands: [id, fields]),
+      CommandSpec(
+        words: [kind.name, "delete"], summary: "delete \(article) \(kind.name)", operands: [id],
+        options: kind.name == "organization"
+          ? [.init(flag: "--force", placeholder: nil, summary: "even if it is in use")] : []),
+    ]
+  }
+
+  private static func filters(_ kind: String) -> [CommandSpec.Option] {
+    func only(_ parent: String) -> CommandSpec.Option {
+      .init(flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only of this \(parent)")
+    }
+    return switch kind {
+    case "lodging", "transportation", "activity": [only("trip")]
+    case "log":
+      [
+        only("habit"), .init(flag: "--date", placeholder: "DAY", summary: "only of this day"),
+        .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
+        .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
+      ]
+    case "attachment": [only("lodging"), only("transportation"), only("activity")]
+    default: []
+    }
+  }
+
+  private static func output(_ summary: String) -> CommandSpec.Option {
+    .init(flag: "--output", placeholder: "FILE", summary: summary, type: .path)
+  }
+
+  private static func habitDay(
+    _ word: String, _ summary: String, value: Bool = true, isOptional: Bool = false
+  ) -> CommandSpec {
+    let amount = CommandSpec.Operand(placeholder: "VALUE", key: "value", isOptional: isOptional)
+    return CommandSpec(
+      words: ["habit", word], summary: summary,
+      operands: [.init(placeholder: "HABIT", key: "id")] + (value ? [amount] : []),
+      options: [.init(flag: "--date", placeholder: "D", summary: "the day (2026-05-03); default today")])
+  }
+
+  private static let state: [CommandSpec] = [
+    CommandSpec(words: ["profile", "show"], summary: "show the profile"),
+    CommandSpec(
+      words: ["profile", "set"], summary: "change the profile",
+      operands: [.init(placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)]),
+    CommandSpec(words: ["settings", "list"], summary: "list all settings"),
+    CommandSpec(
+      words: ["settings", "get"], summary: "print one setting",
+      operands: [.init(placeholder: "KEY", key: "key")]),
+    CommandSpec(
+      words: ["settings", "set"], summary: "change a setting on all devices",
+      operands: [.init(placeholder: "KEY", key: "key"), .init(placeholder: "VALUE", key: "value")]),
+    CommandSpec(
+      words: ["settings", "unset"], summary: "go back to the default",
+      operands: [.init(placeholder: "KEY", key: "key")]),
+    CommandSpec(
+      words: ["onboarding", "show"], summary: "say who this device takes you for", impliesLastWord: true),
+    CommandSpec(words: ["onboarding", "complete"], summary: "note that the introduction is over"),
+    CommandSpec(
+      words: ["onboarding", "reset"], summary: "show the introduction again",
+      options: [.init(flag: "--everywhere", placeholder: nil, summary: "on all devices")]),
+  ]
+
+  private static let premium =
+    WaymarkVersion.traits.contains("MockPurchases") ? entitlements + mockPurchases : entitlements
+
+  private static let entitlements: [CommandSpec] = [
+    CommandSpec(words: ["entitlement", "show"], summary: "say whether there is premium, and until when"),
+    CommandSpec(
+      words: ["entitlement", "install"], summary: "install an entitlement",
+      operands: [.init(placeholder: "FILE", key: "file", type: .path)]),
+    CommandSpec(
+      words: ["issuer", "init"], summary: "make an issuer's key: FILE and FILE.pub",
+      operands: [.init(placeholder: "FILE", key: "file", type: .path)]),
+    CommandSpec(
+      words: ["issuer", "issue"], summary: "sign an entitlement",
+      options: [
+        .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path),
+        .init(flag: "--circle", placeholder: "ID", summary: "for this circle"),
+        .init(
+          flag: "--device", placeholder: "ID", summary: "only for this device; may be repeated",
+          isRepeated: true),
+        .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
+        .init(flag: "--from", placeholder: "TIME", summary: "good from then on; default now"),
+        output("instead of standard output"),
+      ]),
+    CommandSpec(
+      words: ["issuer", "trust"], summary: "accept an issuer's entitlements in this circle",
+      operands: [.init(placeholder: "FILE.pub", key: "file", type: .path)],
+      options: [
+        .init(
+          flag: "--key", placeholder: "FILE", summary: "the root key, if it is kept elsewhere", type: .path)
+      ]),
+  ]
+
+  /// Only in builds with the trait MockPurchases.
+  private static let mockPurchases: [CommandSpec] = [
+    CommandSpec(
+      words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
+      options: [
+        mock, .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
+      ]),
+    CommandSpec(words: ["entitlement", "cancel"], summary: "take the mock purchase back", options: [mock]),
+  ]
+
+  private static let mock = CommandSpec.Option(
+    flag: "--mock", placeholder: nil, summary: "no money moves")
+
+  private static let files: [CommandSpec] = [
+    CommandSpec(
+      words: ["import"], summary: "take over an export of another application",
+      operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
+      options: [
+        format,
+        .init(flag: "--preview", placeholder: nil, summary: "count only, write nothing"),
+      ]),
+    CommandSpec(
+      words: ["export"], summary: "write an export that the other application reads",
+      options: [
+        format,
+        .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
+        output("instead of standard output"),
+      ]),
+  ]
+
+  private static let format = CommandSpec.Option(
+    flag: "--format", placeholder: "F", summary: "ritualist or traveling-snails",
+    type: .words(["ritualist", "traveling-snails"]))
+
+  private static let about: [CommandSpec] = [
+    CommandSpec(words: ["paths"], summary: "where the files of this node are"),
+    CommandSpec(words: ["version"], summary: "which version this is"),
+    CommandSpec(
+      words: ["help"], summary: "explain a command or a topic",
+      operands: [.init(placeholder: "TOPIC", key: "topic", isOptional: true, isRepeated: true)]),
+  ]
+}

@@ -1,0 +1,100 @@
+import Waymark
+
+/// The text of `waymark help`, derived from the table of commands, and the topics.
+enum HelpPages {
+  /// Fills the page; false if there is no such command or topic.
+  static func write(_ topic: [String], into page: inout Page) -> Bool {
+    if topic.isEmpty {
+      overview(&page)
+      return true
+    }
+    if let text = HelpTopic.named(topic.joined(separator: "-")) {
+      for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+        page.paragraph(String(line))
+      }
+      return true
+    }
+    // `help trip add Rome` explains `trip add`.
+    for count in stride(from: topic.count, to: 0, by: -1) {
+      let words = Array(topic.prefix(count))
+      let found = CommandTable.all.filter { $0.words.starts(with: words) }
+      guard !found.isEmpty else { continue }
+      commands(found, named: words, &page)
+      return true
+    }
+    return false
+  }
+
+  // MARK: Overview
+
+  private static func overview(_ page: inout Page) {
+    page.line("waymark: your trips and habits on all your devices, without a server", .strong)
+    page.gap()
+    for group in CommandTable.groups {
+      page.line(group.title, .faint)
+      page.table(summaries(group.commands))
+      if group.commands.contains(where: { $0.words == [CommandTable.kinds[0].name, "list"] }) {
+        page.paragraph("  KIND: \(CommandTable.kinds.map(\.name).joined(separator: ", "))", indent: 6)
+      }
+      page.gap()
+    }
+    page.line("Everywhere", .faint)
+    for option in GlobalOptions.specs { page.line("  " + optionLine(option, width: 24)) }
+    page.gap()
+    page.line("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
+    page.line("More on one: waymark help COMMAND, waymark help TOPIC", .faint)
+  }
+
+  /// One line a command; the actions that all kinds share stand once.
+  private static func summaries(_ commands: [CommandSpec]) -> TextTable {
+    var rows: [(String, String)] = []
+    let kinds = CommandTable.kinds.map(\.name)
+    let actions = ["list", "show", "add", "edit", "delete"]
+    for spec in commands {
+      let isShared = kinds.contains(spec.words[0]) && actions.contains(spec.words.last ?? "")
+      if !isShared { rows.append((short(spec), spec.summary)) }
+    }
+    if rows.count < commands.count {
+      rows.insert(("KIND list | show ID | delete ID", "KIND is one of those below"), at: 0)
+      rows.insert(("KIND add FIELD=VALUE…", "waymark help fields says what can be given"), at: 1)
+      rows.insert(("KIND edit ID FIELD=VALUE…", "an empty value clears the field"), at: 2)
+    }
+    var table = TextTable([.init(""), .init(""), .init("", widthMin: 20)])
+    table.rows = rows.map { [.init(""), .init($0.0), .init($0.1)] }
+    table.hasHead = false
+    return table
+  }
+
+  private static func short(_ spec: CommandSpec) -> String {
+    let words = spec.impliesLastWord ? spec.words.dropLast() + ["[\(spec.words.last ?? "")]"] : spec.words
+    return (words + spec.operands.map(\.usage)).joined(separator: " ")
+  }
+
+  // MARK: Commands
+
+  private static func commands(_ found: [CommandSpec], named words: [String], _ page: inout Page) {
+    for spec in found {
+      page.paragraph(spec.usage, .strong, indent: 4)
+      page.paragraph("  \(spec.summary)", indent: 2)
+      let width = spec.options.map { optionName($0).displayWidth }.max() ?? 0
+      for option in spec.options { page.line("    " + optionLine(option, width: width)) }
+      for line in (spec.details ?? "").split(separator: "\n") { page.paragraph("  \(line)", indent: 2) }
+    }
+    page.gap()
+    page.line("Everywhere: \(GlobalOptions.specs.map(optionName).joined(separator: "  "))", .faint)
+  }
+
+  private static func optionName(_ option: CommandSpec.Option) -> String {
+    option.placeholder.map { "\(option.flag) \($0)" } ?? option.flag
+  }
+
+  private static func optionLine(_ option: CommandSpec.Option, width: Int) -> String {
+    optionName(option).padded(to: max(width, 16)) + "  " + option.summary
+  }
+
+  /// What a mistyped topic may have meant.
+  static func suggestion(for topic: String) -> String? {
+    let known = HelpTopic.all.map(\.name) + Array(Set(CommandTable.all.map { $0.words[0] }))
+    return Suggestion.nearest(to: topic, among: known)
+  }
+}

@@ -1,0 +1,99 @@
+/// A page that explains something that is not one command.
+struct HelpTopic {
+  let name: String
+  let text: String
+
+  /// The text of a topic; nil if there is none of that name.
+  static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
+
+  static let all = [premium, sync, ids, fields, exitCodes, home]
+
+  private static let premium = HelpTopic(
+    name: "premium",
+    text: """
+      Premium
+      Everyone has the whole store on this device, and settings and the onboarding flag on all
+      devices. With premium, trips, habits and the profile can sync too.
+
+      Premium comes from an entitlement: a file signed by an issuer that your circle accepts.
+        waymark entitlement install FILE     install one; a running node notices at once
+        waymark entitlement show             whether it counts, and until when
+        waymark sync on                      then turn sync of records on
+
+      When premium ends, records stop syncing at that very second. Nothing is deleted: all of them
+      stay on every device that has them, changes go on being noted, and catch up after a renewal.
+      """)
+
+  private static let sync = HelpTopic(
+    name: "sync",
+    text: """
+      Sync
+      Two lanes: settings sync always; records (trips, habits, profile) sync while this device has
+      premium and you have turned sync on. It is off until you turn it on.
+        waymark sync                         whether records sync, and if not, why
+        waymark sync on | off                change your mind; nothing is deleted either way
+        waymark wait --timeout 30s           until everything is equal on the connected devices
+
+      Where two devices changed the same field at the same time, the newer change shows and the
+      other is kept: waymark conflicts. A delete wins over an edit; what was edited is kept too.
+      """)
+
+  private static let ids = HelpTopic(
+    name: "ids",
+    text: """
+      Ids and names
+      Wherever a command wants an ID, any of these will do:
+        the whole id                         0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60
+        the beginning of the id              0196f0a2-7c31
+        the name, or how it begins           Rome
+      If more than one matches, the command lists them, changes nothing and ends with exit code 2.
+      Devices are named the same way, by name or by the beginning of their id.
+      """)
+
+  private static let fields = HelpTopic(
+    name: "fields",
+    text: """
+      Fields
+      add and edit take FIELD=VALUE; an empty value clears. Quote what holds spaces.
+        waymark trip add name=Rome startDate=2026-05-02 endDate=2026-05-06
+        waymark lodging add trip=Rome name='Casa Rosa' start=2026-05-03T15:00 startTZ=Europe/Rome \\
+            cost=120.50 currency=EUR
+        waymark habit add name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8
+
+      Times are RFC 3339 (2026-05-03T15:00:00+02:00), or local with the zone field beside them. An
+      unknown field or a bad value is refused with what is allowed, and nothing is written.
+      waymark KIND show ID shows the fields that a record has; a wrong field name lists them all.
+      """)
+
+  private static let exitCodes = HelpTopic(
+    name: "exit-codes",
+    text: """
+      Exit codes
+         0  done
+         1  failed
+         2  usage, or a name that could mean more than one thing
+         3  the node is not running, and this needs it
+         4  needs premium
+         5  not in sync (wait, status --check)
+         6  conflicts wait (status --check)
+         7  refused without --yes
+        10  no store here
+        11  the store is held by another process
+        12  a key file is wrong or can't be read
+       130  interrupted
+      """)
+
+  private static let home = HelpTopic(
+    name: "home",
+    text: """
+      Home
+      Everything of a node lies in one directory: store, keys, settings. waymark paths lists it.
+      It is, in this order: --home DIR, WAYMARK_HOME, the place where your system keeps data of
+      applications. With different homes several nodes run side by side:
+        waymark --home /tmp/a init --name a
+        waymark --home /tmp/a run --listen 127.0.0.1:0
+
+      The keys in it are this device. Never run copies of one home on two machines: join the second
+      one with waymark invite. store.db may be opened read-only with any SQLite tool.
+      """)
+}

@@ -1,0 +1,110 @@
+import Testing
+import Waymark
+
+@testable import WaymarkCommand
+
+struct ParserTests {
+  private func parse(_ line: String...) throws -> Invocation {
+    try CommandParser(directory: "/here").parse(line)
+  }
+
+  private func failure(_ line: String...) -> CommandFailure? {
+    do {
+      _ = try CommandParser(directory: "/here").parse(line)
+      return nil
+    } catch {
+      return error as? CommandFailure
+    }
+  }
+
+  @Test func `words before the operands name the command`() throws {
+    let invocation = try parse("trip", "show", "Rome")
+    #expect(invocation.request == CommandRequest("trip.show", ["id": "Rome"]))
+  }
+
+  @Test func `options that every command takes stand anywhere on the line`() throws {
+    for line in [
+      ["--home", "a", "--json", "status"], ["status", "--json", "--home=a"],
+      ["--json", "status", "--home", "a"],
+    ] {
+      let invocation = try CommandParser(directory: "/here").parse(line)
+      #expect(invocation.words == ["status"])
+      #expect(invocation.options == GlobalOptions(home: "/here/a", json: true))
+    }
+  }
+
+  @Test func `a group without its last word means the one it implies`() throws {
+    #expect(try parse("peers").words == ["peers", "list"])
+    #expect(try parse("onboarding", "--json").words == ["onboarding", "show"])
+  }
+
+  @Test func `fields become pairs in the order in which they are typed`() throws {
+    let invocation = try parse("lodging", "add", "trip=Rome", "name=A=B", "notes=")
+    #expect(invocation.arguments["fields"] == [["trip", "Rome"], ["name", "A=B"], ["notes", ""]])
+  }
+
+  @Test func `paths are absolute in the request, and a dash stays standard input`() throws {
+    #expect(try parse("import", "a.json", "/b.json").arguments["files"] == ["/here/a.json", "/b.json"])
+    #expect(try parse("entitlement", "install", "-").arguments["file"] == "-")
+  }
+
+  @Test func `durations become milliseconds`() throws {
+    #expect(try parse("wait", "--timeout", "2m").arguments["timeoutMilliseconds"] == 120_000)
+    #expect(failure("wait", "--timeout", "soon")?.exitCode == ExitCode.usage)
+    #expect(failure("wait", "--timeout", "99999999999999999999s")?.exitCode == ExitCode.usage)
+  }
+
+  @Test func `negative numbers are values and a double dash ends the options`() throws {
+    #expect(try parse("habit", "set", "Water", "-5").arguments["value"] == "-5")
+    #expect(try parse("trip", "show", "--", "--json").arguments["id"] == "--json")
+  }
+
+  @Test func `options that may be repeated are collected`() throws {
+    let invocation = try parse("run", "--peer", "a:1", "--no-discovery", "--peer=b:2")
+    #expect(invocation.arguments == ["peer": ["a:1", "b:2"], "noDiscovery": true])
+  }
+
+  @Test func `yes reaches the command`() throws {
+    #expect(try parse("trip", "delete", "Rome", "--yes").arguments["yes"] == true)
+  }
+
+  @Test func `nothing and a wish for help give help`() throws {
+    #expect(try parse().words == ["help"])
+    #expect(try parse("trip", "--help").arguments["topic"] == ["trip"])
+    #expect(try parse("-h").words == ["help"])
+  }
+
+  @Test(arguments: [
+    (["stauts"], "Did you mean `waymark status`?"), (["trip", "lst"], "Did you mean `waymark trip list`?"),
+    (["trip"], "needs one of: list, show, add, edit, delete, timeline"),
+    (["trip", "show"], "needs ID"), (["trip", "show", "a", "b"], "“b” is too much here"),
+    (["trip", "add", "Rome"], "write name=value"), (["--jsno", "status"], "Did you mean --json?"),
+    (["status", "--peer", "x"], "`waymark status` has no option --peer"),
+    (["wait", "--peer"], "--peer needs a value"),
+    (["status", "--json=yes"], "--json takes no value"),
+    (["invite", "--role", "boss"], "it is admin or member"),
+    (["wait", "--peer", "a", "--peer", "b"], "--peer is given twice"), (["status", "-x"], "no option -x"),
+  ])
+  func `a mistake is named, with what to type instead`(line: [String], says: String) throws {
+    let failure = #expect(throws: CommandFailure.self) { try CommandParser(directory: "/").parse(line) }
+    #expect(failure?.exitCode == ExitCode.usage)
+    #expect(failure?.message.contains(says) == true, "\(failure?.message ?? "nothing")")
+  }
+
+  @Test func `an option takes a value in every command or in none`() {
+    let options = GlobalOptions.specs + CommandTable.all.flatMap(\.options)
+    for (flag, same) in Dictionary(grouping: options, by: \.flag) {
+      #expect(Set(same.map { $0.placeholder == nil }).count == 1, "\(flag)")
+    }
+  }
+
+  @Test func `every command and topic has a page of help that fits`() {
+    let topics = CommandTable.all.map(\.words) + HelpTopic.all.map { [$0.name] } + [[]]
+    for topic in topics {
+      var page = Page(width: 100, hasColor: false)
+      #expect(HelpPages.write(topic, into: &page), "\(topic)")
+      #expect(page.lines.allSatisfy { $0.displayWidth <= 100 }, "\(topic)")
+      #expect(!page.lines.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Testing
+import Waymark
+
+@testable import WaymarkCommand
+
+/// Documents as a person sees them, 100 columns wide.
+struct RenderingTests {
+  private func text(_ words: [String], _ document: JSON) throws -> String {
+    let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
+    var rendering = Rendering(
+      width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
+      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+    rendering.render(
+      document, of: Invocation(words: words, arguments: .object([]), options: GlobalOptions()))
+    let lines = rendering.data.lines + rendering.notes.lines
+    for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
+    return lines.joined(separator: "\n")
+  }
+
+  private func lane(_ behind: Int64?, _ ahead: Int64?, equal: Bool?) -> JSON {
+    [
+      "open": true, "reason": nil, "behind": behind.map { .integer($0) } ?? nil,
+      "ahead": ahead.map { .integer($0) } ?? nil, "digestEqual": equal.map { .bool($0) } ?? nil,
+    ]
+  }
+
+  private func peer(_ name: String, _ state: String, settings: JSON, records: JSON) -> JSON {
+    [
+      "device": "00", "name": .string(name), "state": .string(state), "reason": .string(state),
+      "text": "sending what it lacks", "next": nil, "since": nil, "address": nil,
+      "lastSync": "2026-11-21T11:59:56Z", "lanes": ["settings": settings, "records": records],
+    ]
+  }
+
+  private func status(premium: JSON, sync: Bool, open: Bool, peers: [JSON], conflicts: Int64 = 0) -> JSON {
+    let settings: JSON = ["open": true, "reason": nil, "digest": "00", "changeSets": 3, "parked": 0]
+    let records: JSON = [
+      "open": .bool(open), "reason": open ? nil : "free_tier", "digest": "00", "changeSets": 40, "parked": 0,
+    ]
+    return [
+      "schema": "waymark.status/1", "device": "3fa912bc00", "name": "laptop", "circle": "00", "running": true,
+      "runningSince": "2026-11-18T08:00:00Z", "listen": "[::]:7433", "premium": premium,
+      "sync": ["preference": .bool(sync), "active": .bool(open), "reason": nil],
+      "lanes": ["settings": settings, "records": records],
+      "counts": ["trips": 25, "habits": 1, "habitLogs": 20_000], "conflicts": .integer(conflicts),
+      "notices": [], "peers": .array(peers),
+    ]
+  }
+
+  @Test func `the status of a premium device tells what waits for whom`() throws {
+    let even = lane(0, 0, equal: true)
+    let document = status(
+      premium: ["active": true, "source": "certificate", "validUntil": "2027-03-01T00:00:00Z"], sync: true,
+      open: true,
+      peers: [
+        peer("nas", "in_sync", settings: even, records: even),
+        peer("phone", "sending", settings: even, records: lane(0, 2, equal: false)),
+      ], conflicts: 1)
+    #expect(
+      try text(["status"], document) == """
+        laptop  3fa912bc   running 3 d 4 h   premium until 2027-03-01   sync on
+        settings  in sync with 2 of 2 peers
+        records   in sync with 1 of 2 peers · 2 change sets not yet on phone · 1 conflict
+        here      25 trips · 1 habit · 20,000 habit logs
+
+        PEER   STATE    BEHIND  AHEAD  LAST SYNC  WHY
+        nas    in sync       0      0  4 s ago
+        phone  sending       0      2  4 s ago    sending what it lacks
+
+        If this disk died now, nothing would be lost: nas has everything.
+        1 conflict waits for you: waymark conflicts
+        """)
+  }
+
+  @Test func `being free is a state and no error`() throws {
+    let document = status(
+      premium: ["active": false, "source": "none", "validUntil": nil], sync: false, open: false, peers: [])
+    #expect(
+      try text(["status"], document) == """
+        laptop  3fa912bc   running 3 d 4 h
+        free · settings sync, records stay on this device (waymark help premium)
+        settings  no other device yet
+        records   stay on this device
+        here      25 trips · 1 habit · 20,000 habit logs
+        """)
+  }
+
+  @Test func `trips are listed with their totals, one for each currency`() throws {
+    let document: JSON = [
+      "schema": "waymark.trip.list/1",
+      "trips": [
+        [
+          "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60",
+          "name": "東京 and a name that is far too long for the column it is in, is it not",
+          "startDate": "2026-05-02T00:00:00Z", "endDate": nil, "activities": 12,
+          "totals": [["amount": "410.56", "currency": "USD"], ["amount": "12", "currency": nil]],
+        ]
+      ],
+    ]
+    #expect(
+      try text(["trip", "list"], document) == """
+        ID        NAME                                                FROM        TO  ITEMS  TOTAL
+        0196F0A2  東京 and a name that is far too long for the colu…  2026-05-02  –      12  410.56 USD + 12
+        """)
+  }
+
+  @Test func `a conflict shows what won and what is kept`() throws {
+    let document: JSON = [
+      "conflicts": [
+        [
+          "id": "c0ffee0011", "kind": "habit", "record": "00", "name": "Run", "field": "notes",
+          "reason": "field",
+          "winner": [
+            "value": "by the river", "deviceName": "phone", "device": "00", "time": "2026-11-21T11:00:00Z",
+          ],
+          "losers": [
+            ["value": "in the park", "deviceName": "laptop", "device": "00", "time": "2026-11-21T10:59:00Z"]
+          ],
+        ]
+      ]
+    ]
+    #expect(
+      try text(["conflicts", "list"], document) == """
+        c0ffee00  habit · Run · notes  (field)
+          won   by the river  by phone   2026-11-21 11:00
+          kept  in the park   by laptop  2026-11-21 10:59
+        """)
+  }
+
+  @Test func `a new record is its id alone`() throws {
+    #expect(try text(["trip", "add"], ["schema": "waymark.trip.add/1", "id": "AB-12"]) == "AB-12")
+  }
+}

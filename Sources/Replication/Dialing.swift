@@ -37,6 +37,16 @@ package struct Dialing: Sendable {
 
   package mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
 
+  /// When to look again; nil if every address is connected, under way, or to be left alone.
+  package func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
+    entries.compactMap { entry -> Moment? in
+      guard !entry.isDialling else { return nil }
+      guard let device = entry.device else { return entry.nextAttempt }
+      if connected.contains(device) || paused.contains(device) { return nil }
+      return max(entry.nextAttempt, penalties[device]?.until ?? 0)
+    }.min()
+  }
+
   /// The addresses to dial now; they count as being dialled until `failed` or `ended`.
   package mutating func due(
     now: Moment, connected: Set<DeviceKey>, paused: Set<DeviceKey>

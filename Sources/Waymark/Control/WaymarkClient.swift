@@ -14,7 +14,6 @@ public enum WaymarkClient {
     if let socket = LineSocket.connect(to: home.controlSocket) {
       return try await ask(socket, request, events)
     }
-    guard home.hasStore else { throw CommandFailure.noStore(home) }
     let node = try open(home)
     let result = await node.answer(request, events: events)
     await node.close()
@@ -26,7 +25,7 @@ public enum WaymarkClient {
 
   /// Opens the node of a home with failures that a person can act on.
   public static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
-    guard home.hasStore else { throw CommandFailure.noStore(home) }
+    guard home.hasStore || home.isReplacing else { throw CommandFailure.noStore(home) }
     do {
       return try Node(home: home, log: log)
     } catch {
@@ -86,7 +85,8 @@ extension CommandFailure {
     case StoreError.storeIsHeld(let holder):
       return CommandFailure(
         exitCode: ExitCode.storeHeld, code: "store_held",
-        message: "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
+        message:
+          "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
     default:
       return .failed("store", "The store in \(home.path) can't be opened: \(error).")

@@ -2,6 +2,9 @@ import Foundation
 import Wire
 
 extension Home {
+  /// Whether a join was complete and only its last step is missing.
+  var isReplacing: Bool { FileManager.default.fileExists(atPath: staging + "/ready") }
+
   /// Removes what an interrupted attempt left.
   func discard() throws {
     guard FileManager.default.fileExists(atPath: path) else { return }
@@ -18,7 +21,7 @@ extension Home {
   func finishReplacing(at now: Int64) throws {
     let staged = Home(path: staging)
     let files = FileManager.default
-    guard files.fileExists(atPath: staged.path + "/ready") else { return }
+    guard isReplacing else { return }
     if files.fileExists(atPath: staged.store) {
       try retire(at: now)
       for suffix in ["-wal", "-shm", ""] where files.fileExists(atPath: staged.store + suffix) {

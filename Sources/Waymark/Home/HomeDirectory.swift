@@ -37,7 +37,8 @@ extension Home {
   }
 
   private func makeDirectory(_ path: String) throws {
-    if mkdir(path, 0o700) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+    if mkdir(path, 0o700) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
+    {
       try makeDirectories(String(path[..<slash]))
       _ = mkdir(path, 0o700)
     }

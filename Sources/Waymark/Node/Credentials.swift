@@ -43,7 +43,9 @@ final class Credentials: Sendable {
   func pairingFailed() { tickets.withLock { $0.failed(at: wall()) } }
 
   /// False if too many tickets are open.
-  func add(_ ticket: Ticket, role: Role) -> Bool { tickets.withLock { $0.add(ticket, role: role, at: wall()) } }
+  func add(_ ticket: Ticket, role: Role) -> Bool {
+    tickets.withLock { $0.add(ticket, role: role, at: wall()) }
+  }
 
   func spend(_ id: TicketID, on joiner: DeviceKey) throws(TicketLedger.Refusal) -> Role {
     try tickets.withLock { ledger throws(TicketLedger.Refusal) in

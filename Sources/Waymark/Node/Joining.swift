@@ -206,12 +206,14 @@ struct PairingExchange: Sendable {
     switch end {
     case .handshakeFailed, .closedByPeer, .truncated:
       .failed(
-        "ticket_refused", "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
+        "ticket_refused",
+        "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
         next: "waymark invite on that device, then join with the new ticket")
     case .notAuthorized:
       .failed("wrong_device", "Another device answers at the address of the ticket.")
     case .versionMismatch(let theirs):
-      .failed("newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.")
+      .failed(
+        "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.")
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
   }

@@ -59,6 +59,7 @@ extension Node {
 
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
+    scheduleCheckpoint()
     guard report.foldedAnything else { return }
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
   }
@@ -70,7 +71,8 @@ extension Node {
         NoticeSnapshot(.diskFull, text: "the store refused to write: \(why)", next: "df -h \(home.path)")
       case .fork(let device): NoticeSnapshot(.fork, text: "two logs of \(name(of: device)) exist")
       case .digestMismatch(let device, let lane):
-        NoticeSnapshot(.digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))")
+        NoticeSnapshot(
+          .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))")
       case .settingsBeyondLimits:
         NoticeSnapshot(
           .conflicts, text: "the settings of all devices together are beyond their limits",

@@ -24,6 +24,7 @@ extension Node {
     learnAddresses()
     listener.start()
     try announceAddresses()
+    try showDevelopmentEntitlement()
     logGate()
     var effects: [Effect] = []
     replica.scheduleGate(wall(), &effects)
@@ -138,7 +139,8 @@ extension Node {
     switch end {
     case .violation, .invalidMessage:
       network?.dialing.penalise(device, now: wall())
-      log.warning("peers", "\(name(of: device)) sent what no correct node sends; it is left alone for a while")
+      log.warning(
+        "peers", "\(name(of: device)) sent what no correct node sends; it is left alone for a while")
     default: break
     }
   }
@@ -174,9 +176,8 @@ extension Node {
 
   func dial() {
     guard let serving = network else { return }
-    let connected = Set(replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
     let room = Limits.connectionsMax - serving.links.count
-    let due = network?.dialing.due(now: wall(), connected: connected, paused: pausedPeers) ?? []
+    let due = network?.dialing.due(now: wall(), connected: connectedPeers, paused: pausedPeers) ?? []
     for (index, address) in due.enumerated() {
       if index < room { dial(address) } else { network?.dialing.failed(address, .other, now: wall()) }
     }
@@ -197,13 +198,13 @@ extension Node {
     link.start()
   }
 
+  private var connectedPeers: Set<DeviceKey> {
+    Set(replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
+  }
+
   func scheduleDial() {
-    guard let entries = network?.dialing.entries, !entries.isEmpty else { return }
-    let next = entries.filter { !$0.isDialling }.map(\.nextAttempt).min() ?? .max
-    let now = wall()
-    // Looked at again after half a second at the earliest: what is due may be connected or paused.
-    let moment = min(max(next, now + 500), now + 60_000)
-    timers.schedule(.dial, at: moment, now: now) { [weak self] in self?.assumeIsolated { $0.dial() } }
+    guard let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers) else { return }
+    timers.schedule(.dial, at: next, now: wall()) { [weak self] in self?.assumeIsolated { $0.dial() } }
   }
 }
 

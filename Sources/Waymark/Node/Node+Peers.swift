@@ -14,14 +14,14 @@ extension Node {
     }
     let stored = try storedAddresses()
     if !stored.contains(address) {
-      try store.setMeta(MetaKey.addresses, lines(stored + [address]))
+      try store.setMetaLines(MetaKey.addresses, stored + [address])
     }
     network?.dialing.add(address, of: nil, now: wall())
     network?.dialing.hurry(now: wall())
     dial()
   }
 
-  func storedAddresses() throws -> [String] { try storedLines(MetaKey.addresses) }
+  func storedAddresses() throws -> [String] { try store.metaLines(MetaKey.addresses) }
 
   /// The addresses that members announce of themselves.
   func learnAddresses() {
@@ -50,17 +50,14 @@ extension Node {
 
   // MARK: Pausing
 
-  var pausedPeers: Set<DeviceKey> {
-    Set(((try? storedLines(MetaKey.paused)) ?? []).compactMap { DeviceKey(hex: $0) })
-  }
-
   func isPaused(_ device: DeviceKey) -> Bool { pausedPeers.contains(device) }
 
   /// Stops talking to a peer until it is resumed; what it already has, it keeps.
   func setPaused(_ device: DeviceKey, _ isPaused: Bool) throws {
     var paused = pausedPeers
     if isPaused { paused.insert(device) } else { paused.remove(device) }
-    try store.setMeta(MetaKey.paused, lines(paused.sorted().map(\.description)))
+    try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
+    pausedPeers = paused
     if isPaused {
       for session in replica.sessions.values where session.device == device {
         send(Message.goodbye(.paused).encoded, to: session.link)
@@ -71,11 +68,4 @@ extension Node {
       dial()
     }
   }
-
-  private func storedLines(_ key: String) throws -> [String] {
-    let bytes = try store.meta(key) ?? []
-    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-  }
-
-  private func lines(_ texts: [String]) -> [UInt8] { Array(texts.joined(separator: "\n").utf8) }
 }

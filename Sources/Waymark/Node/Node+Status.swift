@@ -56,7 +56,9 @@ extension Node {
     if lanes.contains(where: \.isSending) { return (.sending, .sending) }
     if session.isInSync {
       // In sync on what is open; a closed records lane says why.
-      return (.inSync, session.records.isOpen ? .inSync : session.records.reason.map { Reason($0) } ?? .inSync)
+      return (
+        .inSync, session.records.isOpen ? .inSync : session.records.reason.map { Reason($0) } ?? .inSync
+      )
     }
     if lanes.contains(where: { $0.isDigestEqual == false }) { return (.refused, .digestMismatch) }
     return (.connecting, .connecting)

@@ -24,6 +24,7 @@ public actor Node {
   /// Present only while the node serves.
   var network: Network?
   var notices: [NodeNotice] = []
+  var pausedPeers: Set<DeviceKey> = []
   let credentials: Credentials
   /// The device that joined last with a ticket of this node.
   var lastJoined: DeviceKey?
@@ -38,6 +39,7 @@ public actor Node {
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
     try home.prepare()
+    try home.finishReplacing(at: wall())
     let identity = try Identity.load(from: home.deviceKey)
     let store = try Store(path: home.store)
     try self.init(home: home, identity: identity, store: store, wall: wall, log: log)
@@ -64,6 +66,7 @@ public actor Node {
       localPremium: stored.localPremium, settings: stored.settings, records: stored.records,
       newestForeignClock: stored.newestForeignClock, seed: randomSeed())
     opened = store
+    pausedPeers = stored.pausedPeers
     credentials = Credentials(identity: identity, circle: stored.circle, wall: wall)
   }
 
@@ -85,6 +88,8 @@ public actor Node {
     control = nil
     stopServing()
     timers.cancelAll()
+    // A clean end leaves no work for the next start.
+    try? store.checkpoint()
     opened = nil
   }
 }
@@ -98,6 +103,7 @@ struct StoredState {
   let settings: Replica.LaneState
   let records: Replica.LaneState
   let newestForeignClock: Clock
+  let pausedPeers: Set<DeviceKey>
 
   init(_ store: Store, device: DeviceKey) throws {
     var statements: [Statement] = []
@@ -109,6 +115,7 @@ struct StoredState {
     self.incarnation = incarnation
     preference = try store.meta(MetaKey.preference) == [1]
     localPremium = try LocalPremium(store)
+    pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
     settings = Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings))
     records = Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records))
     newestForeignClock = store.newestFoldedClock(otherThan: device)
@@ -126,4 +133,14 @@ enum MetaKey {
   static let paused = "paused-peers"
   /// The end of a mock purchase.
   static let mockPurchase = "mock-purchase"
+}
+
+extension Store {
+  func metaLines(_ key: String) throws -> [String] {
+    String(decoding: try meta(key) ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  func setMetaLines(_ key: String, _ lines: [String]) throws {
+    try setMeta(key, Array(lines.joined(separator: "\n").utf8))
+  }
 }

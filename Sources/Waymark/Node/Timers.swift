@@ -6,6 +6,7 @@ struct Timers {
   enum Name: Hashable {
     case replica(ReplicaTimer)
     case dial
+    case checkpoint
   }
 
   fileprivate let queue: DispatchQueue

@@ -61,6 +61,8 @@ let package = Package(
         "Transport", "Exchange",
       ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+    .executableTarget(
+      name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
     tests("CommandTests", ["Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),

@@ -1,0 +1,59 @@
+import Foundation
+import Synchronization
+
+/// The scratch folder and every process of the demonstration; takes both away in the end, however it ends.
+final class Stage: Sendable {
+  let folder: URL
+  /// The command, built beside this program.
+  let waymark: URL
+  private let children = Mutex<[Int32]>([])
+
+  init() throws {
+    let program = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
+    waymark = program.deletingLastPathComponent().appending(path: "waymark")
+    guard FileManager.default.isExecutableFile(atPath: waymark.path) else {
+      throw Failure("there is no \(waymark.path); `make demo` builds it")
+    }
+    folder = FileManager.default.temporaryDirectory.appending(path: "waymark-demo-\(getpid())")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
+  /// Sees to it that the end comes, whatever happens: on signals and when the time is over.
+  func endsAfter(seconds: Int) {
+    for number in [SIGINT, SIGTERM, SIGHUP] {
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { @Sendable [self] in leave("interrupted", code: 130) }
+      source.resume()
+      // Dispatch keeps an active source only as long as somebody holds it.
+      _ = Unmanaged.passRetained(source as AnyObject)
+    }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { @Sendable [self] in
+      leave("it took more than \(seconds) seconds", code: 1)
+    }
+  }
+
+  private func leave(_ why: String, code: Int32) {
+    FileHandle.standardError.write(Data("\n   ✗ demo failed: \(why)\n".utf8))
+    clear()
+    exit(code)
+  }
+
+  func started(_ process: Int32) { children.withLock { $0.append(process) } }
+
+  func ended(_ process: Int32) { children.withLock { $0.removeAll { $0 == process } } }
+
+  /// Ends what still runs and removes the folder.
+  func clear() {
+    for process in children.withLock({ $0 }) { kill(process, SIGKILL) }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// A file in the folder.
+  func write(_ bytes: [UInt8], _ name: String) throws -> String {
+    let file = folder.appending(path: name)
+    try Data(bytes).write(to: file)
+    return file.path
+  }
+}

@@ -1,0 +1,23 @@
+import Foundation
+
+// A program to watch: three devices of one person, as three processes on this machine.
+
+var story = Story()
+let stage: Stage
+do {
+  stage = try Stage()
+} catch {
+  story.failed(error)
+  exit(1)
+}
+stage.endsAfter(seconds: 170)
+do {
+  var play = Play(on: stage)
+  try play.perform(&story)
+  stage.clear()
+  story.end()
+} catch {
+  story.failed(error)
+  stage.clear()
+  exit(1)
+}

@@ -54,9 +54,10 @@ package struct Blake2b256: ~Copyable {
 
   /// Hashes a prefix and the bytes behind it, with no heap allocation.
   package static func hash(prefix: [UInt8], _ part: ArraySlice<UInt8>) -> HashWords {
-    withUnsafeTemporaryAllocation(byteCount: stateBytes, alignment: stateAlignment) { memory in
+    // Aligned by hand: memory asked for at 64 bytes would come from the heap.
+    withUnsafeTemporaryAllocation(byteCount: stateBytes + stateAlignment, alignment: 16) { memory in
       guard let base = memory.baseAddress else { preconditionFailure("no room for a hash state") }
-      let state = OpaquePointer(base)
+      let state = OpaquePointer(base.alignedUp(toMultipleOf: stateAlignment))
       begin(state)
       prefix.withUnsafeBytes { add($0, to: state) }
       part.withUnsafeBytes { add($0, to: state) }

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Transport
 
-@Suite struct `A link` {
+@Suite(.serialized) struct `A link` {
   @Test func `opens, carries messages both ways, and closes in good order`() async throws {
     let world = try World()
     let link = try await world.opened()
@@ -147,7 +147,7 @@ import Wire
   }
 }
 
-@Suite struct `Dialing` {
+@Suite(.serialized) struct `Dialing` {
   private func end(of endpoint: Endpoint, _ limits: LinkLimits = LinkLimits()) async throws -> LinkEnd? {
     let alice = Recorder()
     let link = try TestLink(

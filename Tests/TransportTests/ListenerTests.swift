@@ -5,7 +5,15 @@ import Wire
 
 @testable import Transport
 
-@Suite struct `A listener` {
+#if canImport(Darwin)
+  import Darwin
+  private let openFilesLimit = RLIMIT_NOFILE
+#else
+  import Glibc
+  private let openFilesLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+#endif
+
+@Suite(.serialized) struct `A listener` {
   @Test func `says which port is in use`() throws {
     let world = try World()
     let endpoint = world.listener.address.endpoint
@@ -84,6 +92,20 @@ import Wire
     #expect((0..<8).allSatisfy { _ in admission.enter(own) != nil })
   }
 
+  @Test func `without descriptors waits, and goes on when there are some`() async {
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+      setrlimit(openFilesLimit, &limit)
+      let world = try World()
+      var clients: [RawClient] = []
+      while let client = try? RawClient(to: world.listener.address) { clients.append(client) }
+      try #require(clients.count < 64)
+      try await Task.sleep(for: .milliseconds(300))
+      clients.removeAll()
+      _ = try await world.opened()
+    }
+  }
+
   @Test func `sheds a thousand connections in quick succession and still answers`() async throws {
     let world = try World()
     for _ in 0..<1_000 {
@@ -95,7 +117,7 @@ import Wire
   }
 }
 
-@Suite struct `An accepted link` {
+@Suite(.serialized) struct `An accepted link` {
   @Test func `understands a client that writes one byte at a time`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)

@@ -67,7 +67,7 @@ let package = Package(
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
-    tests("ReplicationTests", ["Membership", "Replication", "Sodium", "Vectors", "Wire"]),
+    tests("ReplicationTests", ["Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests("SodiumTests", ["Sodium"]),

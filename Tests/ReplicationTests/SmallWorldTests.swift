@@ -62,7 +62,7 @@ import Wire
 enum Action: CaseIterable {
   case insert, editName, editNotes, delete, restore, putAndRestore
   case oldProfile, newProfile, futureProfile
-  case insertChild, renameNone, editNone, deleteNone
+  case insertChild, deleteChild, renameNone, editNone, deleteNone
 
   /// Actions on different cells don't meet, so those that do are searched together.
   static let alphabets: [[Action]] = [
@@ -91,6 +91,7 @@ enum Action: CaseIterable {
     case .futureProfile: profile(1 << 40, text)
     case .insertChild:
       [EntryDraft(.put, Self.child, [(0, .bool(true)), (1, .bytes(Self.trip.id.bytes)), (2, text)])]
+    case .deleteChild: [EntryDraft(.delete, Self.child)]
     case .renameNone: [EntryDraft(.put, none, [(1, text), (2, text)])]
     case .editNone: [EntryDraft(.put, none, [(2, text)])]
     case .deleteNone: [EntryDraft(.delete, none)]

@@ -1,0 +1,255 @@
+import Foundation
+import Records
+import Storage
+import Testing
+import Vectors
+import Wire
+
+@testable import Replication
+
+/// The same small worlds and histories, folded by the store: it must agree with the pure fold.
+///
+/// With `WAYMARK_SMALL_WORLD=full` in the environment many more worlds are folded.
+@Suite struct StoreWorldTests {
+  private static let isFull = ProcessInfo.processInfo.environment["WAYMARK_SMALL_WORLD"] == "full"
+  private static let actions: [Action] = [
+    .insert, .editName, .delete, .putAndRestore, .insertChild, .deleteChild, .oldProfile, .newProfile,
+    .renameNone,
+  ]
+
+  @Test(arguments: [2, 3])
+  func `small worlds end the same in every order`(operations: Int) throws {
+    let every = Self.isFull ? 31 : operations == 2 ? 61 : 2_003
+    var plans: [Plan] = []
+    var count = 0
+    Plan.each(operations: operations, Self.actions) { plan in
+      count += 1
+      if count % every == 0 { plans.append(plan) }
+    }
+    #expect(plans.count > 5)
+    for plan in plans { try check(try plan.sets(), "\(plan)") }
+  }
+
+  private func check(_ sets: [VerifiedChangeSet], _ name: String) throws {
+    let world = World(sets)
+    let expected = Expected(world)
+    var faces: Set<Face> = []
+    try world.eachOrder { order in
+      let store = try Store.inMemory()
+      for index in order { try commit([sets[index]], to: store) }
+      let face = try Face(store, expected)
+      if faces.insert(face).inserted { expected.check(face, name) }
+    }
+    #expect(faces.count == 1, "\(name)")
+  }
+
+  private func commit(_ sets: [VerifiedChangeSet], to store: Store, horizon: Int64 = 1 << 46) throws {
+    let report = try store.commit(sets, horizon: Clock(milliseconds: horizon))
+    #expect(report.placements.allSatisfy { if case .place = $0 { true } else { false } })
+  }
+
+  @Test func `histories end as Python says, one by one, at once, parked and rebuilt`() throws {
+    let file = try vectors("merge.json", as: MergeVectors.self)
+    var random = SeededRandom(seed: 12)
+    for history in file.histories.prefix(Self.isFull ? 40 : 15) {
+      let sets = try history.verifiedSets()
+      let world = World(sets)
+      let expected = Expected(world)
+      let order = world.randomOrder(&random).map { sets[$0] }
+      let oneByOne = try Store.inMemory()
+      for set in order { try commit([set], to: oneByOne) }
+      let face = try Face(oneByOne, expected)
+      expected.check(face, history.name)
+      #expect(face.digest == history.digest, "\(history.name)")
+
+      let atOnce = try Store.inMemory()
+      try commit(sets, to: atOnce)
+      #expect(try Face(atOnce, expected) == face, "\(history.name) at once")
+      try atOnce.rebuild()
+      #expect(try Face(atOnce, expected) == face, "\(history.name) rebuilt")
+
+      let parked = try Store.inMemory()
+      try commit(order, to: parked, horizon: 0)
+      #expect(parked.digest(.records) == .empty)
+      for moment in stride(from: Int64(1_000), through: 1_200, by: 20) {
+        _ = try parked.foldParked(horizon: Clock(milliseconds: moment))
+      }
+      #expect(try Face(parked, expected) == face, "\(history.name) parked first")
+    }
+  }
+}
+
+/// What a store shows of a world, put into words that can be compared.
+struct Face: Hashable {
+  let digest: String
+  let buckets: [Digest]
+  let origins: [Cell: Stamp]
+  let rows: [String]
+  /// Winner and losers of each conflict about contents.
+  let conflicts: [String: Set<Stamp>]
+  /// Deletion and hidden writes of each record that a deletion hides.
+  let hidden: [String: Set<Stamp>]
+  let counts: [KindNumber: Int]
+
+  init(_ store: Store, _ expected: Expected) throws {
+    digest = hexadecimal(store.digest(.records).sum.bytes)
+    buckets = store.digestBuckets(.records)
+    var origins: [Cell: Stamp] = [:]
+    var rows: [String] = []
+    for key in expected.records {
+      guard let row = try store.record(key) else { continue }
+      let isWhole = key.kind.mergeClass == .wholeRecord
+      for (field, stamp) in try store.origins(of: row) where !isWhole || field == Fields.life {
+        origins[Cell(record: key, field: field)] = stamp
+      }
+      let fields = (row.fields.merging(row.unread) { one, _ in one }).sorted { $0.key < $1.key }
+        .map { "\($0.key)=\(hexadecimal($0.value.encoded))" }
+      rows.append("\(key) \(String(describing: row.life)) \(row.isVisible) \(fields)")
+    }
+    self.origins = origins
+    self.rows = rows
+    var conflicts: [String: Set<Stamp>] = [:]
+    var hidden: [String: Set<Stamp>] = [:]
+    let all = try store.conflicts()
+    for conflict in all {
+      let stamps = Set(conflict.losers.map(\.stamp))
+      let field = conflict.field ?? 0
+      switch conflict.reason {
+      case .field, .profile: conflicts["\(conflict.record) \(field)"] = stamps
+      case .editLostToDelete, .hiddenByParent:
+        hidden["\(conflict.record) \(conflict.reason) \(conflict.winner.stamp)"] = stamps
+      }
+    }
+    #expect(try store.conflictCount() == all.count)
+    self.conflicts = conflicts
+    self.hidden = hidden
+    counts = try store.visibleCounts().filter { $0.value != 0 }
+  }
+}
+
+/// What the store must show, from all writes at once.
+struct Expected {
+  let world: World
+  let cells: [Cell: CellState]
+  let records: [RecordKey]
+
+  init(_ world: World) {
+    self.world = world
+    cells = Oracle.cells(world)
+    let written = Set(cells.keys.map(\.record))
+    records = written.union([FixedRecords.none, FixedRecords.profile]).sorted()
+  }
+
+  func check(_ face: Face, _ name: String) {
+    let stamps = cells.mapValues { world.sets[$0.winner].stamp }
+    #expect(face.origins == stamps, "\(name)")
+    var model = FoldModel()
+    for index in world.sets.indices { model.fold(index, of: world) }
+    #expect(face.digest == hexadecimal(model.digest(world).digest.sum.bytes), "\(name)")
+    let sum = face.buckets.reduce(into: Digest.empty) { $0.add($1.sum) }
+    #expect(hexadecimal(sum.sum.bytes) == face.digest, "\(name)")
+    #expect(face.conflicts == conflicts, "\(name)")
+    #expect(face.hidden == hidden, "\(name)")
+  }
+
+  private func content(_ set: Int, _ cell: Cell) -> [UInt8] {
+    world.sets[set].writes.first { $0.cell == cell }?.content ?? []
+  }
+
+  private func isDead(_ record: RecordKey) -> Bool {
+    guard record.kind.mergeClass == .fieldByField else { return false }
+    let life = Cell(record: record, field: Fields.life)
+    return cells[life].map { content($0.winner, life) == [0xf4] } ?? false
+  }
+
+  /// Rivals that say something else than the winner.
+  private var conflicts: [String: Set<Stamp>] {
+    var result: [String: Set<Stamp>] = [:]
+    for (cell, state) in cells {
+      if cell.field == Fields.life, isDead(cell.record) { continue }
+      // A rival that alone followed the winner is what its author wanted: nobody disagrees.
+      if state.rivals.count == 1, state.rivals.contains(where: { world.covers($0, state.winner) }) {
+        continue
+      }
+      let differing = state.rivals.filter { content($0, cell) != content(state.winner, cell) }
+      if !differing.isEmpty {
+        result["\(cell.record) \(cell.field)"] = Set(differing.map { world.sets[$0].stamp })
+      }
+    }
+    return result
+  }
+
+  /// Writes concurrent with the deletion that hides their record.
+  private var hidden: [String: Set<Stamp>] {
+    var result: [String: Set<Stamp>] = [:]
+    for record in records {
+      guard let (deletion, reason) = deletion(hiding: record) else { continue }
+      let writes = cells.filter { $0.key.record == record }.flatMap { cell, state in
+        // A deletion is no lost edit.
+        state.rivals.union([state.winner]).filter { cell.field != Fields.life || content($0, cell) != [0xf4] }
+      }
+      let lost = Set(writes).filter {
+        $0 != deletion && !world.covers(deletion, $0) && !world.covers($0, deletion)
+      }
+      if !lost.isEmpty {
+        result["\(record) \(reason) \(world.sets[deletion].stamp)"] = Set(lost.map { world.sets[$0].stamp })
+      }
+    }
+    return result
+  }
+
+  private func deletion(hiding record: RecordKey) -> (set: Int, reason: Conflict.Reason)? {
+    func life(_ record: RecordKey) -> Cell { Cell(record: record, field: Fields.life) }
+    if isDead(record) { return cells[life(record)].map { ($0.winner, .editLostToDelete) } }
+    let parent = Cell(record: record, field: 1)
+    guard record.kind == Action.child.kind, let own = cells[life(record)], let named = cells[parent],
+      content(own.winner, life(record)) == [0xf5],
+      case .bytes(let bytes)? = try? Value(encoded: content(named.winner, parent)[...]),
+      let id = RecordID(bytes: bytes)
+    else { return nil }
+    let trip = RecordKey(kind: Action.trip.kind, id: id)
+    return isDead(trip) ? cells[life(trip)].map { ($0.winner, .hiddenByParent) } : nil
+  }
+}
+
+extension World {
+  /// All orders in which a replica may fold the sets.
+  func eachOrder(_ body: ([Int]) throws -> Void) rethrows { try extended([], folded: 0, body) }
+
+  private func extended(_ order: [Int], folded: UInt64, _ body: ([Int]) throws -> Void) rethrows {
+    guard order.count < sets.count else { return try body(order) }
+    for index in sets.indices where folded >> UInt64(index) & 1 == 0 && isReady(index, after: folded) {
+      try extended(order + [index], folded: folded | 1 << UInt64(index), body)
+    }
+  }
+}
+
+extension Plan {
+  /// The plan as real change sets, signed by three devices.
+  func sets() throws -> [VerifiedChangeSet] {
+    let devices = [Device.alice, .bob, .carol]
+    var sets: [VerifiedChangeSet] = []
+    for index in actions.indices {
+      let known = sets.indices.filter { seen[index] >> UInt64($0) & 1 == 1 }
+      let own = known.last { authors[$0] == authors[index] }
+      let before = own.map { seen[$0] } ?? 0
+      var unseen: [Dependency] = []
+      for other in 0..<3 where other != authors[index] {
+        guard let head = known.last(where: { authors[$0] == other }), before >> UInt64(head) & 1 == 0 else {
+          continue
+        }
+        let header = sets[head].header
+        unseen.append(
+          Dependency(
+            device: header.log.device, incarnation: header.log.incarnation, sequence: header.sequence,
+            id: sets[head].id))
+      }
+      var writer = author(
+        devices[authors[index]], sequence: own.map { sets[$0].header.sequence } ?? 0,
+        previous: own.map { sets[$0].id }, clock: known.map { sets[$0].header.clock }.max() ?? .zero,
+        unseen: unseen.sorted())
+      sets += try writer.write(actions[index].drafts(index), operation: anOperation, wall: 20)
+    }
+    return sets
+  }
+}

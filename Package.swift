@@ -31,6 +31,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "Waymark", targets: ["Waymark"]),
+    .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
     .executable(name: "waymark", targets: ["WaymarkCommand"]),
   ],
   traits: [
@@ -60,6 +61,7 @@ let package = Package(
         "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
         "Transport", "Exchange",
       ]),
+    shell("WaymarkTesting", ["Waymark"]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
@@ -75,7 +77,7 @@ let package = Package(
     tests("TidyTests", []),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
-    tests("WaymarkTests", ["Waymark", "Wire"]),
+    tests("WaymarkTests", ["Waymark", "WaymarkTesting", "Wire"]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]
 )

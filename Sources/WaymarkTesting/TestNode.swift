@@ -1,0 +1,55 @@
+public import Waymark
+
+/// A node with a directory of its own, for one test.
+///
+/// ```swift
+/// let alice = try await TestNode.founder("alice")
+/// try await alice.run("trip.add", ["fields": [["name", "Rome"]]])
+/// ```
+public final class TestNode: Sendable {
+  public let node: Node
+  private let directory: TestHome
+
+  private init(node: Node, directory: TestHome) {
+    self.node = node
+    self.directory = directory
+  }
+
+  public var home: Home { directory.home }
+
+  /// The founder of a new circle, whose store starts empty.
+  ///
+  /// - Parameters:
+  ///   - issuers: issuers whose entitlements the circle accepts.
+  ///   - wall: the clock, in milliseconds since 1970.
+  public static func founder(
+    _ name: String = "laptop", issuers: [DeviceKey] = [],
+    wall: @escaping @Sendable () -> Int64 = { TestNode.morning }
+  ) async throws -> TestNode {
+    let directory = try TestHome()
+    _ = try Node.initialize(home: directory.home, name: name, issuers: issuers, wall: wall())
+    let node = TestNode(node: try Node(home: directory.home, wall: wall), directory: directory)
+    try await node.checkEmpty()
+    return node
+  }
+
+  /// Does what `waymark` with these words does, and gives the document.
+  @discardableResult
+  public func run(_ command: String, _ arguments: JSON = .object([])) async throws -> JSON {
+    try await node.perform(CommandRequest(command, arguments))
+  }
+
+  /// Throws unless nothing is visible in the store.
+  public func checkEmpty() async throws {
+    let counts = try await run("status")["counts"]?.members ?? []
+    for count in counts where count.value.integer != 0 {
+      throw TestGroundError(
+        description: "a test's store does not start empty: \(count.key) \(count.value.text())")
+    }
+  }
+
+  public func close() async { await node.close() }
+
+  /// 3 May 2026, 08:00 UTC.
+  public static let morning: Int64 = 1_777_795_200_000
+}

@@ -1,0 +1,74 @@
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+struct HabitCommandTests {
+  private func water() async throws -> TestNode {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("habit.add", fields("name=Water", "unitLabel=glass"))
+    return alice
+  }
+
+  private func at(_ day: String, _ value: String? = nil) -> JSON {
+    ["id": "Water", "date": .string(day), "value": .text(value), "zone": "Europe/Rome"]
+  }
+
+  @Test func `each tick makes an entry, and the day is their sum`() async throws {
+    let alice = try await water()
+    try await alice.run("habit.tick", at("2026-05-01"))
+    let day = try await alice.run("habit.tick", at("2026-05-01", "2.5"))
+    #expect(day["value"] == 3.5)
+    #expect(day["day"] == "2026-05-01")
+    #expect(day["entries"]?.array?.count == 2)
+  }
+
+  @Test func `setting a day leaves one entry with the value`() async throws {
+    let alice = try await water()
+    for _ in 0..<3 { try await alice.run("habit.tick", at("2026-05-01")) }
+    let day = try await alice.run("habit.set", at("2026-05-01", "8"))
+    #expect(day["value"] == 8)
+    #expect(day["entries"]?.array?.count == 1)
+    let before = try await alice.run("status")["lanes"]
+    try await alice.run("habit.set", at("2026-05-01", "8"))
+    #expect(try await alice.run("status")["lanes"] == before)
+  }
+
+  @Test func `a day without entries is set in the entry that every device names alike`() async throws {
+    let alice = try await water()
+    let first = try await alice.run("habit.set", at("2026-05-01", "8"))
+    #expect(try await alice.run("habit.untick", at("2026-05-01"))["done"] == false)
+    let second = try await alice.run("habit.set", at("2026-05-01", "3"))
+    #expect(second["entries"] == first["entries"])
+    #expect(second["value"] == 3)
+  }
+
+  @Test func `unticking takes the entries of that day only`() async throws {
+    let alice = try await water()
+    try await alice.run("habit.tick", at("2026-05-01"))
+    try await alice.run("habit.tick", at("2026-05-02"))
+    try await alice.run("habit.untick", at("2026-05-01"))
+    let logs = try await alice.run("log.list", ["habit": "Water"])["logs"]?.array ?? []
+    #expect(logs.map { $0["day"] } == ["2026-05-02"])
+    #expect(logs.first?["habitName"] == "Water")
+  }
+
+  @Test func `today is the day that the zone shows`() async throws {
+    let alice = try await water()
+    // 08:00 UTC is 20:00 of the same day in Auckland and 22:00 of the day before in Honolulu.
+    for (zone, day) in [("Pacific/Auckland", "2026-05-03"), ("Pacific/Honolulu", "2026-05-02")] {
+      let ticked = try await alice.run("habit.tick", ["id": "Water", "zone": .string(zone)])
+      #expect(ticked["day"] == .string(day))
+    }
+  }
+
+  @Test func `a category is named by a key that its name gives`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("category.add", fields("name=Health & Body"))
+    try await alice.run("habit.add", fields("name=Run", "category=health"))
+    let habit = try await alice.run("habit.show", ["id": "Run"])
+    #expect(habit["categoryId"] == "health-body")
+    #expect(habit["categoryName"] == "Health & Body")
+    #expect(habit["kind"] == "binary")
+  }
+}

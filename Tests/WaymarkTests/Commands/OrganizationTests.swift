@@ -1,0 +1,46 @@
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+struct OrganizationTests {
+  @Test func `None is there once, first in the list, and stays as it is`() async throws {
+    let alice = try await TestNode.founder("alice")
+    for name in ["Zebra Tours", "alpha Air", "Beta Rail"] {
+      try await alice.run("organization.add", fields("name=\(name)"))
+    }
+    let listed = try await alice.run("organization.list")["organizations"]?.array ?? []
+    #expect(listed.map { $0["name"] } == ["None", "alpha Air", "Beta Rail", "Zebra Tours"])
+    for (command, arguments) in [
+      ("organization.add", fields("name=None")), ("organization.delete", ["id": "None", "force": true]),
+      ("organization.edit", fields("name=Nothing", id: "None")),
+      ("organization.edit", fields("name=None", id: "Beta Rail")),
+    ] {
+      #expect(try await failure(alice, command, arguments)?.exitCode == ExitCode.usage, "\(command)")
+    }
+    #expect(try await alice.run("status")["counts"]?["organizations"] == 3)
+  }
+
+  @Test func `an organization in use goes only by force, and its users then read as None`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("organization.add", fields("name=Alpha Air", "city=Roma", "country=Italia"))
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run(
+      "transportation.add", fields("trip=Rome", "name=Flight", "organization=Alpha Air"))
+    let refused = try #require(try await failure(alice, "organization.delete", ["id": "Alpha Air"]))
+    #expect(refused.exitCode == ExitCode.needsYes)
+    #expect(refused.next?.contains("--force") == true)
+    try await alice.run("organization.delete", ["id": "Alpha Air", "force": true])
+    let flight = try await alice.run("transportation.show", ["id": "Flight"])
+    #expect(flight["organizationName"] == "None")
+  }
+
+  @Test func `an address is typed and shown as a part of its organization`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("organization.add", fields("name=Alpha Air", "city=Roma"))
+    try await alice.run("organization.edit", fields("street=Via Appia 1", id: "Alpha Air"))
+    let address = try await alice.run("organization.show", ["id": "Alpha Air"])["address"]
+    #expect(address?["city"] == "Roma")
+    #expect(address?["street"] == "Via Appia 1")
+  }
+}

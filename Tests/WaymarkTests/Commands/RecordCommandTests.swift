@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+struct RecordCommandTests {
+  private func rome() async throws -> TestNode {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome", "startDate=2026-05-03"))
+    return alice
+  }
+
+  @Test func `a lodging is added with a local time, a price and the name of its trip`() async throws {
+    let alice = try await rome()
+    let added = try await alice.run(
+      "lodging.add",
+      fields(
+        "trip=rom", "name=Casa Rosa", "start=2026-05-03T15:00", "startTZ=Europe/Rome",
+        "end=2026-05-05T10:00", "cost=120.50", "currency=eur"))
+    let shown = try await alice.run("lodging.show", ["id": added["id"] ?? .null])
+    #expect(shown["schema"] == "waymark.lodging.show/1")
+    #expect(shown["start"] == "2026-05-03T15:00:00+02:00")
+    #expect(shown["end"] == "2026-05-05T10:00:00+02:00")
+    #expect(shown["endTZId"] == "Europe/Rome")
+    #expect(shown["cost"] == ["amount": "120.50", "currency": "EUR"])
+    #expect(shown["tripName"] == "Rome")
+    #expect(shown["organizationId"] == .null)
+    #expect(shown["organizationName"] == "None")
+    #expect(shown["paid"] == "none")
+  }
+
+  @Test func `a trip sums its prices exactly, one sum a currency`() async throws {
+    let alice = try await rome()
+    for (kind, cost, currency) in [
+      ("lodging", "0.10", "EUR"), ("activity", "0.20", "EUR"), ("transportation", "7", "USD"),
+    ] {
+      try await alice.run(
+        "\(kind).add", fields("trip=Rome", "name=\(kind)", "cost=\(cost)", "currency=\(currency)"))
+    }
+    let trip = try await alice.run("trip.list")["trips"]?[0]
+    #expect(
+      trip?["totals"] == [["amount": "0.30", "currency": "EUR"], ["amount": "7", "currency": "USD"]])
+    #expect(trip?["activities"] == 3)
+    #expect(trip?["startDate"] == "2026-05-03T00:00:00Z")
+  }
+
+  @Test func `editing the currency keeps the amount and editing the time keeps the zone`() async throws {
+    let alice = try await rome()
+    try await alice.run(
+      "lodging.add",
+      fields("trip=Rome", "name=Casa", "start=2026-05-03T15:00", "startTZ=Europe/Rome", "cost=120.50"))
+    try await alice.run("lodging.edit", fields("currency=USD", "start=2026-05-03T16:00", id: "Casa"))
+    let shown = try await alice.run("lodging.show", ["id": "Casa"])
+    #expect(shown["cost"] == ["amount": "120.50", "currency": "USD"])
+    #expect(shown["start"] == "2026-05-03T16:00:00+02:00")
+    try await alice.run("lodging.edit", fields("cost=", id: "Casa"))
+    #expect(try await alice.run("lodging.show", ["id": "Casa"])["cost"] == .null)
+  }
+
+  struct BadValue: Sendable {
+    let command: String
+    let pairs: [String]
+    let named: String
+    let code: String
+
+    init(_ command: String, _ pairs: [String], _ named: String, _ code: String) {
+      self.command = command
+      self.pairs = pairs
+      self.named = named
+      self.code = code
+    }
+  }
+
+  @Test(arguments: [
+    BadValue("trip.add", ["colour=red"], "colour", "unknown_field"),
+    BadValue("trip.add", ["notes=no name"], "name", "usage"),
+    BadValue("trip.add", ["name=X", "startDate=soon"], "soon", "bad_value"),
+    BadValue("habit.add", ["name=X", "colorHex=red"], "red", "bad_value"),
+    BadValue("habit.add", ["name=X", "priorityLevel=4"], "4", "bad_value"),
+    BadValue("lodging.add", ["trip=Rome", "name=X", "start=2026-05-03T15:00"], "startTZId", "bad_value"),
+    BadValue(
+      "lodging.add", ["trip=Rome", "name=X", "start=2026-05-03T15:00", "startTZ=Mars/Base"], "Mars/Base",
+      "bad_value"),
+    BadValue("lodging.add", ["trip=Rome", "name=X", "cost=12,50"], "12,50", "bad_value"),
+    BadValue("lodging.add", ["trip=Rome", "name=X", "cost=1", "currency=euro"], "euro", "bad_value"),
+    BadValue("lodging.add", ["trip=Paris", "name=X"], "Paris", "not_found"),
+    BadValue("lodging.add", ["trip=Rome", "name=X", "paid=later"], "later", "bad_value"),
+    BadValue("transportation.add", ["trip=Rome", "name=X", "type=rocket"], "rocket", "bad_value"),
+    BadValue("trip.edit", [], "Nothing", "usage"),
+    BadValue("trip.edit", ["name="], "name", "bad_value"),
+    BadValue("log.add", ["habit=Rome"], "Rome", "not_found"),
+  ]) func `a bad value is named and nothing is written`(_ row: BadValue) async throws {
+    let alice = try await rome()
+    let before = try await alice.run("status")["lanes"]
+    let failure = try #require(try await failure(alice, row.command, fields(row.pairs, id: "Rome")))
+    #expect(failure.exitCode == ExitCode.usage)
+    #expect(failure.code == row.code)
+    #expect(failure.message.contains(row.named), "\(failure.message)")
+    #expect(try await alice.run("status")["lanes"] == before)
+  }
+
+  @Test func `a name that two records begin with lists both`() async throws {
+    let alice = try await rome()
+    try await alice.run("trip.add", fields("name=Rome again"))
+    #expect(try await alice.run("trip.show", ["id": "Rome"])["name"] == "Rome")
+    #expect(try await alice.run("trip.show", ["id": "ROME"])["name"] == "Rome")
+    let failure = try #require(try await failure(alice, "trip.show", ["id": "Ro"]))
+    #expect(failure.exitCode == ExitCode.usage)
+    #expect(failure.code == "ambiguous")
+    #expect(failure.candidates.count == 2)
+  }
+
+  @Test func `a record is found by its id in either case and by the beginning of it`() async throws {
+    let alice = try await rome()
+    let id = try #require(try await alice.run("trip.show", ["id": "Rome"])["id"]?.string)
+    #expect(id == id.uppercased())
+    for text in [id, id.lowercased(), id.filter { $0 != "-" }, String(id.prefix(10))] {
+      #expect(try await alice.run("trip.show", ["id": .string(text)])["name"] == "Rome")
+    }
+  }
+
+  @Test func `deleting a trip hides what belongs to it`() async throws {
+    let alice = try await rome()
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
+    try await alice.run("trip.delete", ["id": "Rome"])
+    #expect(try await alice.run("lodging.list")["lodgings"] == [])
+    #expect(try await failure(alice, "trip.show", ["id": "Rome"])?.code == "not_found")
+    #expect(try await alice.run("status")["counts"]?["lodging"] == 0)
+  }
+
+  @Test func `a timeline shows everything of a trip by time, each in its own zone`() async throws {
+    let alice = try await rome()
+    try await alice.run(
+      "activity.add",
+      fields("trip=Rome", "name=Museum", "start=2026-05-04T10:00", "startTZ=Europe/Rome"))
+    try await alice.run(
+      "transportation.add",
+      fields("trip=Rome", "name=Flight", "type=plane", "start=2026-05-03T22:00", "startTZ=America/New_York"))
+    let items = try await alice.run("trip.timeline", ["id": "Rome"])["items"]?.array ?? []
+    #expect(items.map { $0["name"] } == ["Flight", "Museum"])
+    #expect(items.first?["start"] == "2026-05-03T22:00:00-04:00")
+    #expect(items.first?["kind"] == "transportation")
+  }
+
+  @Test func `an attachment holds the bytes of a file and gives them back`() async throws {
+    let alice = try await rome()
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
+    let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let path = alice.home.path + "/ticket.pdf"
+    try Data(bytes).write(to: URL(filePath: path))
+    try await alice.run("attachment.add", fields("file=\(path)", "lodging=Casa"))
+    let output = alice.home.path + "/back.pdf"
+    let shown = try await alice.run("attachment.show", ["id": "ticket.pdf", "output": .string(output)])
+    #expect(shown["fileSize"] == 100_000)
+    #expect(shown["mimeType"] == "application/pdf")
+    #expect(shown["parentName"] == "Casa")
+    #expect(try Data(contentsOf: URL(filePath: output)) == Data(bytes))
+  }
+}

@@ -53,25 +53,27 @@ package struct Statement: ~Copyable {
     reset()
   }
 
-  /// Binds from `bytes` without copying, and runs.
+  /// Binds from `bytes` without copying, and runs if `bind` says so; gives what it said.
   ///
   /// The bindings point into `bytes` during this call only: they are cleared before it returns.
   package func run(
-    borrowing bytes: [UInt8], _ bind: (borrowing Statement, BorrowedBytes) throws(SQLiteError) -> Void
-  ) throws(SQLiteError) {
-    let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<Void, SQLiteError> in
+    borrowing bytes: [UInt8], _ bind: (borrowing Statement, BorrowedBytes) throws(SQLiteError) -> Bool
+  ) throws(SQLiteError) -> Bool {
+    let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<Bool, SQLiteError> in
       // The buffer outlives the bindings: they are cleared before the closure ends.
       defer { sqlite3_clear_bindings(prepared.handle) }
       do throws(SQLiteError) {
-        try bind(self, BorrowedBytes(base: buffer.baseAddress, count: buffer.count))
+        guard try bind(self, BorrowedBytes(base: buffer.baseAddress, count: buffer.count)) else {
+          return .success(false)
+        }
         try run()
-        return .success(())
+        return .success(true)
       } catch {
         sqlite3_reset(prepared.handle)
         return .failure(error)
       }
     }
-    try outcome.get()
+    return try outcome.get()
   }
 
   // MARK: Binding

@@ -123,8 +123,9 @@ final class Logs: LogIndex {
     let branch = try branches[header.log]?.number ?? newBranch(set)
     let number = lastNumber + 1
     try bind(set, number: number, branch: branch, folded: folded)
-    try insertSet.run(borrowing: set.raw.body) { statement, bytes throws(SQLiteError) in
+    _ = try insertSet.run(borrowing: set.raw.body) { statement, bytes throws(SQLiteError) in
       try statement.bindBlob(10, bytes, 0..<set.raw.body.count)
+      return true
     }
     try insertDependencies(header, branch: branch)
     lastNumber = number

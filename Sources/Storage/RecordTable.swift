@@ -13,12 +13,19 @@ final class RecordTable {
   private let insertNew: Statement
   private let replace: Statement
   private let select: Statement
+  /// Where the columns of each of the kind's fields begin, as parameters of the statements.
+  private let firstColumns: [Int]
   /// Reused between rows, so that a fold allocates nothing for it.
   private var columns: [ColumnValue] = []
 
   init(_ number: KindNumber, _ connection: Connection) throws {
     self.number = number
     kind = Registry.kind(number)
+    var column = Self.fixedColumns.count + 1
+    firstColumns = (kind?.fields ?? []).map { field in
+      defer { column += field.columns.count }
+      return column
+    }
     let names = Self.fixedColumns + (kind?.columnNames ?? [])
     let values = (1...names.count).map { "?\($0)" }
     let table = kind?.table ?? "other_rows"
@@ -40,30 +47,25 @@ final class RecordTable {
   ///
   /// False, and nothing done, if that is not so. Whether there was such a row already says
   /// `Connection.changes`.
-  func insert(_ entry: Entry, in body: ChangeSetBody, stamps: [UInt8]) throws -> Bool {
+  func insert(_ entry: Entry, in body: ChangeSetBody, stamps: [UInt8]) throws(SQLiteError) -> Bool {
     guard let kind else { return false }
-    columns.removeAll(keepingCapacity: true)
-    var cell = entry.cells.lowerBound + 1
-    for field in kind.fields {
-      if cell < entry.cells.upperBound, body.cells[cell].field == field.number {
-        guard field.type.appendColumns(of: body.bytes, in: body.cells[cell].range, to: &columns) else {
+    return try insertNew.run(borrowing: body.bytes) { statement, bytes throws(SQLiteError) in
+      try statement.bind(1, bigEndian: entry.key.id.raw.word0, entry.key.id.raw.word1)
+      try statement.bind(2, 1)
+      try statement.bind(3, stamps)
+      var binder = CellBinder(body.bytes)
+      // The life comes first; columns of fields that are not written stay unbound, which is NULL.
+      var cell = entry.cells.lowerBound + 1
+      for (field, column) in zip(kind.fields, firstColumns) {
+        guard cell < entry.cells.upperBound else { break }
+        guard body.cells[cell].field == field.number else { continue }
+        guard try binder.bind(field.type, body.cells[cell].range, statement, bytes, column) else {
           return false
         }
         cell += 1
-      } else {
-        for _ in field.columns { columns.append(.null) }
       }
+      return cell == entry.cells.upperBound
     }
-    guard cell == entry.cells.upperBound else { return false }
-    try insertNew.bind(1, bigEndian: entry.key.id.raw.word0, entry.key.id.raw.word1)
-    try insertNew.bind(2, 1)
-    try insertNew.bind(3, stamps)
-    try insertNew.bindNull(4)
-    for (index, value) in columns.enumerated() {
-      try insertNew.bind(Self.fixedColumns.count + 1 + index, value)
-    }
-    try insertNew.run()
-    return true
   }
 
   /// The stored row of a record; nil if there is none.

@@ -67,9 +67,9 @@ struct Select {
     var terms = number == FixedRecords.none.kind ? ["r.id <> x'\(none)'"] : []
     for item in order {
       switch item {
-      case .ascending(let field, let part): terms += column(field, part).map { Self.terms($0, "") } ?? []
+      case .ascending(let field, let part): terms += self.terms(field, part, "")
       case .descending(let field, let part):
-        terms += column(field, part).map { Self.terms($0, " DESC") } ?? []
+        terms += self.terms(field, part, " DESC")
       case .tripStart where number == KindNumbers.trip:
         let first = "(SELECT s.first_start FROM trip_summaries s WHERE s.trip = r.id)"
         terms.append("coalesce(r.start_date, \(first)) NULLS LAST")
@@ -80,8 +80,10 @@ struct Select {
   }
 
   /// Names in the order people expect, and bytewise where they differ in case only.
-  private static func terms(_ column: String, _ direction: String) -> [String] {
-    ["\(column) COLLATE NOCASE\(direction)", "\(column)\(direction)"]
+  private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
+    guard let column = column(field, part) else { return [] }
+    let isText = kind?.field(field)?.columns[part].type == .text
+    return (isText ? ["\(column) COLLATE NOCASE\(direction)"] : []) + ["\(column)\(direction)"]
   }
 
   private func column(_ field: FieldNumber, _ part: Int) -> String? {

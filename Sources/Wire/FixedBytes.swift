@@ -124,7 +124,6 @@ package func bigEndianWord(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt64 
 }
 
 package func appendBigEndian(_ word: UInt64, to bytes: inout [UInt8]) {
-  for shift in stride(from: 56, through: 0, by: -8) {
-    bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
-  }
+  // Eight bytes at once: byte by byte, this was a tenth of the time that folding takes.
+  unsafe withUnsafeBytes(of: word.bigEndian) { unsafe bytes.append(contentsOf: $0) }
 }

@@ -57,12 +57,19 @@ import Testing
   @Test func `borrowed ranges are stored, and forgotten after the run`() throws {
     let buffer = Array("name-blob".utf8)
     let insert = try connection.prepare("INSERT INTO cells(value) VALUES (?1)")
-    try insert.run(borrowing: buffer) { statement, bytes throws(SQLiteError) in
+    _ = try insert.run(borrowing: buffer) { statement, bytes throws(SQLiteError) in
       try statement.bindText(1, bytes, 0..<4)
+      return true
     }
-    try insert.run(borrowing: buffer) { statement, bytes throws(SQLiteError) in
+    _ = try insert.run(borrowing: buffer) { statement, bytes throws(SQLiteError) in
       try statement.bindBlob(1, bytes, 5..<5)
+      return true
     }
+    let ran = try insert.run(borrowing: buffer) { statement, bytes throws(SQLiteError) in
+      try statement.bindBlob(1, bytes, 0..<9)
+      return false
+    }
+    #expect(!ran)
     try insert.run()
     let select = try connection.prepare("SELECT quote(value) FROM cells ORDER BY id")
     var found: [String] = []

@@ -49,7 +49,7 @@ import Wire
 
   private static let kinds = Registry.kinds.map(\.number) + (strange.map { [$0] } ?? [])
 
-  @Test(arguments: 1...12)
+  @Test(arguments: 1...8)
   func `every order and batching of a history gives the same store`(_ seed: Int) throws {
     var chance = Chance(state: UInt64(seed))
     let devices = try ["alice", "bob", "carol"].map { try Device($0) }
@@ -60,7 +60,7 @@ import Wire
       history += try device.write(at: Int64(step * 10 - chance.below(25)), entry(&chance, step))
     }
     let expected = try replay(history, &chance, batched: false)
-    for _ in 0..<6 { #expect(try replay(history, &chance, batched: true) == expected, "seed \(seed)") }
+    for _ in 0..<4 { #expect(try replay(history, &chance, batched: true) == expected, "seed \(seed)") }
     for device in devices {
       try device.receive(history)
       #expect(try dump(device.store, kinds: Self.kinds) == expected, "seed \(seed), \(device.name)")

@@ -11,7 +11,7 @@ import Wire
     let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    try body(folder.path + "/store.sqlite")
+    try body(folder.path + "/store.db")
   }
 
   @Test func `a store opened again holds what it held`() throws {

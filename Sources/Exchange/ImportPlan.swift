@@ -21,7 +21,7 @@ package struct SkippedRow: Hashable, Sendable {
 
 /// Collects drafts, skipped rows and warnings while a file is read.
 struct PlanBuilder {
-  private var drafts: [Kind: [RecordID: RecordDraft]] = [:]
+  private var drafts: [DraftKey: RecordDraft] = [:]
   private(set) var skipped: [SkippedRow] = []
   private var warnings: [String] = []
   /// How often each thing was seen that is reported once.
@@ -31,29 +31,27 @@ struct PlanBuilder {
   ///
   /// - Parameters:
   ///   - isComplete: refuses a record without the fields that every record of its kind needs.
-  mutating func add(
-    _ draft: RecordDraft, isComplete: Bool
-  ) throws(RowError) {
-    let kind = draft.kind
+  mutating func add(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     do throws(FieldError) {
-      try kind.validate(draft, isNew: isComplete)
+      try draft.kind.validate(draft, isNew: isComplete)
     } catch {
       throw RowError(error.description)
     }
-    guard drafts[kind]?[draft.id] == nil else {
+    let key = DraftKey(kind: draft.kind, id: draft.id)
+    guard drafts[key] == nil else {
       throw RowError("its id \(draft.id.uuid) appears twice in the file")
     }
-    drafts[kind, default: [:]][draft.id] = draft
+    drafts[key] = draft
   }
 
   /// The draft of a record read before.
   func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {
-    drafts[kind]?[id]
+    drafts[DraftKey(kind: kind, id: id)]
   }
 
   /// Keeps records that no row stands for: contents, the profile, None.
   mutating func put(_ records: [RecordDraft]) {
-    for record in records { drafts[record.kind, default: [:]][record.id] = record }
+    for record in records { drafts[DraftKey(kind: record.kind, id: record.id)] = record }
   }
 
   mutating func skip(_ place: Place, _ reason: String) {
@@ -77,9 +75,14 @@ struct PlanBuilder {
       $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
     }
     return ImportPlan(
-      format: format, drafts: drafts.values.flatMap(\.values).sorted(), skipped: skipped,
+      format: format, drafts: drafts.values.sorted(), skipped: skipped,
       warnings: warnings + counted)
   }
+}
+
+private struct DraftKey: Hashable {
+  let kind: Kind
+  let id: RecordID
 }
 
 /// Where a row stands in a file; written out only if there is something to say about it.

@@ -48,7 +48,16 @@ extension FieldType {
     return appendColumns(of: bytes, in: range, to: &columns)
   }
 
-  package func accepts(_ value: Value) -> Bool { columns(of: value) != nil }
+  package func accepts(_ value: Value) -> Bool {
+    switch (self, value) {
+    // The common ones without encoding them.
+    case (.bool, .bool), (.integer, .integer), (.timestamp, .integer), (_, .null): true
+    case (.float, .float(let number)): number.isFinite && !(number == 0 && number.sign == .minus)
+    case (.text, .text(let text)): text.utf8.count <= Limits.textBytesMax
+    case (.reference, .bytes(let bytes)), (.uuid, .bytes(let bytes)): bytes.count == Bytes16.count
+    default: columns(of: value) != nil
+    }
+  }
 
   private func append(_ reader: inout CBORReader, to columns: inout [ColumnValue]) throws(WireError) {
     switch self {

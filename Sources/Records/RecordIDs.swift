@@ -40,26 +40,45 @@ extension RecordID {
 
   /// Reads `8-4-4-4-12` hexadecimal digits of either case.
   package init?(uuid text: String) {
-    let bytes = Array(text.utf8)
-    guard bytes.count == 36 else { return nil }
-    var digits: [UInt8] = []
-    for (index, byte) in bytes.enumerated() {
-      if [8, 13, 18, 23].contains(index) {
+    guard text.utf8.count == 36 else { return nil }
+    var words: (UInt64, UInt64) = (0, 0)
+    var position = 0
+    for byte in text.utf8 {
+      if position == 8 || position == 13 || position == 18 || position == 23 {
         guard byte == UInt8(ascii: "-") else { return nil }
       } else {
-        digits.append(byte)
+        guard let digit = hexadecimalDigit(byte) else { return nil }
+        if position < 18 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
       }
+      position += 1
     }
-    self.init(hex: String(decoding: digits, as: UTF8.self))
+    self.init(Bytes16(words.0, words.1))
   }
 
   /// As exported files write it: upper case, with hyphens.
   package var uuid: String {
     var text: [UInt8] = []
-    for (index, digit) in hexadecimal(bytes).utf8.enumerated() {
-      if [8, 12, 16, 20].contains(index) { text.append(UInt8(ascii: "-")) }
-      text.append(digit >= UInt8(ascii: "a") ? digit - 32 : digit)
+    text.reserveCapacity(36)
+    for (word, groups) in [(raw.word0, [8, 4, 4]), (raw.word1, [4, 12])] {
+      var shift: UInt64 = 64
+      for count in groups {
+        if !text.isEmpty { text.append(UInt8(ascii: "-")) }
+        for _ in 0..<count {
+          shift -= 4
+          let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
+          text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
+        }
+      }
     }
     return String(decoding: text, as: UTF8.self)
+  }
+}
+
+private func hexadecimalDigit(_ byte: UInt8) -> UInt64? {
+  switch byte {
+  case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+  case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+  case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+  default: nil
   }
 }

@@ -56,7 +56,7 @@ final class Device {
   @discardableResult
   func text(_ arguments: String..., input: String? = nil, seconds: Int = 60) throws -> String {
     let outcome = try run(arguments, input: input, seconds: seconds)
-    guard outcome.code == 0 else { throw failure(arguments, outcome) }
+    guard outcome.code == 0 else { throw try failure(arguments, outcome) }
     return outcome.output.trimmingCharacters(in: .newlines)
   }
 
@@ -64,7 +64,7 @@ final class Device {
   @discardableResult
   func json(_ arguments: String..., input: String? = nil, seconds: Int = 60) throws -> JSON {
     let outcome = try run(arguments + ["--json"], input: input, seconds: seconds)
-    guard outcome.code == 0 else { throw failure(arguments, outcome) }
+    guard outcome.code == 0 else { throw try failure(arguments, outcome) }
     if let document = try? JSON.parse(Array(outcome.output.utf8)) { return document }
     guard let last = outcome.output.split(separator: "\n").last,
       let document = try? JSON.parse(Array(last.utf8))
@@ -76,7 +76,8 @@ final class Device {
     "waymark --home \(name) " + arguments.joined(separator: " ")
   }
 
-  private func failure(_ arguments: [String], _ outcome: Outcome) -> Failure {
+  private func failure(_ arguments: [String], _ outcome: Outcome) throws -> Failure {
+    try stage.checkNodes()
     let said = outcome.errors.trimmingCharacters(in: .whitespacesAndNewlines)
     return Failure("`\(typed(arguments))` ended with \(outcome.code): \(said.isEmpty ? "no word" : said)")
   }
@@ -100,6 +101,11 @@ final class Device {
     process.standardOutput = output
     process.standardError = errors
     process.standardInput = FileHandle.nullDevice
+    let (stage, name) = (stage, name)
+    process.terminationHandler = { @Sendable process in
+      let isAsked = process.terminationReason == .exit && process.terminationStatus == 0
+      if !isAsked { stage.lost(name) }
+    }
     try process.run()
     stage.started(process.processIdentifier)
     node = process
@@ -148,6 +154,7 @@ final class Device {
     while true {
       let status = try status()
       if holds(status) { return status }
+      try stage.checkNodes()
       guard ContinuousClock.now < deadline else {
         throw Failure("\(name) waited \(seconds) seconds in vain until \(what)")
       }

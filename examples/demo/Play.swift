@@ -100,8 +100,11 @@ struct Play {
     let year = Date().addingTimeInterval(365 * 86_400)
     try entitle(laptop, until: year)
     story.tick("laptop", "has premium by a certificate for this device", "until \(day(year))")
-    try extendPhone(seconds: 50)
-    story.tick("phone", "has premium by a certificate for this device", "for 50 seconds only: see step 8")
+    // Long enough for the steps to come, judged by how long this machine took so far.
+    let seconds = max(20, story.seconds * 1.5).rounded()
+    try extendPhone(seconds: seconds)
+    story.tick(
+      "phone", "has premium by a certificate for this device", "for \(Int(seconds)) seconds only: see step 8")
   }
 
   /// Signs a certificate for one device and installs it at laptop; gossip takes it where it belongs.
@@ -122,7 +125,8 @@ struct Play {
   }
 
   /// On a slow machine the phone's premium would end in the middle of another step.
-  private mutating func keepPhonePremium(_ story: Story, seconds: Double) throws {
+  private mutating func keepPhonePremium(_ story: Story) throws {
+    let seconds = max(12, story.seconds / 2).rounded()
     guard phonePremiumEnds.timeIntervalSinceNow < seconds else { return }
     try extendPhone(seconds: seconds)
     story.say("(phone's premium was about to end too early here: extended by \(Int(seconds)) seconds)")
@@ -202,7 +206,7 @@ struct Play {
   // MARK: Apart and together
 
   private mutating func drift(_ story: inout Story) throws {
-    try keepPhonePremium(story, seconds: 40)
+    try keepPhonePremium(story)
     story.chapter("Phone is cut off; life goes on on both sides")
     try phone.stop()
     story.tick("phone", "is off the network; commands work on its store all the same")

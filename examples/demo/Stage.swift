@@ -6,7 +6,14 @@ final class Stage: Sendable {
   let folder: URL
   /// The command, built beside this program.
   let waymark: URL
-  private let children = Mutex<[Int32]>([])
+  private let state = Mutex(State())
+
+  private struct State {
+    var children: [Int32] = []
+    /// The node that ended without being asked to.
+    var lost: String?
+    var isOver = false
+  }
 
   init() throws {
     let program = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
@@ -35,19 +42,40 @@ final class Stage: Sendable {
   }
 
   private func leave(_ why: String, code: Int32) {
+    guard claimEnd() else { return }
     FileHandle.standardError.write(Data("\n   ✗ demo failed: \(why)\n".utf8))
     clear()
     exit(code)
   }
 
-  func started(_ process: Int32) { children.withLock { $0.append(process) } }
+  /// Whether the caller may end the program; of several that want to, only the first.
+  func claimEnd() -> Bool {
+    state.withLock { state in
+      defer { state.isOver = true }
+      return !state.isOver
+    }
+  }
 
-  func ended(_ process: Int32) { children.withLock { $0.removeAll { $0 == process } } }
+  func started(_ process: Int32) { state.withLock { $0.children.append(process) } }
+
+  func ended(_ process: Int32) { state.withLock { $0.children.removeAll { $0 == process } } }
+
+  func lost(_ node: String) { state.withLock { $0.lost = $0.lost ?? node } }
+
+  /// Fails if a node is gone that should be there.
+  func checkNodes() throws {
+    if let lost = state.withLock({ $0.lost }) { throw Failure("the node of \(lost) ended by itself") }
+  }
 
   /// Ends what still runs and removes the folder.
   func clear() {
-    for process in children.withLock({ $0 }) { kill(process, SIGKILL) }
-    try? FileManager.default.removeItem(at: folder)
+    for process in state.withLock({ $0.children }) { kill(process, SIGKILL) }
+    // What was just ended may still have been writing.
+    for _ in 0..<20 {
+      try? FileManager.default.removeItem(at: folder)
+      if !FileManager.default.fileExists(atPath: folder.path) { return }
+      usleep(50_000)
+    }
   }
 
   /// A file in the folder.

@@ -17,6 +17,8 @@ do {
   stage.clear()
   story.end()
 } catch {
+  // Somebody else is ending the program already: that is what failed here too.
+  guard stage.claimEnd() else { while true { pause() } }
   story.failed(error)
   stage.clear()
   exit(1)

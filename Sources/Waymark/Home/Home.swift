@@ -26,8 +26,6 @@ public struct Home: Hashable, Sendable {
   }
 
   public var store: String { path + "/store.db" }
-  /// Held by the one process that has the store open.
-  public var lock: String { path + "/store.lock" }
   public var keys: String { path + "/keys" }
   public var deviceKey: String { keys + "/device.key" }
   public var rootKey: String { keys + "/root.key" }

@@ -78,6 +78,9 @@ extension Home {
     unlink(rootKey)
   }
 
+  /// The store is this user's alone, as its directory is; SQLite gives the same mode to its side files.
+  func protectStore() { chmod(store, 0o600) }
+
   private func isEmpty(_ path: String) -> Bool {
     guard let directory = opendir(path) else { return false }
     defer { closedir(directory) }

@@ -58,6 +58,7 @@ extension Node {
   /// Makes the store of a device that has its keys, with a fresh incarnation.
   static func makeStore(_ home: Home, _ statements: [Statement]) throws {
     let store = try Store(path: home.store)
+    home.protectStore()
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
     try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
   }

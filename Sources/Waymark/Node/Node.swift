@@ -42,6 +42,7 @@ public actor Node {
     try home.finishReplacing(at: wall())
     let identity = try Identity.load(from: home.deviceKey)
     let store = try Store(path: home.store)
+    home.protectStore()
     try self.init(home: home, identity: identity, store: store, wall: wall, log: log)
   }
 

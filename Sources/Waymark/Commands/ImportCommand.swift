@@ -109,7 +109,11 @@ struct ImportDifference {
   private(set) var unchanged = 0
 
   /// - Parameter drafts: ascending by key.
+  /// The held profile's time of change as merging reads it.
+  private var profileHeldAt: Moment = 0
+
   init(_ drafts: [RecordDraft], store: Store, now: Moment) throws {
+    if let profile = try store.record(FixedRecords.profile) { profileHeldAt = try store.profileTime(profile) }
     entries.reserveCapacity(drafts.count)
     var start = 0
     while start < drafts.count {
@@ -170,7 +174,7 @@ struct ImportDifference {
     guard !changed.isEmpty else { return note(draft, [], isNew: false) }
     let updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
     let write = ProfileWrite(held: held, changed: changed, updatedAt: updatedAt)
-    let heldRank = (held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, held.filledFields)
+    let heldRank = (profileHeldAt, held.filledFields)
     // The stamp of a new write is above the held one's, so a draw is won.
     guard (min(updatedAt, now), write.filledFields) >= heldRank else { return note(draft, [], isNew: false) }
     note(draft, [write.draft], isNew: held.filledFields == 0)

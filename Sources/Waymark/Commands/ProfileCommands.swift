@@ -30,7 +30,8 @@ extension Node {
       changed.append((ProfileWrite.avatar, avatar.value))
     }
     guard !changed.isEmpty else { return document(request.command, [.init("changed", false)]) }
-    let write = ProfileWrite(held: held, changed: changed, now: wall())
+    let write = ProfileWrite(
+      held: held, heldAt: try store.profileTime(held), changed: changed, now: wall())
     _ = try self.write(
       request.command, (avatar?.contents ?? []) + [write.draft], leastClock: write.leastClock)
     return document(request.command, [.init("changed", true), .init("updatedAt", timeJSON(write.updatedAt))])
@@ -73,10 +74,11 @@ struct ProfileWrite {
   /// The clock of the set must not be before the time of change, or the time would be cut down to it.
   var leastClock: Clock { Clock(milliseconds: updatedAt) }
 
-  /// A local edit.
-  init(held: RecordRow, changed: [(field: FieldNumber, value: Value)], now: Moment) {
-    let before = held[Fields.wholeRecordUpdatedAt]?.asInteger
-    self.init(held: held, changed: changed, updatedAt: max(now, before.map { $0 + 1 } ?? now))
+  /// A local edit, whose time is above that of the held value as merging reads it.
+  init(
+    held: RecordRow, heldAt: Moment, changed: [(field: FieldNumber, value: Value)], now: Moment
+  ) {
+    self.init(held: held, changed: changed, updatedAt: max(now, heldAt + 1))
   }
 
   /// A write with a time of change of its own, as an import has it.
@@ -89,5 +91,14 @@ struct ProfileWrite {
     let fields = values.filter { !$0.value.isEmpty || $0.value == .array([]) }
       .sorted { $0.key < $1.key }
     draft = EntryDraft(.put, FixedRecords.profile, fields.map { (field: $0.key, value: $0.value) })
+  }
+}
+
+extension Store {
+  /// The profile's time of change as merging reads it: at most the clock of the set that wrote it, so that a date
+  /// in the far future, from a file or a wrong clock, does not pull this device's clock along.
+  func profileTime(_ held: RecordRow) throws -> Moment {
+    let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
+    return min(held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, clock.milliseconds)
   }
 }

@@ -20,10 +20,19 @@ extension Replica {
       let heads = moved[lane] ?? []
       settleAsked(lane, now, &effects)
       guard !heads.isEmpty else { continue }
+      forgetComparison(lane)
       let own = committed.items.filter { $0.link == nil && $0.set.header.log.lane == lane }.map(\.set)
       pushOrAnnounce(lane, own, heads, &effects)
     }
     if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
+  }
+
+  /// What was found equal before is not what is here now: it must be compared again before it counts.
+  private mutating func forgetComparison(_ lane: Lane) {
+    for session in sessionsInOrder where session[lane].isOpen {
+      sessions[session.link]?[lane].isDigestEqual = nil
+      sessions[session.link]?.isInSync = false
+    }
   }
 
   /// A set that no correct node sends ends the session it came from; a fork is nobody's but its author's fault.

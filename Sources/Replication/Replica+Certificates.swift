@@ -67,7 +67,8 @@ extension Replica {
         drop(session.link, .revoked, &effects)
         continue
       }
-      if session.link != source { effects.append(.send(session.link, .statements(added.map(\.bytes), last: false))) }
+      guard session.link != source else { continue }
+      effects.append(.send(session.link, .statements(added.map(\.bytes), last: false)))
     }
     gateMayHaveChanged(now, &effects)
   }

@@ -41,7 +41,8 @@ extension Node {
     network?.dialing.hurry(now: wall())
     dial()
     handle(.timer(.settle))
-    return document(request.command, [.init("peers", .array(try snapshot().peersDocument["peers"]?.array ?? []))])
+    let peers = try snapshot().peersDocument["peers"] ?? []
+    return document(request.command, [.init("peers", peers)])
   }
 
   /// A peer by unique prefix of its id, or by its name.
@@ -52,7 +53,8 @@ extension Node {
     let found =
       exact.isEmpty
       ? others.filter {
-        $0.device.description.hasPrefix(name.lowercased()) || $0.name.lowercased().hasPrefix(name.lowercased())
+        $0.device.description.hasPrefix(name.lowercased())
+          || $0.name.lowercased().hasPrefix(name.lowercased())
       } : exact
     guard let first = found.first else {
       throw CommandFailure.notFound("peer", name, next: "waymark peers")
@@ -70,7 +72,7 @@ extension Node {
     guard network != nil else { throw CommandFailure.notServing }
     let peer = try request.text("peer").map { try self.peer(named: $0).device }
     let lanes = try lanesToWaitFor(request)
-    let timeout = Int64(request.text("timeoutMilliseconds") ?? "") ?? request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
+    let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
     let isMet = await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
     guard isMet else { throw notInSync(peer, lanes) }
     return document(
@@ -106,7 +108,8 @@ extension Node {
     let reason = closed ?? waiting?.reason ?? .offline
     return CommandFailure(
       exitCode: ExitCode.notInSync, code: reason.rawValue,
-      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): \(reason.sentence(peer: waiting?.name)).",
+      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
+        + "\(reason.sentence(peer: waiting?.name)).",
       next: reason.next(peer: waiting?.name) ?? "waymark status")
   }
 

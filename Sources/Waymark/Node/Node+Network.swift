@@ -151,7 +151,15 @@ extension Node {
 
   // MARK: What effects ask for
 
-  func send(_ message: [UInt8], to id: LinkID) { network?.links[id]?.link.send(message) }
+  func send(_ message: [UInt8], to id: LinkID) {
+    guard let active = network?.links[id] else { return }
+    guard message.count <= Limits.messageBytesMax else {
+      // Only a circle that a hostile member has filled with statements or incarnations comes to this.
+      log.error("peers", "a message of \(message.count) bytes is more than a session carries")
+      return active.link.close()
+    }
+    active.link.send(message)
+  }
 
   func isCongested(_ id: LinkID) -> Bool {
     (network?.links[id]?.link.outboundBytes ?? 0) > Limits.sendBufferBytesMax / 8

@@ -49,7 +49,7 @@ struct ArrowTests {
     let arrows = try Arrows()
     for file in try Repository.sources() {
       let module = try #require(arrows.modules[file.module], "\(file) is in no module of the table")
-      for name in imports(in: codeOnly(file.text)) {
+      for name in imports(in: file.code) {
         #expect(module.imports.union(module.system).contains(name), "\(file) imports \(name)")
       }
     }
@@ -70,7 +70,7 @@ struct ArrowTests {
     let products: Set = ["Waymark", "WaymarkCommand", "WaymarkTesting"]
     let used = Set(
       try Repository.sources().flatMap { file in
-        imports(in: codeOnly(file.text)).filter { $0 != file.module }
+        imports(in: file.code).filter { $0 != file.module }
       })
     for name in try Arrows().modules.keys where !products.contains(name) {
       #expect(used.contains(name), "nothing imports \(name)")

@@ -56,7 +56,7 @@ struct DocumentTests {
 
   @Test func `every limit limits something`() throws {
     let code = try Repository.sources().filter { $0.path != "Sources/Wire/Limits.swift" }
-      .map { codeOnly($0.text) }.joined()
+      .map { $0.code }.joined()
     for name in try limitsInSource().keys.sorted() {
       let isUsed = code.contains("Limits.\(name)")
       #expect(isUsed, "nothing keeps to \(name)")

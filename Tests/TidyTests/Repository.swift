@@ -9,6 +9,14 @@ enum Repository {
   struct File: CustomStringConvertible {
     let path: String
     let text: String
+    /// The text without comments and without what is between quotes.
+    let code: String
+
+    init(path: String, text: String) {
+      self.path = path
+      self.text = text
+      code = path.hasSuffix(".swift") ? codeOnly(text) : ""
+    }
 
     var description: String { path }
     var folder: String { path.split(separator: "/").dropLast().joined(separator: "/") }
@@ -35,22 +43,24 @@ enum Repository {
     return found.sorted { $0.path < $1.path }
   }
 
-  static func sources() throws -> [File] { try files(in: "Sources", ending: ".swift") }
+  static func sources() throws -> [File] { try allSources.get() }
+
+  private static let allSources = Result { try files(in: "Sources", ending: ".swift") }
 }
 
 /// Swift source without its comments and without what is between quotes, line for line.
 func codeOnly(_ source: String) -> String {
-  var code = ""
+  var code: [UInt8] = []
   var state = ScanState.code
-  var rest = Substring(source)
-  while let character = rest.first {
+  var rest = Array(source.utf8)[...]
+  while let byte = rest.first {
     let step = state.step(rest)
-    if step.isCode || character == "\n" { code.append(character) }
-    // A step over several characters holds no line break except in what is not code.
+    if step.isCode || byte == UInt8(ascii: "\n") { code.append(byte) }
+    // A step over several bytes holds no line break except in what is not code.
     rest = rest.dropFirst(step.count)
     state = step.next
   }
-  return code
+  return String(decoding: code, as: UTF8.self)
 }
 
 private enum ScanState {
@@ -60,23 +70,26 @@ private enum ScanState {
   case text
   case longText
 
-  func step(_ rest: Substring) -> (next: ScanState, count: Int, isCode: Bool) {
+  func step(_ rest: ArraySlice<UInt8>) -> (next: ScanState, count: Int, isCode: Bool) {
+    func begins(_ text: StaticString) -> Bool {
+      text.withUTF8Buffer { rest.starts(with: $0) }
+    }
     switch self {
     case .code:
-      if rest.hasPrefix("//") { return (.lineComment, 2, false) }
-      if rest.hasPrefix("/*") { return (.blockComment, 2, false) }
-      if rest.hasPrefix("\"\"\"") { return (.longText, 3, false) }
-      if rest.hasPrefix("\"") { return (.text, 1, false) }
+      if begins("//") { return (.lineComment, 2, false) }
+      if begins("/*") { return (.blockComment, 2, false) }
+      if begins("\"\"\"") { return (.longText, 3, false) }
+      if begins("\"") { return (.text, 1, false) }
       return (.code, 1, true)
     case .lineComment:
-      return (rest.hasPrefix("\n") ? .code : .lineComment, 1, false)
+      return (begins("\n") ? .code : .lineComment, 1, false)
     case .blockComment:
-      return rest.hasPrefix("*/") ? (.code, 2, false) : (.blockComment, 1, false)
+      return begins("*/") ? (.code, 2, false) : (.blockComment, 1, false)
     case .text:
-      if rest.hasPrefix("\\") { return (.text, 2, false) }
-      return (rest.hasPrefix("\"") || rest.hasPrefix("\n") ? .code : .text, 1, false)
+      if begins("\\") { return (.text, 2, false) }
+      return (begins("\"") || begins("\n") ? .code : .text, 1, false)
     case .longText:
-      return rest.hasPrefix("\"\"\"") ? (.code, 3, false) : (.longText, 1, false)
+      return begins("\"\"\"") ? (.code, 3, false) : (.longText, 1, false)
     }
   }
 }

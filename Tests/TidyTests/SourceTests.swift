@@ -12,7 +12,7 @@ struct SourceTests {
   @Test func `pure modules know no time, no chance and no outside`() throws {
     let modules = try Arrows().modules
     for file in try Repository.sources() where modules[file.module]?.isPure == true {
-      let code = codeOnly(file.text)
+      let code = file.code
       for name in Self.impure {
         expectAbsent(name, in: code, "\(file) uses \(name)")
       }
@@ -22,20 +22,20 @@ struct SourceTests {
   @Test(arguments: [("sqlite3_", "SQLite"), ("crypto_", "Sodium"), ("sodium_", "Sodium")])
   func `one module calls each C library`(prefix: String, owner: String) throws {
     for file in try Repository.sources() where file.module != owner {
-      expectAbsent(prefix, in: codeOnly(file.text), "\(file) calls \(prefix)…")
+      expectAbsent(prefix, in: file.code, "\(file) calls \(prefix)…")
     }
   }
 
   @Test(arguments: ["try!", "as!", "fatalError(", "assertionFailure(", "unsafeBitCast", "-Ounchecked"])
   func `nothing that ends the process on bad input`(name: String) throws {
     for file in try Repository.sources() {
-      expectAbsent(name, in: codeOnly(file.text), "\(file) uses \(name)")
+      expectAbsent(name, in: file.code, "\(file) uses \(name)")
     }
   }
 
   @Test func `no value is unwrapped by force`() throws {
     for file in try Repository.sources() {
-      for (number, line) in codeOnly(file.text).split(separator: "\n", omittingEmptySubsequences: false)
+      for (number, line) in file.code.split(separator: "\n", omittingEmptySubsequences: false)
         .enumerated() where line.contains(/[\w\)\]]!(?:[\s.,;:\)\]\}]|$)/)
       {
         Issue.record("\(file):\(number + 1) unwraps by force: \(line)")

@@ -101,7 +101,10 @@ extension Rendering {
 
   /// Every field that has a value.
   mutating func show(_ document: JSON) {
-    let members = (document.members ?? []).filter { $0.key != "schema" && !$0.value.isNull }
+    let members = (document.members ?? []).filter {
+      $0.key != "schema" && !$0.value.isNull && $0.value != []
+    }
+    if members.isEmpty { notes.line("Nothing yet.") }
     data.pairs(members.map { ($0.key, $0.value.plainText) })
   }
 

@@ -123,7 +123,7 @@ extension Node {
       if let device = session?.device { ended(device, session?.goodbye, end) }
       handle(.closed(id))
       log.debug("link", "ended: \(end)")
-      if let dialled { network?.dialing.ended(dialled, now: now) }
+      if let dialled { redial(dialled, wasLetIn: session?.device != nil) }
     } else if let dialled {
       log.debug("link", "\(dialled): \(end)")
       network?.dialing.failed(dialled, DialFailure(end), now: now)
@@ -131,6 +131,15 @@ extension Node {
     if end == .handshakeFailed, dialled == nil { credentials.pairingFailed() }
     scheduleDial()
     evaluateWaiters()
+  }
+
+  /// A peer that hangs up on the introduction has not let this device in: asking again at once is no use.
+  private func redial(_ address: String, wasLetIn: Bool) {
+    if wasLetIn {
+      network?.dialing.ended(address, now: wall())
+    } else {
+      network?.dialing.failed(address, .notAMember, now: wall())
+    }
   }
 
   private func ended(_ device: DeviceKey, _ goodbye: ReasonCode?, _ end: LinkEnd) {

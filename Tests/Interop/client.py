@@ -1,0 +1,112 @@
+"""A device written from the chapters of Protocol alone: it joins a circle, dials, listens, reads and writes."""
+
+import os
+import socket
+
+from nacl.public import PrivateKey
+from nacl.signing import SigningKey
+
+import circle as circles
+from change_set import PUT, RECORDS, SETTINGS
+from channel import Channel, Ended
+from circle import Circle, Statement
+from encoding import decode, encode, hashed, require, sign
+from replica import Lane
+from session import INTRODUCTION, LANES, Session, milliseconds
+
+SETTING, HABIT = 8192, 9
+
+
+class Client:
+    def __init__(self, name):
+        self.name = name
+        self.key, transport = SigningKey.generate(), PrivateKey.generate()
+        self.transport, self.transport_public = bytes(transport), bytes(transport.public_key)
+        self.incarnation = os.urandom(16)
+        self.circle, self.address, self.lanes, self.is_on = None, None, {}, False
+
+    @property
+    def device(self):
+        return bytes(self.key.verify_key)
+
+    # Joining
+
+    def join(self, ticket, address=None, psk=None):
+        self.address = address or ticket.addresses[0]
+        channel = Channel.dial(
+            self.address, self.transport, lambda peer: peer == ticket.transport, ticket=ticket.id,
+            psk=ticket.psk if psk is None else psk)
+        channel.send(encode({
+            0: 1, 1: self.device, 2: self.transport_public, 3: self.name,
+            4: sign(self.key, "join-proof/v1", channel.hash)}))
+        answer = decode(channel.receive(10))
+        channel.close()
+        require(type(answer) is dict and answer.get(0) == 1, "answer to a joiner")
+        if 2 in answer:
+            return answer[2]
+        statements = [Statement(each) for each in answer[1]]
+        self.circle = Circle(statements[0])
+        for each in statements[1:]:
+            self.circle.add(each)
+        require(self.circle.id == ticket.circle, "the circle of the ticket")
+        require(self.circle.transport(self.device) == self.transport_public, "a member with the own keys")
+        self.lanes = {lane: Lane(lane, self.circle.id) for lane in LANES}
+        return None
+
+    # Sessions
+
+    def reason(self):
+        """The own gate of the records lane."""
+        entitlements, now = self.circle.entitlements(self.device), milliseconds()
+        if self.circle.is_premium(self.device, now):
+            return 0 if self.is_on else 1
+        if any(each.fields[7] <= now for each in entitlements):
+            return 3
+        return 4 if entitlements else 2
+
+    def introduction(self):
+        chain = self.circle.chains()[self.device]
+        return circles.introduction(chain, self.circle.entitlements(self.device), milliseconds())
+
+    def channel(self, payload=None):
+        payload = self.introduction() if payload is None else payload
+        return Channel.dial(
+            self.address, self.transport, lambda peer: self.circle.device_with(peer) is not None, payload)
+
+    def dial(self):
+        channel = self.channel()
+        first = decode(channel.receive(5))
+        require(type(first) is list and len(first) == 2 and first[0] == INTRODUCTION, "introduction first")
+        peer = circles.read_introduction(first[1], self.circle, channel.peer)
+        return Session(self, channel, peer, True)
+
+    def accept(self, listener, timeout=30):
+        """The first member that dials; `listener` is a listening socket."""
+        listener.settimeout(timeout)
+        while True:
+            sock, _ = listener.accept()
+            channel = Channel.accept(sock, self.transport)
+            peer = circles.read_introduction(channel.payload, self.circle, channel.peer)
+            channel.send(encode([INTRODUCTION, self.introduction()]))
+            return Session(self, channel, peer, False)
+
+    # Writing
+
+    def write(self, lane, entries, **other):
+        return self.lanes[lane].write(self, entries, milliseconds(), **other)
+
+    def setting(self, key, value):
+        """Entries that set a setting; its id derives from its key."""
+        return [[PUT, SETTING, text_id(SETTING, key), {0: True, 1: key, 2: value}]]
+
+
+def text_id(kind, text):
+    return hashed("string-id/v1", kind.to_bytes(4, "big"), text.encode())[:16]
+
+
+def listen():
+    listener = socket.create_server(("127.0.0.1", 0))
+    return listener, "127.0.0.1:%d" % listener.getsockname()[1]
+
+
+__all__ = ["Client", "Ended", "HABIT", "PUT", "RECORDS", "SETTINGS", "SETTING", "listen", "text_id"]

@@ -1,0 +1,188 @@
+"""Protocol/session.md: what two members say to each other, from this side."""
+
+import time
+
+from change_set import RECORDS, SETTINGS, parse
+from channel import Ended, Silence
+from circle import Statement
+from encoding import decode, encode, hashed, is_bytes, is_number, require
+
+(INTRODUCTION, SUMMARY, STATEMENT_IDS, STATEMENTS, HEADS, WANT, SETS, SERVED, STATE, GOODBYE) = range(1, 11)
+LANES = (SETTINGS, RECORDS)
+
+
+def milliseconds():
+    return int(time.time() * 1000)
+
+
+class Session:
+    """One introduced connection. `step` handles a message; `heard` keeps the tags that came."""
+
+    def __init__(self, client, channel, peer, is_initiator):
+        self.client, self.channel, self.peer, self.is_initiator = client, channel, peer, is_initiator
+        self.heard, self.theirs, self.sent, self.answers, self.goodbye = [], None, None, {}, None
+        self.send_summary()
+
+    def send(self, *message):
+        self.channel.send(encode(list(message)))
+
+    # Summary and state
+
+    def is_open(self, lane):
+        if lane == SETTINGS:
+            return True
+        return (self.client.reason() == 0 and self.theirs is not None and self.theirs[RECORDS][0] == 0
+                and self.client.circle.is_premium(self.peer, milliseconds()))
+
+    def summary(self):
+        lanes = [[0 if lane == SETTINGS else self.client.reason(), *self.client.lanes[lane].hashes()]
+                 for lane in LANES]
+        return [self.client.circle.hash, *lanes]
+
+    def send_summary(self):
+        certificates, *lanes = self.sent = self.summary()
+        self.send(SUMMARY, certificates, milliseconds(), *lanes)
+
+    def state(self):
+        parts = [self.client.circle.hash]
+        for lane in LANES:
+            if self.is_open(lane):
+                parts += [bytes([lane]), *self.client.lanes[lane].hashes()]
+        return hashed("state/v1", *parts)
+
+    def is_equal(self, timeout=5):
+        """Whether the peer's state hash is ours."""
+        token = len(self.answers) + 1
+        self.send(STATE, self.state(), token, True)
+        self.until(lambda: token in self.answers, timeout, "an answer to state")
+        return self.answers[token] == self.state()
+
+    # Receiving
+
+    def until(self, done, timeout, what):
+        end = time.monotonic() + timeout
+        while not done():
+            left = end - time.monotonic()
+            assert left > 0, f"waited {timeout} s for {what}; heard {self.heard[-20:]}"
+            try:
+                self.step(left)
+            except Silence:
+                pass
+
+    def settle(self, timeout=15):
+        """Exchanges until both sides are equal."""
+        end = time.monotonic() + timeout
+        self.until(lambda: self.theirs is not None, timeout, "a summary")
+        while not self.is_equal():
+            assert time.monotonic() < end, f"not in sync within {timeout} s; heard {self.heard[-30:]}"
+            self.pump(0.3)
+
+    def pump(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            try:
+                self.step(left)
+            except Silence:
+                return
+
+    def step(self, timeout):
+        message = decode(self.channel.receive(timeout))
+        require(type(message) is list and message and type(message[0]) is int, "message")
+        tag, *parts = message
+        self.heard.append(tag)
+        handlers = {SUMMARY: self.on_summary, STATEMENT_IDS: self.on_ids, STATEMENTS: self.on_statements,
+                    HEADS: self.on_heads, WANT: self.on_want, SETS: self.on_sets, SERVED: self.on_served,
+                    STATE: self.on_state, GOODBYE: self.on_goodbye}
+        require(tag in handlers, "tag")
+        handlers[tag](*parts)
+
+    def on_summary(self, certificates, wall, settings, records):
+        require(is_bytes(certificates, 32) and is_number(wall, 0, (1 << 64) - 1), "summary")
+        for state in (settings, records):
+            require(len(state) == 4 and all(is_bytes(each, 32) for each in state[1:]), "lane state")
+        self.theirs = {SETTINGS: settings, RECORDS: records}
+        if self.sent != self.summary():
+            self.send_summary()
+        if certificates != self.client.circle.hash and self.is_initiator:
+            self.send(STATEMENT_IDS, True, sorted(self.client.circle.statements))
+        for lane in LANES:
+            if self.is_open(lane) and self.theirs[lane][1:3] != self.client.lanes[lane].hashes()[:2]:
+                self.send(HEADS, lane, True, self.client.lanes[lane].heads())
+
+    def on_ids(self, reply, ids):
+        require(type(reply) is bool and all(is_bytes(each, 32) for each in ids), "statement ids")
+        known = self.client.circle.statements
+        if reply:
+            self.send(STATEMENT_IDS, False, sorted(known))
+        self.send(STATEMENTS, True, [known[each].data for each in sorted(set(known) - set(ids))])
+
+    def on_statements(self, last, statements):
+        require(type(last) is bool, "statements")
+        for each in statements:
+            self.client.circle.add(Statement(each))
+        if self.client.reason() != self.sent[2][0]:
+            self.send_summary()
+
+    def on_heads(self, lane, complete, heads):
+        require(lane in LANES and type(complete) is bool, "heads")
+        if not self.is_open(lane):
+            return
+        wants = []
+        for device, incarnation, sequence, tip, folded in heads:
+            require(is_bytes(tip, 32) and 0 <= folded <= sequence and sequence >= 1, "head")
+            have = len(self.client.lanes[lane].logs.get((device, incarnation), []))
+            if sequence > have and device in self.client.circle.chains():
+                wants.append([device, incarnation, have + 1, sequence, tip])
+        if wants:
+            self.send(WANT, lane, wants)
+
+    def on_want(self, lane, wants):
+        require(lane in LANES, "want")
+        if not self.is_open(lane):
+            return
+        mine, sets = self.client.lanes[lane], []
+        for device, incarnation, first, through, _ in wants:
+            sets += mine.raw_after(device, incarnation, first, through)
+        self.push(lane, mine.causal(sets))
+        self.send(SERVED, lane)
+
+    def push(self, lane, sets):
+        for start in range(0, len(sets), 3):
+            self.send(SETS, lane, [each.wire for each in sets[start:start + 3]])
+
+    def on_sets(self, lane, sets):
+        require(lane in LANES, "sets")
+        for each in sets:
+            verified = parse(each)
+            if self.is_open(lane) and verified.device in self.client.circle.chains():
+                self.client.lanes[lane].place(verified, milliseconds())
+
+    def on_served(self, lane):
+        require(lane in LANES, "served")
+
+    def on_state(self, state, token, echo):
+        require(is_bytes(state, 32) and type(echo) is bool, "state")
+        if echo:
+            self.send(STATE, self.state(), token, False)
+        else:
+            self.answers[token] = state
+        if state != self.state():
+            self.send_summary()
+
+    def on_goodbye(self, reason):
+        self.goodbye = reason
+
+    def is_closed_by_peer(self, timeout=5):
+        """Reads on until the other side ends."""
+        end = time.monotonic() + timeout
+        while (left := end - time.monotonic()) > 0:
+            try:
+                self.step(left)
+            except Ended:
+                return True
+            except Silence:
+                break
+        return False
+
+    def close(self):
+        self.channel.close()

@@ -72,6 +72,9 @@ let package = Package(
     tests("ReplicationTests", ["Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
+    tests(
+      "SessionTests",
+      ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
     tests("TidyTests", []),

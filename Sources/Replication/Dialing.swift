@@ -16,6 +16,8 @@ package struct Dialing: Sendable {
     package internal(set) var nextAttempt: Moment
     package internal(set) var isDialling = false
     package internal(set) var lastFailure: DialFailure?
+    /// When the device there was last let in, and let this one in.
+    var admittedAt: Moment?
   }
 
   package private(set) var entries: [Entry] = []
@@ -39,10 +41,11 @@ package struct Dialing: Sendable {
 
   /// When to look again; nil if every address is connected, under way, or to be left alone.
   package func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
-    entries.compactMap { entry -> Moment? in
+    let underWay = underWay
+    return entries.compactMap { entry -> Moment? in
       guard !entry.isDialling else { return nil }
       guard let device = entry.device else { return entry.nextAttempt }
-      if connected.contains(device) || paused.contains(device) { return nil }
+      if connected.contains(device) || paused.contains(device) || underWay.contains(device) { return nil }
       return max(entry.nextAttempt, penalties[device]?.until ?? 0)
     }.min()
   }
@@ -52,7 +55,7 @@ package struct Dialing: Sendable {
     now: Moment, connected: Set<DeviceKey>, paused: Set<DeviceKey>
   ) -> [String] {
     var addresses: [String] = []
-    var underWay = Set(entries.filter(\.isDialling).compactMap(\.device))
+    var underWay = underWay
     for index in entries.indices where !entries[index].isDialling && entries[index].nextAttempt <= now {
       if let device = entries[index].device {
         if connected.contains(device) || paused.contains(device) || underWay.contains(device) { continue }
@@ -66,27 +69,37 @@ package struct Dialing: Sendable {
   }
 
   /// The handshake showed whose address it is.
-  package mutating func succeeded(_ address: String, _ device: DeviceKey) {
+  package mutating func succeeded(_ address: String, _ device: DeviceKey, now: Moment) {
     guard let index = index(of: address) else { return }
     entries[index].device = device
-    entries[index].failures = 0
+    entries[index].admittedAt = now
     entries[index].lastFailure = nil
   }
 
-  /// A connection that had been made is gone: it is tried again soon.
+  /// A connection that had been made is gone. One that lasted is tried again soon; a peer that hangs up each
+  /// time is left alone longer each time, like one that does not answer.
   package mutating func ended(_ address: String, now: Moment) {
     guard let index = index(of: address) else { return }
-    entries[index].isDialling = false
-    entries[index].nextAttempt = now + delay(failures: 0)
+    let lasted = entries[index].admittedAt.map { now - $0 >= Self.lastingMilliseconds } ?? false
+    if lasted { entries[index].failures = 0 }
+    entries[index].admittedAt = nil
+    wait(index, now)
   }
 
   package mutating func failed(_ address: String, _ failure: DialFailure, now: Moment) {
     guard let index = index(of: address) else { return }
-    entries[index].isDialling = false
     entries[index].lastFailure = failure
+    wait(index, now)
+  }
+
+  private mutating func wait(_ index: Int, _ now: Moment) {
+    entries[index].isDialling = false
     entries[index].nextAttempt = now + delay(failures: entries[index].failures)
     entries[index].failures = min(entries[index].failures + 1, 32)
   }
+
+  /// Devices that an attempt is under way to.
+  private var underWay: Set<DeviceKey> { Set(entries.filter(\.isDialling).compactMap(\.device)) }
 
   /// A peer sent what no correct node sends: ten seconds of silence, doubled each time, up to a day.
   package mutating func penalise(_ device: DeviceKey, now: Moment) {
@@ -114,6 +127,7 @@ package struct Dialing: Sendable {
   }
 
   private static let addressesMax = 512
+  private static let lastingMilliseconds: Moment = 5_000
 }
 
 /// Why an address could not be reached.

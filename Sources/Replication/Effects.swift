@@ -12,6 +12,8 @@ package struct LinkID: Hashable, Comparable, Sendable {
 
 /// What happened in the world.
 package enum Input: Sendable {
+  /// The node begins to serve: timers that the last run left behind are armed again.
+  case started
   /// The shell finished a handshake. `introduction` is what the initiator sent with it; nil at the initiator.
   case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
   /// A link delivered a message.

@@ -58,7 +58,10 @@ package struct Summary: Hashable, Sendable {
     self.records = records
   }
 
-  package subscript(lane: Lane) -> LaneState { lane == .settings ? settings : records }
+  package subscript(lane: Lane) -> LaneState {
+    get { lane == .settings ? settings : records }
+    set { if lane == .settings { settings = newValue } else { records = newValue } }
+  }
 }
 
 /// Why a lane is closed, or a session ends, as said on the wire.
@@ -70,6 +73,8 @@ package enum ReasonCode: UInt8, Sendable, CaseIterable {
   case entitlementNotYetValid = 4
   case clockAhead = 5
   case diskFull = 6
+  /// By the certificates that the sender holds, the receiver is not premium.
+  case peerNotPremium = 7
   case paused = 16
   case duplicateConnection = 17
   case shuttingDown = 18

@@ -35,9 +35,11 @@ extension Replica {
   ) {
     learn(statements, from: link, now, &effects)
     guard last, sessions[link] != nil, sessions[link]?.isClosing == false else { return }
-    sessions[link]?.certificates = .settled
+    sessions[link]?.isAskingStatements = false
+    sessions[link]?.knowsStatements = true
     say(link, now, &effects)
-    compare(link, now, &effects)
+    // Not the certificates again: the summary held is older than the answer.
+    compareLanes(link, isFresh: false, now, &effects)
   }
 
   /// Takes in statements, keeps the new ones, passes them on, and judges every session anew.

@@ -5,11 +5,10 @@ import Wire
 
 extension Replica {
   /// Where this node stands, as it says it to a peer.
-  package func summary(now: Moment) -> Summary {
-    let gate = ownGate(now: now).reason?.code ?? .open
-    return Summary(
-      certificates: circle.setHash, wall: now,
-      settings: laneSummary(settings, .open), records: laneSummary(records, gate))
+  private func summary(for peer: DeviceKey, now: Moment) -> Summary {
+    Summary(
+      certificates: circle.setHash, wall: now, settings: laneSummary(settings, .open),
+      records: laneSummary(records, recordsReason(for: peer, now: now)))
   }
 
   private func laneSummary(_ lane: LaneState, _ reason: ReasonCode) -> Summary.LaneState {
@@ -19,7 +18,8 @@ extension Replica {
 
   /// Sends the summary unless the peer has it already.
   mutating func say(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
-    let summary = summary(now: now)
+    guard let peer = sessions[link]?.device else { return }
+    let summary = summary(for: peer, now: now)
     if let said = sessions[link]?.said, said.saysTheSame(as: summary) { return }
     sessions[link]?.said = summary
     effects.append(.send(link, .summary(summary)))
@@ -36,19 +36,27 @@ extension Replica {
   }
 
   /// Follows up wherever the two summaries differ: statements first, then the heads of open lanes.
-  mutating func compare(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
-    guard let session = sessions[link], !session.isClosing, let theirs = session.theirs else { return }
+  private mutating func compare(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    guard let session = sessions[link], let theirs = session.theirs else { return }
     if theirs.certificates == circle.setHash {
-      sessions[link]?.certificates = .settled
-    } else {
+      sessions[link]?.knowsStatements = true
+    } else if session.isInitiator, !session.isAskingStatements {
       // One side begins, so that the lists do not cross.
-      if session.isInitiator, session.certificates != .asked {
-        sessions[link]?.certificates = .asked
-        effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
-      }
-      if session.certificates == .unknown { return }
+      sessions[link]?.isAskingStatements = true
+      effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
     }
-    for lane in Lane.allCases { compare(link, lane, theirs[lane], &effects) }
+    compareLanes(link, isFresh: true, now, &effects)
+  }
+
+  /// - Parameter isFresh: the peer's summary has just come. An older one decides only for lanes of which
+  ///   nothing newer is known.
+  mutating func compareLanes(
+    _ link: LinkID, isFresh: Bool, _ now: Moment, _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link], let theirs = session.theirs, session.knowsStatements else { return }
+    for lane in Lane.allCases where isFresh || session[lane].theirs == nil {
+      compare(link, lane, theirs[lane], &effects)
+    }
     noteSync(link, now, &effects)
   }
 
@@ -103,7 +111,8 @@ extension Replica {
         sessions[link]?[lane].theirs = heads
         sessions[link]?[lane].isDigestEqual = true
       }
-      sessions[link]?.certificates = .settled
+      sessions[link]?.knowsStatements = true
+      agree(link)
       noteSync(link, now, &effects)
     } else {
       sessions[link]?.isInSync = false
@@ -114,11 +123,23 @@ extension Replica {
     }
   }
 
+  /// The peer stands where this side stands: what it said before is out of date.
+  private mutating func agree(_ link: LinkID) {
+    guard let session = sessions[link] else { return }
+    sessions[link]?.theirs?.certificates = circle.setHash
+    for lane in Lane.allCases where session[lane].isOpen {
+      let mine = self[lane]
+      sessions[link]?.theirs?[lane].heads = mine.hashes.stored
+      sessions[link]?.theirs?[lane].folded = mine.hashes.folded
+      sessions[link]?.theirs?[lane].digest = mine.digest.sum
+    }
+  }
+
   /// In sync means equal certificates, equal folded heads and equal digests on every open lane.
   mutating func noteSync(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
     guard let session = sessions[link], let peer = session.device else { return }
     let isInSync =
-      session.certificates == .settled
+      session.theirs?.certificates == circle.setHash
       && Lane.allCases.allSatisfy { !session[$0].isOpen || session[$0].isDigestEqual == true }
     sessions[link]?.isInSync = isInSync
     guard isInSync else { return }
@@ -135,7 +156,8 @@ extension Replica {
 
   mutating func settle(_ now: Moment, _ effects: inout [Effect]) {
     isSettling = false
-    for session in sessionsInOrder where session.device != nil && !session.isClosing {
+    // Where sets are on their way, their end brings the next comparison.
+    for session in sessionsInOrder where session.device != nil && !session.isClosing && session.isQuiet {
       effects.append(
         .send(session.link, .state(stateHash(session), token: UInt64(clamping: now), echo: true)))
     }

@@ -15,14 +15,16 @@ extension Replica {
       effects.append(.schedule(.unpark, at: max(due, now + 1)))
     }
     judge(committed.items, &effects)
-    noteSenders(committed.items)
+    noteSenders(committed.items, now)
+    // A clock folded from elsewhere may have moved the time that gates are judged by.
+    if let next = gateChangesAt, gateTime(now: now) >= next { gateMayHaveChanged(now, &effects) }
     for lane in Lane.allCases {
       let heads = moved[lane] ?? []
       settleAsked(lane, now, &effects)
       guard !heads.isEmpty else { continue }
       forgetComparison(lane)
       let own = committed.items.filter { $0.link == nil && $0.set.header.log.lane == lane }.map(\.set)
-      pushOrAnnounce(lane, own, heads, &effects)
+      pushOrAnnounce(lane, own, heads, now, &effects)
     }
     if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
   }
@@ -47,13 +49,15 @@ extension Replica {
     }
   }
 
-  /// Who sends a set has it.
-  private mutating func noteSenders(_ items: [Committed.Item]) {
+  /// Who sends a set has it; who sends one that was lacking does what it was asked for.
+  private mutating func noteSenders(_ items: [Committed.Item], _ now: Moment) {
     for item in items {
       guard let link = item.link, let session = sessions[link] else { continue }
       let header = item.set.header
       let lane = header.log.lane
       guard session[lane].isOpen else { continue }
+      sessions[link]?[lane].isCommitting = false
+      if case .place = item.placement { sessions[link]?[lane].askedProgressAt = now }
       var theirs = session[lane].theirs ?? Heads()
       theirs.advance([
         LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0)
@@ -70,13 +74,19 @@ extension Replica {
         sessions[session.link]?[lane].asked[log] = nil
         self[lane].asked[log] = nil
       }
+      if session[lane].isServed, sessions[session.link]?[lane].isCommitting == false {
+        sessions[session.link]?[lane].isServed = false
+        receivedServed(session.link, lane, now, &effects)
+      }
       ask(session.link, lane, now, &effects)
     }
   }
 
   private mutating func pushOrAnnounce(
-    _ lane: Lane, _ own: [VerifiedChangeSet], _ heads: [LogHead], _ effects: inout [Effect]
+    _ lane: Lane, _ own: [VerifiedChangeSet], _ heads: [LogHead], _ now: Moment,
+    _ effects: inout [Effect]
   ) {
+    for session in sessionsInOrder where !session.isClosing { judgeLanes(session.link, now, &effects) }
     let open = sessionsInOrder.filter { $0[lane].isOpen && !$0.isClosing && $0[lane].theirs != nil }
     // A large transaction is announced and then asked for, so that back-pressure holds for it too.
     let isSmall = own.reduce(0) { $0 + $1.raw.byteCount } <= Self.pushBytesMax
@@ -87,7 +97,7 @@ extension Replica {
         return (known?.sequence ?? 0) < $0.sequence
       }
       guard !lacking.isEmpty else { continue }
-      if pushed.contains(session.link), lacking.allSatisfy({ $0.log.device == device }) {
+      if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
         effects.append(.send(session.link, .sets(lane, own)))
         var theirs = session[lane].theirs ?? Heads()
         theirs.advance(lacking)
@@ -116,4 +126,12 @@ extension Replica {
   }
 
   private static let pushBytesMax = 128 * 1024
+}
+
+extension Heads {
+  /// Whether the sets of one log, in order, go on where these heads end.
+  fileprivate func lacksOnly(_ sets: [VerifiedChangeSet]) -> Bool {
+    guard let first = sets.first?.header else { return false }
+    return self[first.log]?.sequence ?? 0 == first.sequence - 1
+  }
 }

@@ -11,10 +11,7 @@ extension Replica {
   ) {
     let isInitiator = introduction == nil
     sessions[link] = Session(link: link, remote: remote, isInitiator: isInitiator, now: now)
-    guard let introduction else { return }
-    guard let own = ownIntroduction(now: now) else { return drop(link, .notAMember, &effects) }
-    effects.append(.send(link, .introduction(own)))
-    introduced(link, introduction, now, &effects)
+    if let introduction { introduced(link, introduction, now, &effects) }
   }
 
   /// What this side shows of itself: its certificate with the chain, and its entitlements.
@@ -26,13 +23,13 @@ extension Replica {
     _ link: LinkID, _ bytes: [UInt8], _ now: Moment, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link] else { return }
-    let peer: Member
+    let peer: DeviceKey
     do {
       let introduction = try Introduction(bytes)
       let (member, changes) = try circle.admit(introduction, authenticated: session.remote)
       sessions[link]?.clockSkew = introduction.wallMilliseconds - now
       learned(changes, from: link, now, &effects)
-      peer = member
+      peer = member.device
     } catch AdmissionError.notAMember, AdmissionError.wrongCircle {
       return drop(link, .notAMember, &effects)
     } catch AdmissionError.revoked {
@@ -40,26 +37,39 @@ extension Replica {
     } catch {
       return drop(link, .misbehaved("an unreadable introduction"), &effects)
     }
-    sessions[link]?.device = peer.device
-    guard resolveDuplicate(link, peer.device, &effects) else { return }
-    effects.append(.report(.peerJoined(peer.device, link)))
+    if !session.isInitiator {
+      // Only now: a stranger learns nothing of this side.
+      guard let own = ownIntroduction(now: now) else { return drop(link, .notAMember, &effects) }
+      effects.append(.send(link, .introduction(own)))
+    }
+    sessions[link]?.device = peer
+    guard resolveDuplicates(link, peer, &effects) else { return }
+    effects.append(.report(.peerJoined(peer, link)))
     judgeLanes(link, now, &effects)
     say(link, now, &effects)
     scheduleBeat(link, now, &effects)
+    scheduleGate(now, &effects)
   }
 
-  /// Two devices may dial each other at the same moment. Both keep the link that the smaller key dialled; of
-  /// two links of one direction the newer, because the older may be half open.
-  private mutating func resolveDuplicate(
+  /// Two devices may dial each other at the same moment. Both keep the link that the smaller key dialled.
+  ///
+  /// Of two links that one device dialled the newer stays, because the older may be half open. The side that
+  /// was dialled decides that alone: each side may have seen the other one open last.
+  private mutating func resolveDuplicates(
     _ link: LinkID, _ peer: DeviceKey, _ effects: inout [Effect]
   ) -> Bool {
-    guard let new = sessions[link],
-      let old = sessionsInOrder.first(where: { $0.device == peer && $0.link != link && !$0.isClosing })
-    else { return true }
-    let keepsNew =
-      new.isInitiator == old.isInitiator || new.isInitiator == (device < peer)
-    drop(keepsNew ? old.link : link, .duplicate, &effects)
-    return keepsNew
+    guard let new = sessions[link] else { return false }
+    for old in sessionsInOrder where old.device == peer && old.link != link && !old.isClosing {
+      if old.isInitiator == new.isInitiator {
+        if !new.isInitiator { drop(old.link, .duplicate, &effects) }
+      } else if new.isInitiator == (device < peer) {
+        drop(old.link, .duplicate, &effects)
+      } else {
+        drop(link, .duplicate, &effects)
+        return false
+      }
+    }
+    return true
   }
 
   // MARK: Gate
@@ -76,13 +86,16 @@ extension Replica {
       device: device, preference: preference, local: localPremium, at: gateTime(now: now))
   }
 
-  /// Judges both lanes of a session; one that opens starts afresh, one that closes forgets what was under way.
+  /// Judges both lanes of a session and says what changed; one that opens starts afresh, one that closes
+  /// forgets what was under way.
   mutating func judgeLanes(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device else { return }
+    var hasChanged = false
     for lane in Lane.allCases {
       let (isOpen, reason) = judgement(of: lane, link, peer, now)
       sessions[link]?[lane].reason = reason
       guard let was = sessions[link]?[lane].isOpen, was != isOpen else { continue }
+      hasChanged = true
       sessions[link]?[lane] = LaneSession()
       sessions[link]?[lane].isOpen = isOpen
       sessions[link]?[lane].reason = reason
@@ -93,6 +106,10 @@ extension Replica {
         effects.append(.report(.laneClosed(peer, lane, reason)))
       }
     }
+    guard hasChanged else { return }
+    say(link, now, &effects)
+    // What this peer was asked for goes to others.
+    askAll(now, &effects)
   }
 
   private func judgement(
@@ -101,10 +118,21 @@ extension Replica {
     guard lane == .records else { return (true, nil) }
     if let reason = ownGate(now: now).reason { return (false, .mine(reason)) }
     guard let theirs = sessions[link]?.theirs else { return (false, nil) }
+    if let reason = peerReason(peer, now) { return (false, .peerNotPremium(reason)) }
     guard theirs.records.isOpen else { return (false, .theirs(theirs.records.reason)) }
-    let gate = circle.peerGate(device: peer, preference: true, at: gateTime(now: now))
-    if let reason = gate.premiumReason { return (false, .peerNotPremium(reason)) }
     return (true, nil)
+  }
+
+  /// Why a peer is not premium by the certificates held, whatever it announces; nil if it is.
+  private func peerReason(_ peer: DeviceKey, _ now: Moment) -> GateReason? {
+    circle.peerGate(device: peer, preference: true, at: gateTime(now: now)).premiumReason
+  }
+
+  /// What a peer is told of the records lane. It hears that its certificates are not enough, so that the lane
+  /// is closed on both sides or on none.
+  func recordsReason(for peer: DeviceKey, now: Moment) -> ReasonCode {
+    if let reason = ownGate(now: now).reason { return reason.code }
+    return peerReason(peer, now) == nil ? .open : .peerNotPremium
   }
 
   /// Something changed that the gate depends on: the preference, an entitlement, the time.
@@ -117,20 +145,22 @@ extension Replica {
     for session in sessionsInOrder where session.device != nil && !session.isClosing {
       judgeLanes(session.link, now, &effects)
       say(session.link, now, &effects)
-      compare(session.link, now, &effects)
+      compareLanes(session.link, isFresh: false, now, &effects)
     }
+    askAll(now, &effects)
     scheduleGate(now, &effects)
   }
 
   /// Arms a timer for the very moment at which this gate or a connected peer's changes by itself.
-  package func scheduleGate(_ now: Moment, _ effects: inout [Effect]) {
+  mutating func scheduleGate(_ now: Moment, _ effects: inout [Effect]) {
     let time = gateTime(now: now)
     var moments = [ownGate(now: now).nextChange]
     for session in sessionsInOrder {
       guard let peer = session.device else { continue }
       moments.append(circle.peerGate(device: peer, preference: true, at: time).nextChange)
     }
-    guard let next = moments.compactMap({ $0 }).min() else { return }
-    effects.append(.schedule(.gate, at: now + max(next - time, 0)))
+    gateChangesAt = moments.compactMap { $0 }.min()
+    // Gate time may be ahead of the wall clock; it moves on by itself when the wall clock has come up.
+    if let next = gateChangesAt { effects.append(.schedule(.gate, at: next)) }
   }
 }

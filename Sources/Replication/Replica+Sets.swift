@@ -22,15 +22,23 @@ extension Replica {
     ask(link, lane, now, &effects)
   }
 
-  /// Asks a peer for what it has and this node lacks, but for logs that another peer is sending already.
+  /// Looks again at what everyone could be asked for.
+  mutating func askAll(_ now: Moment, _ effects: inout [Effect]) {
+    for lane in Lane.allCases {
+      for session in sessionsInOrder { ask(session.link, lane, now, &effects) }
+    }
+  }
+
+  /// Asks a peer for what it has and this node lacks, unless another peer is sending some of it already.
   mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
     guard let session = sessions[link], session[lane].isOpen, !session.isClosing,
-      session[lane].asked.isEmpty, !session[lane].isStalled, let theirs = session[lane].theirs
+      session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting,
+      let theirs = session[lane].theirs
     else { return }
-    let wants = self[lane].heads.needs(from: theirs)
-      .filter { self[lane].asked[$0.log] == nil && circle.mayAuthor($0.log) }
-      .prefix(Self.wantsMax)
-    guard !wants.isEmpty else { return }
+    let needs = self[lane].heads.needs(from: theirs).filter { circle.mayAuthor($0.log) }
+    // What another peer is sending may be what the rest stands on: this one waits until that has come.
+    guard !needs.isEmpty, !needs.contains(where: { self[lane].asked[$0.log] != nil }) else { return }
+    let wants = needs.prefix(Self.wantsMax)
     for want in wants {
       self[lane].asked[want.log] = link
       sessions[link]?[lane].asked[want.log] = want
@@ -66,9 +74,14 @@ extension Replica {
     _ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], !session[lane].asked.isEmpty else { return }
+    // The last sets of the answer may not be in the store yet.
+    if session[lane].isCommitting {
+      sessions[link]?[lane].isServed = true
+      return
+    }
     giveUp(link, lane, now, &effects)
     // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
-    if session[lane].askedProgressAt > 0, session[lane].hasDelivered(self[lane].heads) {
+    if session[lane].hasDelivered(self[lane].heads) {
       sessions[link]?[lane].isStalled = false
       ask(link, lane, now, &effects)
     }
@@ -92,9 +105,10 @@ extension Replica {
         return drop(link, .misbehaved("a change set of another lane"), &effects)
       }
     }
-    let admitted = sets.filter { circle.admits($0) }
-    sessions[link]?[lane].askedProgressAt = now
-    if !admitted.isEmpty { effects.append(.commit(admitted, from: link)) }
+    let admitted = sets.filter { circle.mayAuthor($0.header.log) }
+    guard !admitted.isEmpty else { return }
+    sessions[link]?[lane].isCommitting = true
+    effects.append(.commit(admitted, from: link))
   }
 
   // MARK: Serving
@@ -104,17 +118,23 @@ extension Replica {
   ) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link], session[lane].isOpen else { return }
-    let logs = Set(wants.map(\.log))
-    sessions[link]?[lane].serving = session[lane].serving.filter { !logs.contains($0.log) } + wants
-    guard !session[lane].isServing else { return }
+    sessions[link]?[lane].add(wants)
+    if !session[lane].isServing { serve(link, lane, &effects) }
+  }
+
+  /// Has the shell read what the peer waits for.
+  private mutating func serve(_ link: LinkID, _ lane: Lane, _ effects: inout [Effect]) {
+    guard let wants = sessions[link]?[lane].serving else { return }
+    sessions[link]?[lane].serving = []
     sessions[link]?[lane].isServing = true
-    effects.append(.serve(link, lane, sessions[link]?[lane].serving ?? []))
+    effects.append(.serve(link, lane, wants))
   }
 
   mutating func served(
     _ link: LinkID, _ lane: Lane, _ sent: [LogHead], _ rest: [Want], _ isCongested: Bool,
-    _ effects: inout [Effect]
+    _ now: Moment, _ effects: inout [Effect]
   ) {
+    judgeLanes(link, now, &effects)
     guard let session = sessions[link] else { return }
     guard session[lane].isOpen, !session.isClosing else {
       sessions[link]?[lane].isServing = false
@@ -123,25 +143,28 @@ extension Replica {
     var theirs = session[lane].theirs ?? Heads()
     theirs.advance(sent)
     sessions[link]?[lane].theirs = theirs
+    let asked = session[lane].serving
     sessions[link]?[lane].serving = rest
-    if rest.isEmpty {
+    sessions[link]?[lane].add(asked)
+    if rest.isEmpty, asked.isEmpty {
       sessions[link]?[lane].isServing = false
       effects.append(.send(link, .served(lane)))
     } else if !isCongested {
-      effects.append(.serve(link, lane, rest))
+      serve(link, lane, &effects)
     }
   }
 
   /// Back-pressure: a full link is served on when it has room again.
-  mutating func drained(_ link: LinkID, _ effects: inout [Effect]) {
+  mutating func drained(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    judgeLanes(link, now, &effects)
     guard let session = sessions[link], !session.isClosing else { return }
-    for lane in Lane.allCases where session[lane].isServing && session[lane].isOpen {
-      effects.append(.serve(link, lane, session[lane].serving))
+    for lane in Lane.allCases where session[lane].isServing && !session[lane].serving.isEmpty {
+      serve(link, lane, &effects)
     }
   }
 
-  static let wantsMax = 1_024
-  static let overdueMilliseconds: Moment = 20_000
+  fileprivate static let wantsMax = 1_024
+  private static let overdueMilliseconds: Moment = 20_000
 }
 
 extension LaneSession {
@@ -149,11 +172,15 @@ extension LaneSession {
   fileprivate func hasDelivered(_ heads: Heads) -> Bool {
     asked.values.contains { want in (heads[want.log]?.sequence ?? 0) >= want.from }
   }
+
+  /// A newer want of a log takes the place of the older.
+  fileprivate mutating func add(_ wants: [Want]) {
+    let logs = Set(wants.map(\.log))
+    serving = Array((serving.filter { !logs.contains($0.log) } + wants).prefix(Replica.wantsMax))
+  }
 }
 
 extension Circle {
   /// Whether sets of a log may enter: its author is certified and the log is not cut.
   func mayAuthor(_ log: LogKey) -> Bool { evaluation.admission(of: log) == .open }
-
-  func admits(_ set: VerifiedChangeSet) -> Bool { mayAuthor(set.header.log) }
 }

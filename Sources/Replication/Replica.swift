@@ -21,6 +21,8 @@ package struct Replica: Sendable {
   package internal(set) var newestForeignClock: Clock
   var isSettling = false
   var gateAnnounced: GateReason?
+  /// The gate time at which a gate of this device or of a connected peer changes by itself.
+  var gateChangesAt: Moment?
   var random: SplitMix
 
   /// Where this node stands in one lane.
@@ -65,14 +67,17 @@ package struct Replica: Sendable {
   /// Takes in one event and says what must be done about it.
   package mutating func handle(_ input: Input, now: Moment, into effects: inout [Effect]) {
     switch input {
+    case .started:
+      scheduleGate(now, &effects)
+      effects.append(.foldParked)
     case .opened(let link, let remote, let introduction):
       opened(link, remote, introduction, now, &effects)
     case .received(let link, let message): received(link, message, now, &effects)
-    case .drained(let link): drained(link, &effects)
+    case .drained(let link): drained(link, now, &effects)
     case .closed(let link): closed(link, now, &effects)
     case .committed(let committed): self.committed(committed, now, &effects)
     case .served(let link, let lane, let sent, let rest, let isCongested):
-      served(link, lane, sent, rest, isCongested, &effects)
+      served(link, lane, sent, rest, isCongested, now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
     case .preferenceChanged(let preference):
       self.preference = preference
@@ -137,10 +142,8 @@ package struct Replica: Sendable {
 
   mutating func closed(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
     guard sessions.removeValue(forKey: link) != nil else { return }
-    for lane in Lane.allCases {
-      self[lane].asked = self[lane].asked.filter { $0.value != link }
-      for session in sessionsInOrder { ask(session.link, lane, now, &effects) }
-    }
+    for lane in Lane.allCases { self[lane].asked = self[lane].asked.filter { $0.value != link } }
+    askAll(now, &effects)
   }
 }
 

@@ -16,8 +16,10 @@ package struct Session: Sendable {
   package internal(set) var theirs: Summary?
   /// The summary that the peer has of this side.
   var said: Summary?
-  var certificates = CertificatePhase.unknown
-  fileprivate var isSettled: Bool { certificates == .settled }
+  /// The two sides have had each other's statements; lanes are compared only after that.
+  var knowsStatements = false
+  /// This side's statement ids are out and not answered yet.
+  var isAskingStatements = false
   package internal(set) var settings = LaneSession()
   package internal(set) var records = LaneSession()
   package internal(set) var roundTrip: Int64?
@@ -26,14 +28,6 @@ package struct Session: Sendable {
   package internal(set) var isInSync = false
   package internal(set) var goodbye: ReasonCode?
   package internal(set) var isClosing = false
-
-  /// How far the two sides are with each other's statements.
-  enum CertificatePhase: Sendable {
-    case unknown
-    /// This side's ids are out and not answered yet.
-    case asked
-    case settled
-  }
 
   init(link: LinkID, remote: TransportKey, isInitiator: Bool, now: Moment) {
     self.link = link
@@ -60,12 +54,15 @@ package struct LaneSession: Sendable {
   /// What the peer was asked for and has not delivered.
   package internal(set) var asked: [LogKey: Want] = [:]
   var askedProgressAt: Moment = 0
-  /// What the peer asked for and has not been sent.
-  package internal(set) var serving: [Want] = []
-  var isServing = false
+  /// Sets of this peer are on their way into the store: what they bring is not asked for again.
+  var isCommitting = false
+  /// The peer ended its answer while its last sets were on their way into the store.
+  var isServed = false
+  /// What the peer asked for and the shell has not been told to read.
+  var serving: [Want] = []
+  package internal(set) var isServing = false
   /// The peer ended its answer without delivering: it is asked again when it speaks of heads anew.
   var isStalled = false
-  var saidHeads = false
 }
 
 /// Why a lane between two devices is closed.
@@ -96,11 +93,7 @@ extension Replica {
   }
 }
 
-extension LaneSession {
-  package var isSending: Bool { isServing }
-}
-
 extension Session {
   /// Whether the two sides have compared notes and found the same statements.
-  package var isCurrent: Bool { theirs != nil && isSettled }
+  package var isCurrent: Bool { theirs != nil && knowsStatements }
 }

@@ -65,6 +65,6 @@ struct Network {
     refusals[device] = nil
     guard let active = links[link] else { return }
     lastAddress[device] = active.dialled ?? active.remoteAddress
-    if let dialled = active.dialled { dialing.succeeded(dialled, device) }
+    if let dialled = active.dialled { dialing.succeeded(dialled, device, now: now) }
   }
 }

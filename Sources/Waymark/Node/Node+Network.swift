@@ -26,9 +26,7 @@ extension Node {
     try announceAddresses()
     try showDevelopmentEntitlement()
     logGate()
-    var effects: [Effect] = []
-    replica.scheduleGate(wall(), &effects)
-    obey(effects)
+    handle(.started)
     dial()
     return listener.address.description
   }

@@ -53,7 +53,7 @@ extension Node {
     guard let session else { return unreachable(peer.device) }
     let lanes = Lane.allCases.map { session[$0] }
     if lanes.contains(where: { !$0.asked.isEmpty }) { return (.receiving, .receiving) }
-    if lanes.contains(where: \.isSending) { return (.sending, .sending) }
+    if lanes.contains(where: \.isServing) { return (.sending, .sending) }
     if session.isInSync {
       // In sync on what is open; a closed records lane says why.
       return (
@@ -132,7 +132,7 @@ extension Reason {
     case .freeTier, .entitlementNotYetValid: self = .peerFreeTier
     case .entitlementExpired: self = .peerEntitlementExpired
     case .clockAhead: self = .peerClockAhead
-    case .paused: self = .refusedByPeer
+    case .paused, .peerNotPremium: self = .refusedByPeer
     default: self = .peerSyncOff
     }
   }

@@ -1,0 +1,118 @@
+import Testing
+import Wire
+
+@testable import Replication
+
+/// A table of addresses, and what happens to them; every line starts from a fresh table at time 0.
+@Suite struct DialingTests {
+  static let bob = Device.bob.key
+
+  static func table(_ addresses: (String, DeviceKey?)...) -> Dialing {
+    var dialing = Dialing(seed: 1)
+    for (address, device) in addresses { dialing.add(address, of: device, now: 0) }
+    return dialing
+  }
+
+  static func due(
+    _ dialing: inout Dialing, _ now: Moment, connected: Set<DeviceKey> = [], paused: Set<DeviceKey> = []
+  ) -> [String] {
+    dialing.due(now: now, connected: connected, paused: paused)
+  }
+
+  @Test func `an address is dialled at once, and by one attempt at a time`() {
+    var dialing = Self.table(("a:1", nil))
+    #expect(Self.due(&dialing, 0) == ["a:1"])
+    #expect(Self.due(&dialing, 10_000) == [])
+    #expect(dialing.nextDue(connected: [], paused: []) == nil)
+  }
+
+  @Test func `a device that is connected or paused is not dialled`() {
+    var dialing = Self.table(("a:1", Self.bob))
+    #expect(Self.due(&dialing, 0, connected: [Self.bob]) == [])
+    #expect(Self.due(&dialing, 0, paused: [Self.bob]) == [])
+    #expect(dialing.nextDue(connected: [Self.bob], paused: []) == nil)
+    #expect(dialing.nextDue(connected: [], paused: [Self.bob]) == nil)
+    #expect(Self.due(&dialing, 0) == ["a:1"])
+  }
+
+  @Test func `of two addresses of one device one is dialled at a time, and nobody waits for nothing`() {
+    var dialing = Self.table(("a:1", Self.bob), ("b:1", Self.bob))
+    #expect(Self.due(&dialing, 0) == ["a:1"])
+    #expect(dialing.nextDue(connected: [], paused: []) == nil)
+    dialing.failed("a:1", .refused, now: 100)
+    #expect(dialing.nextDue(connected: [], paused: []) == 0)
+    #expect(Self.due(&dialing, 100) == ["b:1"])
+  }
+
+  @Test(arguments: [(1, 1_000), (2, 2_000), (5, 16_000), (9, 256_000), (12, 300_000), (60, 300_000)])
+  func `failures wait longer each time, up to five minutes`(failures: Int, most: Moment) {
+    var longest: Moment = 0
+    for seed in 0..<40 {
+      var dialing = Dialing(seed: UInt64(seed))
+      dialing.add("a:1", of: nil, now: 0)
+      for _ in 0..<failures { dialing.failed("a:1", .timeout, now: 0) }
+      longest = max(longest, dialing.entries[0].nextAttempt)
+    }
+    #expect(longest <= most + 50)
+    #expect(longest > most / 2)
+  }
+
+  @Test func `a link that lasted is dialled again soon; a peer that hangs up each time is not`() {
+    var lasting = Self.table(("a:1", Self.bob))
+    for _ in 0..<10 { lasting.failed("a:1", .refused, now: 0) }
+    lasting.succeeded("a:1", Self.bob, now: 0)
+    lasting.ended("a:1", now: 60_000)
+    #expect(lasting.entries[0].nextAttempt <= 61_050)
+
+    var longest: Moment = 0
+    for seed in 0..<20 {
+      var dialing = Dialing(seed: UInt64(seed))
+      dialing.add("a:1", of: Self.bob, now: 0)
+      for _ in 0..<10 {
+        dialing.succeeded("a:1", Self.bob, now: 0)
+        dialing.ended("a:1", now: 100)
+      }
+      longest = max(longest, dialing.entries[0].nextAttempt)
+    }
+    #expect(longest > 100_000)
+  }
+
+  @Test(arguments: [
+    (1, 10_000), (2, 20_000), (3, 40_000), (14, 81_920_000), (15, 86_400_000), (40, 86_400_000),
+  ])
+  func `a device that misbehaves is left alone, twice as long each time`(times: Int, wait: Moment) {
+    var dialing = Self.table(("a:1", Self.bob))
+    for _ in 0..<times { dialing.penalise(Self.bob, now: 0) }
+    #expect(dialing.isPenalised(Self.bob, now: wait - 1))
+    #expect(!dialing.isPenalised(Self.bob, now: wait))
+    #expect(Self.due(&dialing, wait - 1) == [])
+    #expect(dialing.nextDue(connected: [], paused: []) == wait)
+    #expect(Self.due(&dialing, wait) == ["a:1"])
+  }
+
+  @Test func `an address learnt again keeps its state, and may learn its device`() {
+    var dialing = Self.table(("a:1", nil))
+    dialing.failed("a:1", .refused, now: 0)
+    let next = dialing.entries[0].nextAttempt
+    dialing.add("a:1", of: Self.bob, now: 5)
+    #expect(dialing.entries.count == 1)
+    #expect(dialing.entries[0].nextAttempt == next)
+    #expect(dialing.entries[0].device == Self.bob)
+    #expect(dialing.entries[0].lastFailure == .refused)
+  }
+
+  @Test func `a person in a hurry need not wait`() {
+    var dialing = Self.table(("a:1", nil))
+    for _ in 0..<9 { dialing.failed("a:1", .timeout, now: 0) }
+    dialing.hurry(now: 1)
+    #expect(Self.due(&dialing, 1) == ["a:1"])
+  }
+
+  @Test func `addresses have a limit`() {
+    var dialing = Dialing(seed: 1)
+    for number in 0..<600 { dialing.add("a:\(number)", of: nil, now: 0) }
+    #expect(dialing.entries.count == 512)
+    dialing.remove("a:7")
+    #expect(dialing.entries.count == 511)
+  }
+}

@@ -1,0 +1,239 @@
+import Membership
+import Records
+import Replication
+import Sodium
+import Storage
+import Wire
+
+/// Keys that are the same in every run, and the statements they sign.
+struct Family {
+  let founder: String
+  let root = Family.key("root")
+  let issuer = Family.key("issuer")
+  let genesis: Statement
+  let circle: CircleID
+
+  init(founder: String) throws {
+    self.founder = founder
+    genesis = try Statement(
+      signing: Genesis(
+        root: DeviceKey(root), device: DeviceKey(Family.key(founder)),
+        transport: Family.transport(of: founder), name: founder, issuers: [DeviceKey(issuer)], created: 1,
+        nonce: .zero),
+      with: root)
+    circle = genesis.circle
+  }
+
+  static func key(_ name: String) -> SigningKey {
+    let seed = Blake2b256.bytes(Blake2b256.hash(Array(name.utf8)))
+    guard let key = try? SigningKey(seed: seed) else { preconditionFailure("no key for \(name)") }
+    return key
+  }
+
+  static func transport(of name: String) -> TransportKey {
+    let words = Blake2b256.hash(key(name).publicKey)
+    return TransportKey(Bytes32(words.0, words.1, words.2, words.3))
+  }
+
+  func certificate(for name: String, by issuer: String? = nil) throws -> Statement {
+    let issuer = issuer.map(Family.key) ?? root
+    return try Statement(
+      signing: DeviceCertificate(
+        circle: circle, issuer: DeviceKey(issuer), device: DeviceKey(Family.key(name)),
+        transport: Family.transport(of: name), name: name, role: .admin, issued: 2),
+      with: issuer)
+  }
+
+  func entitlement(
+    for name: String, _ times: Range<Moment> = 0..<World.start * 2, serial: UInt64 = 0
+  ) throws -> Statement {
+    try Statement(
+      signing: Entitlement(
+        circle: circle, issuer: DeviceKey(issuer), devices: [DeviceKey(Family.key(name))], plan: "premium",
+        issuedAt: 0, notBefore: times.lowerBound, notAfter: times.upperBound, serial: Bytes16(0, serial),
+        source: "test"),
+      with: issuer)
+  }
+
+  func revocation(of name: String) throws -> Statement {
+    try Statement(
+      signing: Revocation(
+        circle: circle, issuer: DeviceKey(root), device: DeviceKey(Family.key(name)), kept: [], valid: [],
+        issued: 3),
+      with: root)
+  }
+}
+
+/// One core with its store: what a node is without sockets.
+final class Device {
+  let name: String
+  let number: Int
+  let signing: SigningKey
+  let key: DeviceKey
+  let transport: TransportKey
+  let store: Store
+  let incarnation: Incarnation
+  var replica: Replica
+  /// How far its wall clock is ahead of the world's.
+  var clockAhead: Moment = 0
+  var events: [ReplicaEvent] = []
+  var closes: [CloseCause] = []
+  var invalidMessages = 0
+  /// Sets that arrived although they were here already.
+  private(set) var duplicates = 0
+  private var timers: [ReplicaTimer: (due: Moment, order: Int)] = [:]
+  private var timerCount = 0
+  private var operations: UInt64 = 0
+
+  init(
+    _ name: String, number: Int, family: Family, knowing statements: [Statement], wants: Bool, seed: UInt64
+  ) throws {
+    self.name = name
+    self.number = number
+    signing = Family.key(name)
+    key = DeviceKey(signing)
+    transport = Family.transport(of: name)
+    store = try Store.inMemory()
+    incarnation = Incarnation(Bytes16(UInt64(number) + 1, 1))
+    replica = Replica(
+      device: key, circle: try Circle(statements: [family.genesis] + statements, developmentIssuer: nil),
+      preference: wants, localPremium: .none,
+      settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
+      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)),
+      newestForeignClock: .zero, seed: seed)
+  }
+
+  // MARK: Store
+
+  func write(
+    _ drafts: [EntryDraft], circle: CircleID, wall: Moment
+  ) throws -> ([VerifiedChangeSet], Committed) {
+    operations += 1
+    let operation = OperationDraft(
+      id: OperationID(Bytes16(UInt64(number) + 1, operations)), verb: "test")
+    var sets: [VerifiedChangeSet] = []
+    for lane in Lane.allCases {
+      let entries = drafts.filter { $0.key.kind.lane == lane }
+      guard !entries.isEmpty else { continue }
+      let log = LogKey(device: key, incarnation: incarnation, lane: lane)
+      var author = Author(position: try store.authorPosition(circle: circle, log: log), key: signing)
+      sets += try author.write(entries, operation: operation, wall: wall)
+    }
+    return (sets, commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max)))
+  }
+
+  func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], wall: Moment) -> Committed {
+    commit(items, horizon: Clock(milliseconds: wall + Limits.clockDriftMilliseconds))
+  }
+
+  private func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock) -> Committed {
+    let report = obeyed { try store.commit(items.map(\.set), horizon: horizon) }
+    duplicates += report.placements.count { $0 == .duplicate }
+    let placed = zip(items, report.placements).map { item, placement in
+      Committed.Item(set: item.set, link: item.link, placement: placement)
+    }
+    return committed(placed, report)
+  }
+
+  func foldParked(wall: Moment) -> Committed {
+    let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
+    return committed([], obeyed { try store.foldParked(horizon: horizon) })
+  }
+
+  private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
+    let foreign = report.foldedClocks.filter { $0.key != key }.values.max() ?? .zero
+    return Committed(
+      items: items, heads: report.heads, settingsDigest: report.settingsDigest,
+      recordsDigest: report.recordsDigest, newestForeignClock: foreign,
+      nextParkedClock: obeyed { try store.nextParkedClock })
+  }
+
+  func read(
+    _ lane: Lane, _ wants: [Want], bytesMax: Int
+  ) -> (sets: [VerifiedChangeSet], heads: [LogHead], rest: [Want]) {
+    obeyed {
+      let part = try store.read(lane, wants, bytesMax: bytesMax, setsMax: 2_048)
+      let heads = part.sets.map { LogHead(log: $0.log, sequence: $0.sequence, id: $0.id, foldedSequence: 0) }
+      return (try part.sets.map { try VerifiedChangeSet(stored: $0.raw, id: $0.id) }, heads, part.rest)
+    }
+  }
+
+  func save(_ added: [Statement], _ removed: [StatementID]) {
+    obeyed { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
+  }
+
+  private func obeyed<Result>(_ body: () throws -> Result) -> Result {
+    do { return try body() } catch { fatalError("the store of \(name) refused: \(error)") }
+  }
+
+  // MARK: Timers
+
+  func schedule(_ timer: ReplicaTimer, at moment: Moment) {
+    timerCount += 1
+    timers[timer] = (moment, timerCount)
+  }
+
+  var nextTimer: Moment? { timers.values.map(\.due).min() }
+
+  func takeTimers(wall: Moment) -> [ReplicaTimer] {
+    let due = timers.filter { $0.value.due <= wall }.sorted { $0.value.order < $1.value.order }
+    for (timer, _) in due { timers[timer] = nil }
+    return due.map(\.key)
+  }
+
+  // MARK: Questions
+
+  func session(with peer: Device) -> Session? { replica.session(with: peer.key) }
+
+  func isInSync(with peer: Device) -> Bool { session(with: peer)?.isInSync ?? false }
+
+  func isOpen(_ lane: Lane, with peer: Device) -> Bool { session(with: peer)?[lane].isOpen ?? false }
+
+  func count(_ lane: Lane) -> UInt64 { store.changeSetCount(lane) }
+
+  /// All that the lanes hold, in comparable form.
+  func state(_ lanes: [Lane] = Lane.allCases) -> [String] {
+    var lines = lanes.map { "\($0) \(store.digest($0).sum)" }
+    lines += lanes.flatMap { store.heads($0).map { "\($0)" } }
+    if lanes.contains(.records) { lines += obeyed { try store.conflicts().map { "\($0.id)" }.sorted() } }
+    return lines
+  }
+
+  var conflictCount: Int { obeyed { try store.conflictCount() } }
+
+  func name(_ key: RecordKey) -> String? {
+    guard case .text(let text)? = obeyed({ try store.record(key)?[1] }) else { return nil }
+    return text
+  }
+
+  func reported(_ matches: (ReplicaEvent) -> Bool) -> Int { events.count(where: matches) }
+}
+
+func record(_ number: UInt64) -> RecordKey {
+  RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(number << 56 | number, number)))
+}
+
+func setting(_ number: UInt64) -> RecordKey {
+  RecordKey(kind: KindNumbers.setting, id: RecordID(Bytes16(number << 56, number)))
+}
+
+func insert(_ key: RecordKey, _ name: String = "Rome") -> EntryDraft {
+  EntryDraft(.put, key, [(0, .bool(true)), (1, .text(name))])
+}
+
+func edit(_ key: RecordKey, _ name: String, field: FieldNumber = 1) -> EntryDraft {
+  EntryDraft(.put, key, [(field, .text(name))])
+}
+
+func delete(_ key: RecordKey) -> EntryDraft { EntryDraft(.delete, key) }
+
+extension Message {
+  var setCount: Int { if case .sets(_, let sets) = self { sets.count } else { 0 } }
+
+  var isSets: Bool { if case .sets = self { true } else { false } }
+  var isServed: Bool { if case .served = self { true } else { false } }
+  var isWant: Bool { if case .want = self { true } else { false } }
+  var isHeads: Bool { if case .heads = self { true } else { false } }
+  var isState: Bool { if case .state = self { true } else { false } }
+  var isGoodbye: Bool { if case .goodbye = self { true } else { false } }
+}

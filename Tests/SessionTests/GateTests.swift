@@ -1,0 +1,193 @@
+import Membership
+import Replication
+import Testing
+import Wire
+
+@Suite struct GateTests {
+  /// No message that tells of a record, in either direction.
+  static func tellsOfRecords(_ message: Message) -> Bool {
+    switch message {
+    case .heads(.records, _, _), .want(.records, _), .sets(.records, _), .served(.records): true
+    default: false
+    }
+  }
+
+  @Test func `a free device gets settings and certificates, and not one record`() throws {
+    let world = try World(premium: ["alice", "bob"])
+    world.connectAll()
+    world.run(500)
+    try world.write("alice", insert(record(1)), insert(setting(1), "dark"))
+    try world.write("carol", insert(record(2)), insert(setting(2), "light"))
+    world.run(10_000)
+    let carol = world["carol"]
+    #expect(carol.name(record(1)) == nil)
+    #expect(world["alice"].name(record(2)) == nil && world["bob"].name(record(2)) == nil)
+    #expect(world["bob"].name(record(1)) == "Rome")
+    #expect(carol.state([.settings]) == world["alice"].state([.settings]))
+    #expect(carol.isInSync(with: world["alice"]), "in sync on what is open")
+    #expect(
+      !world.sent.contains { [$0.from, $0.to].contains("carol") && Self.tellsOfRecords($0.message) })
+    #expect(world["alice"].session(with: carol)?.records.reason == .peerNotPremium(.freeTier))
+    #expect(carol.session(with: world["alice"])?.records.reason == .mine(.freeTier))
+  }
+
+  @Test func `a free device that asks for records and sends some is not answered`() throws {
+    let world = try World(["alice", "carol"], premium: ["alice"])
+    world.connect("alice", "carol")
+    world.run(500)
+    let alices = try world.write("alice", insert(record(1)))
+    let carols = try world.write("carol", insert(record(2)))
+    world.run(500)
+    world.forgetTraffic()
+    let head = LogHead(log: alices[0].header.log, sequence: 1, id: alices[0].id, foldedSequence: 1)
+    world.inject(.heads(.records, [head], complete: true), from: "carol", to: "alice")
+    world.inject(
+      .want(.records, [Want(log: head.log, from: 1, through: 1, tip: head.id)]), from: "carol", to: "alice")
+    world.inject(.sets(.records, carols), from: "carol", to: "alice")
+    world.run(200)
+    #expect(world["alice"].count(.records) == 1)
+    #expect(!world.sent.contains { Self.tellsOfRecords($0.message) })
+  }
+
+  @Test func `a peer is judged by its certificates, whatever it announces`() throws {
+    let world = try World(["alice", "carol"], premium: ["alice"])
+    try world.write("alice", insert(record(1)))
+    world.meddle = { from, _, message in
+      guard from == "carol", case .summary(var summary) = message else { return [message] }
+      summary.records.reason = .open
+      return [.summary(summary)]
+    }
+    world.connect("alice", "carol")
+    world.run(2_000)
+    #expect(!world["alice"].isOpen(.records, with: world["carol"]))
+    #expect(!world.sent.contains { Self.tellsOfRecords($0.message) })
+  }
+
+  @Test func `a lane that one side may not open is closed on both`() throws {
+    // Bob holds an entitlement that Alice does not accept: he believes himself premium.
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    world["bob"].replica.localPremium = .allFeatures
+    world.connect("alice", "bob")
+    world.run(500)
+    #expect(!world["bob"].isOpen(.records, with: world["alice"]))
+    #expect(world["bob"].session(with: world["alice"])?.records.reason == .theirs(.peerNotPremium))
+    #expect(world["bob"].isInSync(with: world["alice"]), "the settings lane is not held up")
+    world.learn("alice", try world.family.entitlement(for: "bob"))
+    world.run(500)
+    #expect(world["bob"].isOpen(.records, with: world["alice"]))
+    #expect(world["alice"].isOpen(.records, with: world["bob"]))
+  }
+
+  @Test func `sync is turned on and off while running, and closes between sets`() throws {
+    let world = try CatchUpTests.worldBehind(by: 1_000)
+    world.prefer("bob", false)
+    world.connect("alice", "bob")
+    world.run(1_000)
+    #expect(world["bob"].count(.records) == 0)
+    #expect(world["alice"].session(with: world["bob"])?.records.reason == .theirs(.syncOff))
+    world.prefer("bob", true)
+    try #require(world.run { $0["bob"].count(.records) > 200 })
+    world.prefer("bob", false)
+    let held = world["bob"].count(.records)
+    world.run(10_000)
+    #expect(world["bob"].count(.records) == held)
+    #expect(!world["alice"].isOpen(.records, with: world["bob"]))
+    try world.write("alice", insert(setting(1), "dark"))
+    world.run(1_000)
+    #expect(world["bob"].count(.settings) == 1)
+    world.prefer("bob", true)
+    try #require(world.run { $0["bob"].isInSync(with: $0["alice"]) })
+    #expect(world["bob"].state() == world["alice"].state())
+    #expect(world["bob"].replica.preference)
+  }
+
+  @Test func `an entitlement that ends while sets flow closes the lane on both sides at that second`() throws
+  {
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    for number in 1...1_000 { try world.write("alice", insert(record(UInt64(number)))) }
+    (world.serveBytes, world.linkBytesMax, world.bytesPerMillisecond) = (4_096, 16_384, 50)
+    let end = world.now + 3_000
+    world.learn("alice", try world.family.entitlement(for: "bob", 0..<end))
+    world.connect("alice", "bob")
+    world.run(end - world.now - 1)
+    #expect(world["alice"].isOpen(.records, with: world["bob"]))
+    let atEnd = world["bob"].count(.records)
+    #expect(atEnd > 0 && atEnd < 1_000)
+    world.run(2)
+    #expect(!world["alice"].isOpen(.records, with: world["bob"]))
+    #expect(!world["bob"].isOpen(.records, with: world["alice"]))
+    #expect(world["bob"].replica.ownGate(now: world.now).reason == .entitlementExpired)
+    world.run(100)
+    world.forgetTraffic()
+    try world.write("alice", insert(setting(1), "dark"))
+    world.run(10_000)
+    #expect(world["bob"].count(.settings) == 1)
+    #expect(!world.sent.contains { Self.tellsOfRecords($0.message) })
+    #expect(world["bob"].count(.records) <= atEnd + 30)
+    // The person asks for more time; what was wanted before is wanted still.
+    world.learn("alice", try world.family.entitlement(for: "bob", end..<(end * 2), serial: 1))
+    try #require(world.run { $0["bob"].isInSync(with: $0["alice"]) && $0["bob"].count(.records) == 1_000 })
+    #expect(world["bob"].duplicates == 0)
+  }
+
+  @Test func `a peer's entitlement that ends is noticed although nothing is said`() throws {
+    let end = World.start + 60_000
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    world["alice"].replica.circle.insert([try world.family.entitlement(for: "bob", 0..<end)])
+    world["bob"].replica.circle.insert([try world.family.entitlement(for: "bob", 0..<end)])
+    world.connect("alice", "bob")
+    world.run(1_000)
+    #expect(world["alice"].isOpen(.records, with: world["bob"]))
+    world.meddle = { _, _, _ in [] }
+    world.run(end - world.now)
+    #expect(!world["alice"].isOpen(.records, with: world["bob"]))
+  }
+
+  @Test func `an entitlement opens the lane when its time begins`() throws {
+    let begin = World.start + 30_000
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    try world.write("alice", insert(record(1)))
+    world.learn("bob", try world.family.entitlement(for: "bob", begin..<(begin * 2)))
+    world.connect("alice", "bob")
+    world.run(begin - world.now - 1)
+    #expect(!world["alice"].isOpen(.records, with: world["bob"]))
+    #expect(world["bob"].name(record(1)) == nil)
+    world.run(200)
+    #expect(world["bob"].name(record(1)) == "Rome")
+  }
+
+  @Test func `a clock that is set back gains nothing`() throws {
+    let end = World.start + 60_000
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    world.learn("alice", try world.family.entitlement(for: "bob", 0..<end))
+    world.learn("bob", try world.family.entitlement(for: "bob", 0..<end))
+    world.connect("alice", "bob")
+    world.run(61_000)
+    // The free settings lane goes on and carries the time of day.
+    try world.write("alice", insert(setting(1), "dark"))
+    world.run(1_000)
+    world["bob"].clockAhead = -3_600_000
+    try world.write("bob", insert(setting(2), "light"))
+    world.run(10_000)
+    #expect(world["bob"].replica.ownGate(now: world.wall(world["bob"])).reason == .entitlementExpired)
+    #expect(!world["bob"].isOpen(.records, with: world["alice"]))
+    #expect(!world["alice"].isOpen(.records, with: world["bob"]))
+  }
+
+  @Test func `a clock folded from a peer ends an entitlement`() throws {
+    let end = World.start + 300_000
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    world["bob"].clockAhead = -200_000
+    world.learn("bob", try world.family.entitlement(for: "bob", 0..<end))
+    world.connect("alice", "bob")
+    world.run(1_000)
+    #expect(world["bob"].replica.ownGate(now: world.wall(world["bob"])).isOpen)
+    // Alice's clock runs nine minutes ahead: within what is folded at once.
+    world["alice"].clockAhead = 340_000
+    try world.write("alice", insert(setting(1), "dark"))
+    world.run(100)
+    #expect(world["bob"].replica.ownGate(now: world.wall(world["bob"])).reason == .entitlementExpired)
+    #expect(!world["bob"].isOpen(.records, with: world["alice"]))
+    #expect(world["bob"].reported { $0 == .gateChanged } > 0)
+  }
+}

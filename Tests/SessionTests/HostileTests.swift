@@ -1,0 +1,185 @@
+import Membership
+import Replication
+import Sodium
+import Storage
+import Testing
+import Wire
+
+@Suite struct HostileTests {
+  @Test func `a peer that promises and does not deliver loses its turn to another`() throws {
+    let world = try World()
+    world.connect("alice", "bob")
+    try world.write("alice", insert(record(1)))
+    world.run(500)
+    world.meddle = { from, to, message in
+      from == "alice" && to == "carol" && (message.isSets || message.isServed) ? [] : [message]
+    }
+    world.connect("carol", "alice")
+    world.run(200)
+    world.connect("carol", "bob")
+    world.run(5_000)
+    #expect(world["carol"].count(.records) == 0)
+    try #require(world.run(until: { $0["carol"].count(.records) == 1 }, within: 20_000))
+    #expect(world.isConnected("alice", "carol"))
+  }
+
+  @Test func `a peer that trickles what is known already does not keep its turn`() throws {
+    let world = try World()
+    world.connect("alice", "bob")
+    let known = try world.write("alice", insert(record(1)))
+    world.run(500)
+    world.connect("carol", "alice")
+    world.run(500)
+    world.cut("carol", "alice")
+    world.run(100)
+    try world.write("alice", insert(record(2)))
+    world.run(500)
+    world.meddle = { from, to, message in
+      from == "alice" && to == "carol" && (message.isSets || message.isServed) ? [] : [message]
+    }
+    world.connect("carol", "alice")
+    world.run(200)
+    world.connect("carol", "bob")
+    for _ in 1...12 {
+      world.inject(.sets(.records, known), from: "alice", to: "carol")
+      world.run(2_000)
+    }
+    #expect(world["carol"].name(record(2)) == "Rome")
+  }
+
+  @Test func `a peer that says it is done without delivering is not asked again and again`() throws {
+    let world = try World(["alice", "bob"])
+    try world.write("alice", insert(record(1)))
+    world.meddle = { _, _, message in message.isSets ? [] : [message] }
+    world.connect("bob", "alice")
+    world.run(60_000)
+    #expect(world.sent.count(where: \.message.isWant) <= 15)
+    world.meddle = nil
+    world.run(10_000)
+    #expect(world["bob"].name(record(1)) == "Rome")
+  }
+
+  @Test func `sets out of order arrive nevertheless`() throws {
+    let world = try World(["alice", "bob"])
+    for number in 1...20 { try world.write("alice", insert(record(UInt64(number)))) }
+    world.meddle = { _, _, message in
+      guard case .sets(let lane, let sets) = message else { return [message] }
+      return [.sets(lane, sets.reversed())]
+    }
+    world.connect("bob", "alice")
+    try #require(world.run { $0["bob"].isInSync(with: $0["alice"]) })
+    #expect(world["bob"].count(.records) == 20)
+    #expect(world.isConnected("alice", "bob"))
+  }
+
+  @Test(arguments: ["another circle", "another lane", "a bad signature", "a clock that does not rise"])
+  func `sets that no correct device sends end the session`(what: String) throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(500)
+    let before = world["bob"].count(.records)
+    switch what {
+    case "another circle":
+      world.inject(
+        .sets(.records, [try Self.set(circle: CircleID(Bytes32(0, 0, 0, 9)))]), from: "alice", to: "bob")
+    case "another lane":
+      world.inject(
+        .sets(.settings, [try Self.set(circle: world.family.circle)]), from: "alice", to: "bob")
+    case "a bad signature":
+      var bytes = Message.sets(.records, [try Self.set(circle: world.family.circle)]).encoded
+      bytes[bytes.count / 2] ^= 1
+      world.inject(bytes, from: "alice", to: "bob")
+    default:
+      let first = try Self.set(circle: world.family.circle)
+      let second = try Self.set(circle: world.family.circle, after: first, clock: first.header.clock)
+      world.inject(.sets(.records, [first, second]), from: "alice", to: "bob")
+    }
+    world.run(200)
+    #expect(!world.isConnected("alice", "bob"))
+    #expect(world["bob"].count(.records) <= before + 1)
+    #expect(
+      world["bob"].invalidMessages == 1
+        || world["bob"].closes.contains { if case .misbehaved = $0 { true } else { false } })
+  }
+
+  /// A set as Alice's key could sign it.
+  private static func set(
+    circle: CircleID, after previous: VerifiedChangeSet? = nil, clock: Clock? = nil, name: String = "x"
+  ) throws -> VerifiedChangeSet {
+    let key = Family.key("alice")
+    let log = LogKey(
+      device: DeviceKey(key), incarnation: Incarnation(Bytes16(77, 7)), lane: .records)
+    var author = Author(
+      position: AuthorPosition(
+        circle: circle, log: log, sequence: previous?.header.sequence ?? 0, id: previous?.id,
+        clock: .zero, unseen: []),
+      key: key)
+    let wall = clock.map(\.milliseconds) ?? World.start
+    let sets = try author.write(
+      [insert(record(1), name)], operation: OperationDraft(id: OperationID(Bytes16(7, 7)), verb: "test"),
+      wall: wall)
+    return try #require(sets.first)
+  }
+
+  @Test func `a message before the introduction ends the session`() throws {
+    let world = try World(["alice", "bob"])
+    world.meddle = { from, _, message in
+      if from == "bob", case .introduction = message { [.served(.settings), message] } else { [message] }
+    }
+    world.connect("alice", "bob")
+    world.run(500)
+    #expect(!world.isConnected("alice", "bob"))
+    #expect(world["alice"].closes == [.misbehaved("a message before the introduction")])
+  }
+
+  @Test func `a fork is reported, and the session goes on without a storm`() throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(500)
+    let one = try Self.set(circle: world.family.circle, name: "one")
+    let other = try Self.set(circle: world.family.circle, name: "other")
+    _ = world["alice"].commit([(one, nil)], wall: world.now)
+    world.turn(world["alice"], [.committed(world["alice"].commit([(one, nil)], wall: world.now))])
+    world.inject(.sets(.records, [one]), from: "alice", to: "bob")
+    world.run(100)
+    world.inject(.sets(.records, [other]), from: "alice", to: "bob")
+    world.run(100)
+    #expect(world["bob"].reported { if case .fork = $0 { true } else { false } } == 1)
+    #expect(world.isConnected("alice", "bob"))
+    // Alice's log now goes on from the other branch: Bob can't place what follows.
+    let next = try Self.set(
+      circle: world.family.circle, after: other, clock: Clock(milliseconds: World.start + 5))
+    let head = LogHead(log: next.header.log, sequence: 2, id: next.id, foldedSequence: 2)
+    world.forgetTraffic()
+    world.inject(.heads(.records, [head], complete: false), from: "alice", to: "bob")
+    world.inject(.sets(.records, [next]), from: "alice", to: "bob")
+    world.run(60_000)
+    #expect(world.sent.count < 300, "\(world.sent.count) messages in a minute")
+    try world.write("alice", insert(record(5)))
+    world.run(500)
+    #expect(world["bob"].name(record(5)) == "Rome")
+  }
+
+  @Test func `equal change sets with unequal digests are reported once`() throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    #expect(world["alice"].isInSync(with: world["bob"]))
+    let wrong = Digest(sum: Bytes32(1, 2, 3, 4))
+    world.turn(
+      world["bob"],
+      [
+        .committed(
+          Committed(
+            items: [], heads: [], settingsDigest: world["bob"].store.digest(.settings),
+            recordsDigest: wrong, newestForeignClock: .zero, nextParkedClock: nil))
+      ])
+    world.run(30_000)
+    for (one, other) in [("alice", "bob"), ("bob", "alice")] {
+      #expect(world[one].events.contains(.digestMismatch(world[other].key, .records)))
+      #expect(world[one].reported { $0 == .digestMismatch(world[other].key, .records) } == 1)
+      #expect(!world[one].isInSync(with: world[other]))
+    }
+  }
+}

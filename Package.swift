@@ -65,7 +65,7 @@ let package = Package(
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
-    tests("CommandTests", ["Waymark", "WaymarkCommand"]),
+    tests("CommandTests", ["Exchange", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),

@@ -1,0 +1,170 @@
+import Exchange
+import Foundation
+import Testing
+import Waymark
+
+/// Bad input and bad places: one clear error with the next step, the right exit code, nothing written.
+@Suite(.serialized)
+struct RefusalTests {
+  private func expect(
+    _ outcome: TestDevice.Outcome, exits code: Int32, saying words: String...,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(outcome.code == code, "\(outcome.errors)", sourceLocation: sourceLocation)
+    for text in words {
+      #expect(outcome.errors.contains(text), "\(outcome.errors)", sourceLocation: sourceLocation)
+    }
+    #expect(outcome.output.isEmpty, sourceLocation: sourceLocation)
+    #expect(!outcome.errors.contains("Error("), "\(outcome.errors)", sourceLocation: sourceLocation)
+  }
+
+  @Test func `a home without a store says how to begin`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      for command in [["status"], ["trip", "list"], ["run"], ["invite"]] {
+        expect(try await alice.run(arguments: command), exits: 10, saying: "no Waymark store", "waymark init")
+      }
+      #expect(!FileManager.default.fileExists(atPath: alice.home))
+    }
+  }
+
+  @Test func `a second circle in one home is refused`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      expect(try await alice.run("init"), exits: 1, saying: "already")
+    }
+  }
+
+  @Test func `a store is held by one process, and the second is told which`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      let node = try await alice.start()
+      let second = try await alice.run("run", "--listen", "127.0.0.1:0")
+      expect(second, exits: 11, saying: "\(node.process.processIdentifier)")
+      #expect(try await node.stop(SIGINT) == 130)
+    }
+  }
+
+  @Test func `a port in use is named`() async throws {
+    try await Workshop.with { workshop in
+      let (alice, bob) = (workshop.device("alice"), workshop.device("bob"))
+      for device in [alice, bob] { try await device.run("init") }
+      let node = try await alice.start()
+      expect(try await bob.run("run", "--listen", node.address), exits: 1, saying: node.address, "in use")
+      #expect(try await node.stop() == 0)
+    }
+  }
+
+  @Test func `a missing or damaged key file is no reason to write anything`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      let key = alice.home + "/keys/device.key"
+      let content = try String(contentsOfFile: key, encoding: .utf8)
+      try FileManager.default.removeItem(atPath: key)
+      expect(try await alice.run("status"), exits: 12, saying: "device.key")
+      try String(content.reversed()).write(toFile: key, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key)
+      expect(try await alice.run("status"), exits: 12, saying: "device.key")
+      try content.write(toFile: key, atomically: false, encoding: .utf8)
+      #expect(try await alice.run("status").code == 0)
+    }
+  }
+
+  @Test func `tickets are for one device, whole, and for one circle`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      let node = try await alice.start()
+      let ticket = try await alice.run("invite").output.trimmingCharacters(in: .newlines)
+      let (bob, carol) = (workshop.device("bob"), workshop.device("carol"))
+      expect(try await bob.run("join", "hello"), exits: 2, saying: "not a Waymark ticket")
+      expect(try await bob.run("join", String(ticket.dropLast(5))), exits: 2, saying: "ticket")
+      expect(try await bob.run("join", "-"), exits: 2, saying: "standard input")
+      #expect(!FileManager.default.fileExists(atPath: bob.home + "/store.db"))
+      #expect(try await bob.run("join", ticket).code == 0)
+      expect(try await carol.run("join", ticket), exits: 1, saying: "ticket", "waymark invite")
+      #expect(!FileManager.default.fileExists(atPath: carol.home + "/store.db"))
+      #expect(try await node.stop() == 0)
+      let late = try await workshop.device("dave").run("join", ticket)
+      expect(late, exits: 1, saying: "can't be reached")
+    }
+  }
+
+  @Test func `joining with data of one's own waits for a yes and brings it along`() async throws {
+    try await Workshop.with { workshop in
+      let (alice, bob) = (workshop.device("alice"), workshop.device("bob"))
+      for device in [alice, bob] { try await device.run("init") }
+      try await bob.run("trip", "add", "name=Rome")
+      let node = try await alice.start()
+      let ticket = try await alice.run("invite").output
+      let before = try await bob.status()["circle"]
+      expect(try await bob.run("join", "-", input: ticket), exits: 7, saying: "1 trips", "--yes")
+      #expect(try await bob.status()["circle"] == before)
+      #expect(try await bob.run("join", "-", "--yes", input: ticket).code == 0)
+      #expect(try await bob.status()["circle"] == alice.status()["circle"])
+      #expect(try await bob.run("trip", "list", "--json").json["trips"]?[0]?["name"] == "Rome")
+      #expect(try await node.stop() == 0)
+    }
+  }
+
+  @Test func `what needs a running node or a peer says so`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      expect(try await alice.run("wait"), exits: 3, saying: "waymark run")
+      expect(try await alice.run("sync", "now"), exits: 3, saying: "waymark run")
+      let node = try await alice.start()
+      expect(try await alice.run("wait", "--timeout", "200ms"), exits: 5, saying: "Not in sync")
+      #expect(try await node.stop() == 0)
+    }
+  }
+
+  @Test func `values, fields and names are refused by name`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      for name in ["Rome 1", "Rome 2"] { try await alice.run("trip", "add", "name=\(name)") }
+      expect(try await alice.run("trip", "show", "Rome"), exits: 2, saying: "Rome 1", "Rome 2")
+      expect(try await alice.run("trip", "show", "Oslo"), exits: 2, saying: "Oslo")
+      expect(try await alice.run("trip", "add", "nmae=Oslo"), exits: 2, saying: "nmae", "name")
+      expect(
+        try await alice.run("trip", "add", "name=Oslo", "startDate=soon"), exits: 2, saying: "startDate",
+        "soon")
+      expect(
+        try await alice.run("habit", "add", "name=Read", "colorHex=red"), exits: 2, saying: "colorHex", "red")
+      expect(
+        try await alice.run("lodging", "add", "trip=Rome 1", "name=A", "cost=1,5"), exits: 2, saying: "cost")
+      expect(try await alice.run("settings", "set", "colorScheme", "pink"), exits: 2, saying: "pink", "dark")
+      #expect(try await alice.status()["counts"]?["trips"] == 2)
+      #expect(try await alice.status()["counts"]?["lodging"] == 0)
+    }
+  }
+
+  @Test func `a broken export writes nothing and names the place`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      var size = SampleData.Size()
+      (size.habits, size.logs) = (3, 30)
+      let whole = SampleData.ritualist(seed: 1, size: size)
+      let file = workshop.path("export.json")
+      var flipped = whole
+      flipped[whole.count / 2] ^= 0x80
+      for bytes in [Array(whole.dropLast(40)), flipped, [], Array("[1,2]".utf8)] {
+        try Data(bytes).write(to: URL(filePath: file))
+        expect(try await alice.run("import", file), exits: 1, saying: "export.json")
+      }
+      expect(try await alice.run("import", workshop.path("nowhere.json")), exits: 1, saying: "nowhere.json")
+      #expect(try await alice.status()["lanes"]?["records"]?["changeSets"] == 0)
+      try Data(whole).write(to: URL(filePath: file))
+      let preview = try await alice.run("import", file, "--preview", "--json")
+      #expect(preview.output.split(separator: "\n").last?.contains("\"type\":\"summary\"") == true)
+      #expect(try await alice.status()["lanes"]?["records"]?["changeSets"] == 0)
+      #expect(try await alice.run("import", file).code == 0)
+      #expect(try await alice.status()["counts"]?["habitLogs"] == 30)
+    }
+  }
+}

@@ -26,13 +26,10 @@ package enum Limits {
   package static let unauthenticatedMax = 16
   package static let connectionsPerAddressMax = 4
   package static let idleMillisecondsMax: Int64 = 60_000
-  package static let pingMilliseconds: Int64 = 20_000
   package static let slowBytesPerSecondMin = 1_024
   package static let slowMilliseconds: Int64 = 30_000
   package static let sendBufferBytesMax = 8 * 1024 * 1024
   package static let receiveBufferBytesMax = 4 * 1024 * 1024
-  package static let outOfOrderSetsMax = 1_000
-  package static let outOfOrderBytesMax = 16 * 1024 * 1024
   package static let reconnectMillisecondsMin: Int64 = 1_000
   package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
   package static let penaltyMillisecondsMin: Int64 = 10_000
@@ -40,7 +37,6 @@ package enum Limits {
 
   // MARK: Circle
   package static let devicesMax = 64
-  package static let incarnationsMax = 16
   package static let chainLinksMax = 8
   package static let clockDriftMilliseconds: Int64 = 10 * 60_000
   package static let ticketMilliseconds: Int64 = 10 * 60_000

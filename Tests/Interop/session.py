@@ -31,11 +31,16 @@ class Session:
     def is_open(self, lane):
         if lane == SETTINGS:
             return True
-        return (self.client.reason() == 0 and self.theirs is not None and self.theirs[RECORDS][0] == 0
-                and self.client.circle.is_premium(self.peer, milliseconds()))
+        return self.reason() == 0 and self.theirs is not None and self.theirs[RECORDS][0] == 0
+
+    def reason(self):
+        """The own gate of the records lane, or that the peer is not premium."""
+        if self.client.reason() != 0:
+            return self.client.reason()
+        return 0 if self.client.circle.is_premium(self.peer, milliseconds()) else 7
 
     def summary(self):
-        lanes = [[0 if lane == SETTINGS else self.client.reason(), *self.client.lanes[lane].hashes()]
+        lanes = [[0 if lane == SETTINGS else self.reason(), *self.client.lanes[lane].hashes()]
                  for lane in LANES]
         return [self.client.circle.hash, *lanes]
 
@@ -120,7 +125,7 @@ class Session:
         require(type(last) is bool, "statements")
         for each in statements:
             self.client.circle.add(Statement(each))
-        if self.client.reason() != self.sent[2][0]:
+        if self.reason() != self.sent[2][0]:
             self.send_summary()
 
     def on_heads(self, lane, complete, heads):

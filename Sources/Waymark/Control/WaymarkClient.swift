@@ -78,7 +78,7 @@ extension CommandFailure {
     switch error {
     case let failure as CommandFailure: return failure
     case let error as HomeError:
-      let isKey = error.code == .keyMissing || error.code == .keyDamaged
+      let isKey = [.keyMissing, .keyDamaged, .keyExposed].contains(error.code)
       return CommandFailure(
         exitCode: isKey ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
         message: error.message, next: error.next)

@@ -12,6 +12,8 @@ public struct HomeError: Error, Hashable, Sendable {
     case wrongMode
     case keyMissing
     case keyDamaged
+    /// Others than its owner could read or write it.
+    case keyExposed
     case alreadyThere
   }
 

@@ -82,11 +82,11 @@ enum KeyFile {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw damaged(path) }
     guard status.st_uid == geteuid() else {
-      throw HomeError(.wrongOwner, "The key file \(path) belongs to another user.")
+      throw HomeError(.keyExposed, "The key file \(path) belongs to another user.")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw HomeError(
-        .wrongMode, "The key file \(path) is open to other users.", next: "chmod 600 \(path)")
+        .keyExposed, "The key file \(path) is open to other users.", next: "chmod 600 \(path)")
     }
   }
 

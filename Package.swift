@@ -68,6 +68,7 @@ let package = Package(
     tests("CommandTests", ["Exchange", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
+    tests("ProcessTests", ["Exchange", "WaymarkCommand", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
     tests("ReplicationTests", ["Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),

@@ -1,0 +1,164 @@
+import Foundation
+import Synchronization
+import Wire
+
+/// How a command ended, and what it said.
+struct Outcome: Sendable {
+  let code: Int32
+  let output: String
+  let errors: String
+
+  /// The document; of a stream the last line.
+  var json: JSON {
+    if let document = try? JSON.parse(Array(output.utf8)) { return document }
+    return output.split(separator: "\n").last.flatMap { try? JSON.parse(Array($0.utf8)) } ?? .null
+  }
+}
+
+/// One device: a home of its own, commands in it, and its node as a process.
+final class Device: Sendable {
+  let name: String
+  let stage: Stage
+  /// The build of the command that works on this home from now on.
+  let build: Build
+  private let node = Mutex<(child: Child, address: String)?>(nil)
+
+  init(_ name: String, on stage: Stage, build: Build = .plain) {
+    self.name = name
+    self.stage = stage
+    self.build = build
+  }
+
+  var home: String { stage.path(name) }
+
+  // MARK: Commands
+
+  /// Runs a command to its end, whatever that is.
+  func run(_ arguments: [String], input: String? = nil, seconds: Int = 30) async throws -> Outcome {
+    let number = stage.number()
+    let output = stage.folder.appending(path: "\(name)-\(number).out")
+    let errors = stage.folder.appending(path: "\(name)-\(number).err")
+    let child = try stage.start(
+      build, ["--home", home] + arguments, input: input, output: output, errors: errors)
+    let code = try await child.wait(
+      seconds: seconds, for: "`waymark \(arguments.joined(separator: " "))` on \(name)")
+    return Outcome(code: code, output: try text(output), errors: try text(errors))
+  }
+
+  private func text(_ file: URL) throws -> String {
+    String(decoding: try Data(contentsOf: file), as: UTF8.self)
+  }
+
+  /// Runs a command that has to succeed; its text without the last line break.
+  @discardableResult
+  func text(_ arguments: String..., input: String? = nil, seconds: Int = 30) async throws -> String {
+    try await succeed(arguments, input, seconds).output.trimmingCharacters(in: .newlines)
+  }
+
+  /// Runs a command that has to succeed; its document.
+  @discardableResult
+  func json(_ arguments: String..., input: String? = nil, seconds: Int = 30) async throws -> JSON {
+    try await succeed(arguments + ["--json"], input, seconds).json
+  }
+
+  private func succeed(_ arguments: [String], _ input: String?, _ seconds: Int) async throws -> Outcome {
+    let outcome = try await run(arguments, input: input, seconds: seconds)
+    guard outcome.code == 0 else {
+      let typed = arguments.joined(separator: " ")
+      throw Failure("`waymark \(typed)` on \(name) ended with \(outcome.code): \(outcome.errors)")
+    }
+    return outcome
+  }
+
+  func status() async throws -> Status { Status(try await json("status")) }
+
+  /// Looks again and again until it holds.
+  @discardableResult
+  func wait(
+    until what: String, seconds: Int = 20, _ holds: (Status) -> Bool
+  ) async throws -> Status {
+    var last = try await status()
+    try await eventually("\(name): \(what)", seconds: seconds) {
+      last = try await status()
+      return holds(last)
+    }
+    return last
+  }
+
+  // MARK: The node
+
+  var address: String { node.withLock { $0?.address ?? "" } }
+  var nodeID: Int32? { node.withLock { $0?.child.id } }
+
+  /// All that nodes of this device have said.
+  var log: String { (try? String(contentsOfFile: stage.path("\(name)-log"), encoding: .utf8)) ?? "" }
+
+  /// Starts the node and waits until it serves; a second start listens where the first did.
+  func start() async throws {
+    let output = stage.folder.appending(path: "\(name)-ready-\(stage.number())")
+    let child = try stage.start(
+      build,
+      ["--home", home, "run", "--no-discovery", "--listen", address.isEmpty ? "127.0.0.1:0" : address],
+      output: output, errors: stage.folder.appending(path: "\(name)-log"))
+    var line = ""
+    try await eventually("the node of \(name) is ready; it said \(log.suffix(300))") {
+      line = try text(output)
+      if let code = child.code { throw Failure("the node of \(name) ended with \(code): \(log.suffix(300))") }
+      return line.hasSuffix("\n")
+    }
+    let words = line.split(whereSeparator: \.isWhitespace)
+    guard words.count == 2, words[0] == "ready" else { throw Failure("the node of \(name) said “\(line)”") }
+    let address = String(words[1])
+    node.withLock { $0 = (child, address) }
+  }
+
+  /// Ends the node with a signal; gives its exit code, below zero if the signal ended it.
+  @discardableResult
+  func stop(_ signal: Int32 = SIGTERM) async throws -> Int32 {
+    guard let child = node.withLock({ $0?.child }) else { throw Failure("no node of \(name) runs") }
+    child.signal(signal)
+    return try await child.wait(seconds: 10, for: "the node of \(name) after signal \(signal)")
+  }
+
+  // MARK: Circles
+
+  /// Joins the circle of another device, whose node runs.
+  func join(_ inviter: Device) async throws {
+    let ticket = try await inviter.text("invite")
+    try await text("join", "-", "--name", name, "--yes", input: ticket, seconds: 60)
+  }
+
+  /// Waits until both hold the same in every lane that is open between them.
+  func waitForSync(with peer: Device, lane: String = "all", seconds: Int = 30) async throws {
+    try await text(
+      "wait", "--lane", lane, "--peer", peer.name, "--timeout", "\(seconds)s", seconds: seconds + 10)
+  }
+}
+
+/// The parts of `waymark status --json` that tests look at.
+struct Status: Sendable {
+  let document: JSON
+
+  init(_ document: JSON) { self.document = document }
+
+  var device: String { document["device"]?.string ?? "" }
+  var circle: String { document["circle"]?.string ?? "" }
+  var isPremium: Bool { document["premium"]?["active"]?.boolean == true }
+  var source: String? { document["premium"]?["source"]?.string }
+  var premiumReason: String? { document["premium"]?["reason"]?.string }
+  var preference: Bool? { document["sync"]?["preference"]?.boolean }
+  var isSyncing: Bool { document["sync"]?["active"]?.boolean == true }
+  var syncReason: String? { document["sync"]?["reason"]?.string }
+  var counts: JSON? { document["counts"] }
+  func count(_ kind: String) -> Int64 { document["counts"]?[kind]?.integer ?? -1 }
+  func digest(_ lane: String) -> String { document["lanes"]?[lane]?["digest"]?.string ?? "" }
+  func changeSets(_ lane: String) -> Int64 { document["lanes"]?[lane]?["changeSets"]?.integer ?? -1 }
+
+  /// All that a lane holds, as far as a status tells: it stays the same as long as nothing is written.
+  func content(_ lane: String) -> String { "\(digest(lane)) \(changeSets(lane))" }
+  var everything: String { content("records") + " " + content("settings") + " " + (counts?.text() ?? "") }
+
+  func peer(_ name: String) -> JSON? {
+    document["peers"]?.array?.first { $0["name"]?.string == name }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// A way in which a device comes to premium, or does not, and what `status` has to say then.
+struct GateCase: Sendable, CustomTestStringConvertible {
+  /// What is done before the node starts.
+  enum Means: Sendable {
+    case nothing
+    case certificate(from: TimeInterval? = nil, until: TimeInterval = Seller.year)
+    case certificateOfAnother
+    case mock
+    case mockCancelled
+    case mockExpired
+  }
+
+  let testDescription: String
+  let build: Build
+  let means: Means
+  /// `certificate`, `all-features`, `mock` or `none`.
+  let source: String
+  var reason: String?
+
+  var isPremium: Bool { reason == nil }
+
+  static let all = [
+    GateCase(
+      testDescription: "a free device", build: .plain, means: .nothing, source: "none",
+      reason: "free_tier"),
+    GateCase(
+      testDescription: "a certificate", build: .plain, means: .certificate(), source: "certificate"),
+    GateCase(
+      testDescription: "a certificate for another device", build: .plain, means: .certificateOfAnother,
+      source: "none", reason: "free_tier"),
+    GateCase(
+      testDescription: "a certificate that is over", build: .plain,
+      means: .certificate(from: -20 * 86_400, until: -10 * 86_400), source: "none",
+      reason: "entitlement_expired"),
+    GateCase(
+      testDescription: "a certificate for later", build: .plain,
+      means: .certificate(from: 86_400, until: Seller.year), source: "none",
+      reason: "entitlement_not_yet_valid"),
+    GateCase(
+      testDescription: "the AllFeatures build", build: .allFeatures, means: .nothing,
+      source: "all-features"),
+    GateCase(
+      testDescription: "the MockPurchases build, nothing bought", build: .mock, means: .nothing,
+      source: "none", reason: "free_tier"),
+    GateCase(testDescription: "a mock purchase", build: .mock, means: .mock, source: "mock"),
+    GateCase(
+      testDescription: "a mock purchase that was cancelled", build: .mock, means: .mockCancelled,
+      source: "none", reason: "free_tier"),
+    GateCase(
+      testDescription: "a mock purchase that is over", build: .mock, means: .mockExpired, source: "none",
+      reason: "entitlement_expired"),
+    GateCase(
+      testDescription: "a certificate in the MockPurchases build", build: .mock, means: .certificate(),
+      source: "certificate"),
+  ].filter(\.build.isThere)
+
+  /// Cases whose build is not there; `make test` builds all.
+  static let isComplete = Build.allCases.allSatisfy(\.isThere)
+
+  /// Gives the device what the case says. Alice's device, of the same build, has premium and signs.
+  func prepare(_ device: Device, _ seller: Seller) async throws {
+    let status = try await device.status()
+    switch means {
+    case .nothing: break
+    case .certificate(let from, let until):
+      let file = try await seller.certificate(
+        status.circle, for: [status.device], from: from, until: until, with: device)
+      try await device.text("entitlement", "install", file)
+    case .certificateOfAnother:
+      let file = try await seller.certificate(
+        status.circle, for: [String(repeating: "ab", count: 32)], until: Seller.year, with: device)
+      try await device.text("entitlement", "install", file)
+    case .mock: try await device.text("entitlement", "buy", "--mock")
+    case .mockCancelled:
+      try await device.text("entitlement", "buy", "--mock")
+      try await device.text("entitlement", "cancel", "--mock")
+    case .mockExpired:
+      try await device.text("entitlement", "buy", "--mock", "--until", Seller.time(4))
+      try await device.wait(until: "the purchase is over") { !$0.isPremium }
+    }
+  }
+}

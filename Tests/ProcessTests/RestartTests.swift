@@ -1,0 +1,83 @@
+import Exchange
+import Foundation
+import Testing
+import Wire
+
+/// Nodes end, politely or not, and go on where they were.
+@Suite(.serialized) struct RestartTests {
+  @Test func `SIGTERM and SIGINT end a node cleanly, and a restart resumes`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    let incarnation = try await bob.status().document["incarnation"]
+    #expect(try await bob.stop(SIGINT) == 130)
+    #expect(!FileManager.default.fileExists(atPath: stage.path("bob/control.sock")))
+    try await alice.text("trip", "add", "name=Rome")
+    try await bob.start()
+    try await alice.text("sync", "now")
+    try await bob.waitForSync(with: alice)
+    #expect(try await bob.status().count("trips") == 1)
+    #expect(try await bob.stop(SIGTERM) == 0)
+    try await bob.text("trip", "add", "name=Oslo")
+    try await bob.start()
+    try await alice.text("sync", "now")
+    try await alice.waitForSync(with: bob)
+    #expect(try await alice.status().count("trips") == 2)
+    #expect(try await bob.status().document["incarnation"] == incarnation)
+  }
+
+  @Test func `an import that is killed is whole or not there, and can be done again`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    let file = try stage.write(SampleData.ritualist(seed: 21), "habits.json")
+    for milliseconds in [400, 1_500, 3_000] {
+      let child = try stage.start(
+        .plain, ["--home", alice.home, "import", file], output: URL(filePath: stage.path("out")),
+        errors: URL(filePath: stage.path("err")))
+      try await Task.sleep(for: .milliseconds(milliseconds))
+      child.signal(SIGKILL)
+      _ = try await child.wait(seconds: 10, for: "the import")
+      let logs = try await alice.status().count("habitLogs")
+      #expect(logs == 0 || logs == 20_000, "\(logs) logs are there")
+    }
+    let summary = try await alice.json("import", file, seconds: 60)
+    #expect(summary["skipped"] == 0)
+    let status = try await alice.status()
+    #expect(status.count("habitLogs") == 20_000)
+    let again = try await alice.json("import", file, seconds: 60)
+    #expect(again["added"] == 0 && again["updated"] == 0)
+    #expect(try await alice.status().everything == status.everything)
+  }
+
+  @Test func `nodes killed in the middle of a sync converge after a restart`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let file = try stage.write(SampleData.ritualist(seed: 22), "habits.json")
+    try await alice.text("import", file, seconds: 60)
+    let wanted = try await alice.status()
+    try await bob.start()
+    for victim in [bob, alice] {
+      try await alice.text("sync", "now")
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(try await victim.stop(SIGKILL) == -SIGKILL)
+      let status = try await victim.status()
+      #expect(status.changeSets("records") <= wanted.changeSets("records"))
+      #expect(status.document["notices"] == [])
+      try await victim.start()
+    }
+    try await bob.text("sync", "now")
+    try await bob.waitForSync(with: alice, seconds: 60)
+    let (mine, theirs) = (try await alice.status(), try await bob.status())
+    #expect(mine.digest("records") == wanted.digest("records"))
+    #expect(theirs.digest("records") == wanted.digest("records"))
+    #expect(theirs.count("habitLogs") == 20_000)
+    #expect(try await exports(bob) == exports(alice))
+  }
+}

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo format lint vectors clean
+.PHONY: help deps build release test demo interop format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -30,6 +30,9 @@ demo: deps ## three nodes on this machine, told as a story
 	swift build -c release --product waymark
 	swift build -c release --product Demo
 	@"$$(swift build -c release --show-bin-path)/Demo"
+
+interop: build ## a client in Python, written from Protocol/ alone, meets a node
+	@Tests/Interop/run
 
 format: ## lay out every Swift file
 	swift format --in-place --recursive --parallel $(SOURCES)

@@ -57,8 +57,8 @@ class Statement:
         require(self.kind == GENESIS or is_bytes(fields[1], 32), "circle of a statement")
         require(is_bytes(fields[2], 32), "signer")
         verify(fields[2], name(self.kind) + "-signature/v1", self.body, self.signature)
-        check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, ENTITLEMENT: check_entitlement,
-                 ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses}.get(self.kind)
+        check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, REVOCATION: check_revocation,
+                 LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement, ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses}.get(self.kind)
         if check:
             check(fields)
 
@@ -99,6 +99,27 @@ def check_certificate(fields):
     require(is_bytes(fields[3], 32) and is_bytes(fields[4], 32), "keys of a certificate")
     check_name(fields[5])
     require(is_number(fields[6], 0, 1) and is_number(fields[7], 0, TIME_MAX), "role and time")
+
+
+def check_revocation(fields):
+    require(is_bytes(fields[3], 32) and is_number(fields[6], 0, TIME_MAX), "device and time")
+    for log in fields.get(4, []):
+        require(type(log) is list and len(log) == 3, "kept log")
+        require(is_bytes(log[0], 16) and is_number(log[1], 0, 1), "kept log")
+        check_ids(log[2])
+    logs = fields.get(4, [None])
+    require(logs and (logs == [None] or ascends([log[:2] for log in logs])), "kept logs ascend")
+    if 5 in fields:
+        check_ids(fields[5])
+
+
+def check_ids(ids):
+    require(type(ids) is list and ids and all(is_bytes(each, 32) for each in ids) and ascends(ids), "ids ascend")
+
+
+def check_log_cut(fields):
+    require(is_bytes(fields[3], 16) and is_number(fields[4], 0, 1), "log of a cut")
+    require(is_bytes(fields.get(5, bytes(32)), 32) and is_number(fields[6], 0, TIME_MAX), "cut")
 
 
 def check_entitlement(fields):

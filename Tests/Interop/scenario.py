@@ -6,9 +6,12 @@ import uuid
 
 import merge
 import misbehave
+import vectors
+from change_set import Verified, body_of, seal
 from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
 from client import HABIT, PUT, RECORDS, SETTING, SETTINGS, Client, listen, text_id
 from node import Node
+from session import milliseconds
 
 
 def step(text):
@@ -133,7 +136,46 @@ def conflict(node, bob, session, habit):
     step("a concurrent edit is the conflict that merge.md predicts; a later write closes it")
 
 
+def gate(node, bob, session):
+    """What comes while the lane is closed is dropped, and comes again."""
+    node.command("sync", "off")
+    follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node says that its sync is off")
+    before, own = node.stored(), uuid.uuid4()
+    session.push(RECORDS, [bob.write(RECORDS, [[PUT, HABIT, own.bytes, {0: True, 1: "Walk"}]])])
+    session.pump(0.5)
+    assert session.is_equal() and node.stored() == before
+    node.command("sync", "on")
+    in_sync(session, node)
+    assert "Walk" in str(node.json("habit", "show", str(own)))
+    step("sync off closes the records lane; on again, it catches up")
+
+
+def fork(node, bob):
+    """Two sets for one place: the first stays, the fork is reported."""
+    dave, _ = pair(node, "Dave")
+    session = dave.dial()
+    session.settle()
+    before = node.stored()["settings"]
+    draft = dave.lanes[SETTINGS].draft(dave, dave.setting("units", "first"), milliseconds())
+    other = seal(**{**draft, "body": body_of(dave.setting("units", "second"))})
+    first = seal(**draft)
+    dave.lanes[SETTINGS].place(Verified(first), milliseconds())
+    session.push(SETTINGS, [first])
+    session.settle()
+    session.push(SETTINGS, [other])
+    session.settle()
+    session.close()
+    assert node.stored()["settings"][0] == before[0] + 1
+    assert node.command("settings", "get", "units") == "first"
+    assert "fork" in [each["reason"] for each in node.json("status")["notices"]]
+    session = bob.dial()
+    in_sync(session, node)
+    session.close()
+    step("of a fork the first branch stays, and it is reported")
+
+
 def main():
+    vectors.run(step)
     node = Node("Alice")
     try:
         bob = pairing(node)
@@ -141,7 +183,9 @@ def main():
         responding(node, bob)
         session, habit = records(node, bob)
         conflict(node, bob, session, habit)
+        gate(node, bob, session)
         session.close()
+        fork(node, bob)
         carol, _ = pair(node, "Carol")
         misbehave.run(node, bob, carol, step)
     except BaseException:

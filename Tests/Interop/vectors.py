@@ -1,0 +1,101 @@
+"""The vectors of Protocol/vectors, read by this client: what they accept and refuse, it accepts and refuses."""
+
+import json
+import pathlib
+
+import merge
+from change_set import parse
+from circle import Circle, Statement, Ticket
+from encoding import Refused, check_value, decode_counted, encode, require
+from replica import Lane
+
+FOLDER = pathlib.Path(__file__).parents[2] / "Protocol" / "vectors"
+FAR = (1 << 48) - 1
+
+
+def load(name):
+    return json.loads((FOLDER / name).read_text())
+
+
+def unhex(text):
+    parts = [part.split("*") for part in text.split()]
+    return b"".join(bytes.fromhex(p[0]) * (int(p[1]) if len(p) > 1 else 1) for p in parts)
+
+
+def check(title, is_accepted, read):
+    try:
+        read()
+    except Refused as refusal:
+        assert not is_accepted, f"{title}: refused, {refusal}"
+    else:
+        assert is_accepted, f"{title}: accepted"
+
+
+def value(data):
+    read, items = decode_counted(data)
+    require(items <= 20_000, "items of a body")
+    check_value(read)
+    assert encode(read) == data
+
+
+def map_of_values(data):
+    read, _ = decode_counted(data)
+    require(type(read) is dict, "a map")
+    for each in read.values():
+        check_value(each)
+    assert encode(read) == data
+
+
+def cbor():
+    for group, read in (("values", value), ("maps", map_of_values)):
+        for is_accepted in (True, False):
+            for case in load("cbor.json")[group]["accepted" if is_accepted else "refused"]:
+                check("cbor: " + case["name"], is_accepted, lambda: read(unhex(case["bytes"])))
+
+
+def parts(case):
+    return [unhex(case[key]) for key in ("header", "signature", "body")]
+
+
+def change_sets():
+    document = load("change-sets.json")
+    for case in [s for a in document["accepted"] for s in a["sets"]] + document["atTheLimits"]:
+        assert parse(parts(case)).id.hex() == case["id"]
+    for case in document["refused"]:
+        check(f"change set: {case['stage']}, {case['name']}", False, lambda: parse(parts(case)))
+
+
+def circles():
+    document = load("circle.json")
+    for case in document["statements"]:
+        check("statement: " + case["name"], case["accepted"], lambda: Statement(unhex(case["bytes"])))
+    for case in document["tickets"]:
+        check("ticket: " + case["name"], case["accepted"], lambda: Ticket(case["line"]))
+        if case["accepted"]:
+            ticket = Ticket(case["line"])
+            assert (ticket.id.hex(), ticket.psk.hex()) == (case["id"], case["psk"])
+    for case in document["circles"]:
+        circle = Circle(Statement(unhex(case["statements"][0])))
+        for each in case["statements"][1:]:
+            circle.add(Statement(unhex(each)))
+        assert circle.hash.hex() == case["setHash"], case["name"]
+
+
+def merging():
+    document = load("merge.json")
+    for history in document["histories"]:
+        lane = Lane(1, unhex(document["circle"]))
+        for each in history["sets"]:
+            assert lane.place(parse(parts(each)), FAR)
+        assert merge.digest(lane.folded.values()).hex() == history["digest"], history["name"]
+    ranks = []
+    for each in document["ranks"]:
+        [[_, write]] = merge.writes(parse(parts(each)))
+        ranks.append(write.rank)
+    assert ranks == sorted(ranks)
+
+
+def run(step):
+    for each in (cbor, change_sets, circles, merging):
+        each()
+    step("the vectors of encoding, change sets, circle and merge")

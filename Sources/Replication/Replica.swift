@@ -68,6 +68,8 @@ package struct Replica: Sendable {
   package mutating func handle(_ input: Input, now: Moment, into effects: inout [Effect]) {
     switch input {
     case .started:
+      // The shell says itself how the gate stands at the start; from here on its changes are reported.
+      gateAnnounced = ownGate(now: now).reason
       scheduleGate(now, &effects)
       effects.append(.foldParked)
     case .opened(let link, let remote, let introduction):

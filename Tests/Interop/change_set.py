@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from encoding import (
-    Refused, ascends, check_value, decode, decode_counted, encode, hashed, is_bytes, is_number, require, sign, verify)
+    ascends, check_value, decode, decode_counted, encode, hashed, is_bytes, is_number, require, sign, verify)
 
 SETTINGS, RECORDS = 0, 1
 PUT, DELETE, RESTORE = 0, 1, 2
@@ -135,8 +135,3 @@ def seal(key, circle, incarnation, lane, sequence, previous, clock, dependencies
 
 def body_of(entries, verb="edit"):
     return encode({0: verb, 2: sorted(entries, key=lambda e: (e[1], e[2], e[0]))})
-
-
-__all__ = [
-    "ChangeSet", "DELETE", "PUT", "RECORDS", "RESTORE", "Refused", "SETTINGS", "Verified", "body_of", "is_whole",
-    "lane_of", "parse", "seal"]

@@ -58,7 +58,8 @@ class Statement:
         require(is_bytes(fields[2], 32), "signer")
         verify(fields[2], name(self.kind) + "-signature/v1", self.body, self.signature)
         check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, REVOCATION: check_revocation,
-                 LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement, ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses}.get(self.kind)
+                 LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement,
+                 ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses}.get(self.kind)
         if check:
             check(fields)
 

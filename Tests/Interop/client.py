@@ -7,8 +7,8 @@ from nacl.public import PrivateKey
 from nacl.signing import SigningKey
 
 import circle as circles
-from change_set import PUT, RECORDS, SETTINGS
-from channel import Channel, Ended
+from change_set import PUT
+from channel import Channel
 from circle import Circle, Statement
 from encoding import decode, encode, hashed, require, sign
 from replica import Lane
@@ -107,6 +107,3 @@ def text_id(kind, text):
 def listen():
     listener = socket.create_server(("127.0.0.1", 0))
     return listener, "127.0.0.1:%d" % listener.getsockname()[1]
-
-
-__all__ = ["Client", "Ended", "HABIT", "PUT", "RECORDS", "SETTINGS", "SETTING", "listen", "text_id"]

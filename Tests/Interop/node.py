@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import subprocess
 import tempfile
 import time
@@ -64,3 +65,4 @@ class Node:
         except subprocess.TimeoutExpired:
             self.process.kill()
         self.log.close()
+        shutil.rmtree(self.folder)

@@ -3,8 +3,8 @@
 import os
 
 import merge
-from change_set import Verified, body_of, parse, seal
-from encoding import Refused, hashed, require
+from change_set import Verified, body_of, seal
+from encoding import hashed, require
 
 DRIFT = 600_000
 
@@ -93,6 +93,3 @@ class Lane:
         raw = seal(**{**self.draft(device, entries, now), **other})
         self.place(Verified(raw), now)
         return raw
-
-
-__all__ = ["Lane", "Refused", "parse"]

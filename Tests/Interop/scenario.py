@@ -7,9 +7,9 @@ import uuid
 import merge
 import misbehave
 import vectors
-from change_set import Verified, body_of, seal
+from change_set import PUT, RECORDS, SETTINGS, Verified, body_of, seal
 from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
-from client import HABIT, PUT, RECORDS, SETTING, SETTINGS, Client, listen, text_id
+from client import HABIT, SETTING, Client, listen, text_id
 from node import Node
 from session import milliseconds
 

@@ -9,9 +9,10 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   case travelingSnails = "traveling-snails"
 
   /// The format of a file by its top-level keys; nil if it is none of these.
-  static func recognised(_ json: JSON) -> ExchangeFormat? {
-    allCases.first { format in
-      json[format.mainKey] != nil && format.otherKeys.contains { json[$0] != nil }
+  static func recognised(_ text: JSONText) -> ExchangeFormat? {
+    let keys = Set(text.keys)
+    return allCases.first { format in
+      keys.contains(format.mainKey) && !keys.isDisjoint(with: format.otherKeys)
     }
   }
 
@@ -31,21 +32,17 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The rows of the lists that a file of this format holds.
+  /// Checks that the lists of a file of this format are lists.
   ///
   /// An application that leaves out an empty list means no harm. A key that is missing while another is there
   /// that nobody knows is a damaged file.
-  func lists(_ keys: [String], of json: JSON) throws(ExchangeError) -> [String: [JSON]] {
-    let unknown = (json.members ?? []).first { !(otherKeys + [mainKey]).contains($0.key) }
-    var lists: [String: [JSON]] = [:]
-    for key in keys {
-      let isNeeded = key == mainKey || unknown != nil
-      guard let rows = json[key].map(\.array) ?? (isNeeded ? nil : []) else {
-        throw .wrongShape(place: "\"\(key)\"", expected: "a list")
-      }
-      lists[key] = rows
+  func checkLists(_ keys: [String], of text: JSONText) throws(ExchangeError) {
+    let present = text.keys
+    let hasUnknown = present.contains { !(otherKeys + [mainKey]).contains($0) }
+    for key in keys where text.list(key) == nil {
+      guard present.contains(key) || key == mainKey || hasUnknown else { continue }
+      throw .wrongShape(place: "\"\(key)\"", expected: "a list")
     }
-    return lists
   }
 }
 
@@ -82,20 +79,20 @@ package enum Importer {
     _ bytes: [UInt8], format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
   ) throws(ExchangeError) -> ImportPlan {
     guard bytes.count <= bytesMax else { throw .tooLarge(bytes: bytes.count, bytesMax: bytesMax) }
-    let json: JSON
+    let text: JSONText
     do throws(JSONError) {
-      json = try JSON.parse(bytes)
+      text = try JSONText(checking: bytes)
     } catch {
       throw .notJSON(error)
     }
-    guard let format = format ?? ExchangeFormat.recognised(json) else { throw .unknownFormat }
+    guard let format = format ?? ExchangeFormat.recognised(text) else { throw .unknownFormat }
     switch format {
     case .ritualist:
       var reader = RitualistReader(zones: zones)
-      return try reader.read(json)
+      return try reader.read(text)
     case .travelingSnails:
       var reader = TravelingSnailsReader()
-      return try reader.read(json)
+      return try reader.read(text)
     }
   }
 }

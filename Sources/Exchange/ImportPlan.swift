@@ -21,7 +21,10 @@ package struct SkippedRow: Hashable, Sendable {
 
 /// Collects drafts, skipped rows and warnings while a file is read.
 struct PlanBuilder {
-  private var drafts: [DraftKey: RecordDraft] = [:]
+  /// In the order of the file.
+  private var drafts: [RecordDraft] = []
+  /// Where the record of an id stands in `drafts`.
+  private var positions: [Kind: [RecordID: Int32]] = [:]
   private(set) var skipped: [SkippedRow] = []
   private var warnings: [String] = []
   /// How often each thing was seen that is reported once.
@@ -37,21 +40,29 @@ struct PlanBuilder {
     } catch {
       throw RowError(error.description)
     }
-    let key = DraftKey(kind: draft.kind, id: draft.id)
-    guard drafts[key] == nil else {
+    guard position(draft.kind, draft.id) == nil else {
       throw RowError("its id \(draft.id.uuid) appears twice in the file")
     }
-    drafts[key] = draft
+    append(draft)
   }
 
   /// The draft of a record read before.
   func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {
-    drafts[DraftKey(kind: kind, id: id)]
+    position(kind, id).map { drafts[$0] }
   }
+
+  private func position(_ kind: Kind, _ id: RecordID) -> Int? { positions[kind]?[id].map { Int($0) } }
 
   /// Keeps records that no row stands for: contents, the profile, None.
   mutating func put(_ records: [RecordDraft]) {
-    for record in records { drafts[DraftKey(kind: record.kind, id: record.id)] = record }
+    for record in records {
+      if let position = position(record.kind, record.id) { drafts[position] = record } else { append(record) }
+    }
+  }
+
+  private mutating func append(_ draft: RecordDraft) {
+    positions[draft.kind, default: [:]][draft.id] = Int32(drafts.count)
+    drafts.append(draft)
   }
 
   mutating func skip(_ place: Place, _ reason: String) {
@@ -65,24 +76,30 @@ struct PlanBuilder {
 
   /// Reports the keys of an object that the format does not have.
   mutating func noteUnknownKeys(_ row: JSON, known: Set<String>, in section: String) {
-    for member in row.members ?? [] where !known.contains(member.key) {
-      count("\(section): the key \"\(member.key)\" is not known and is left out")
-    }
+    for member in row.members ?? [] where !known.contains(member.key) { noteUnknown(member.key, in: section) }
   }
 
-  func plan(_ format: ExchangeFormat) -> ImportPlan {
+  /// Reports those of the keys that the format does not have.
+  mutating func noteUnknownKeys(_ keys: [String], known: Set<String>, in section: String) {
+    for key in keys where !known.contains(key) { noteUnknown(key, in: section) }
+  }
+
+  private mutating func noteUnknown(_ key: String, in section: String) {
+    count("\(section): the key \"\(key)\" is not known and is left out")
+  }
+
+  /// The plan of what was collected; the builder is empty then, so that nothing is held twice.
+  mutating func plan(_ format: ExchangeFormat) -> ImportPlan {
     let counted = counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
       $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
     }
+    positions = [:]
+    var sorted: [RecordDraft] = []
+    swap(&sorted, &drafts)
+    sorted.sort()
     return ImportPlan(
-      format: format, drafts: drafts.values.sorted(), skipped: skipped,
-      warnings: warnings + counted)
+      format: format, drafts: sorted, skipped: skipped, warnings: warnings + counted)
   }
-}
-
-private struct DraftKey: Hashable {
-  let kind: Kind
-  let id: RecordID
 }
 
 /// Where a row stands in a file; written out only if there is something to say about it.

@@ -10,22 +10,32 @@ struct RitualistReader {
 
   init(zones: ZoneOffsets) { self.zones = zones }
 
-  mutating func read(_ json: JSON) throws(ExchangeError) -> ImportPlan {
-    let lists = try ExchangeFormat.ritualist.lists(["categories", "habits", "habitLogs"], of: json)
-    builder.noteUnknownKeys(json, known: Self.topKeys, in: "the file")
-    readProfile(json)
-    for (index, row) in (lists["categories"] ?? []).enumerated() {
-      attempt(Place("categories", index)) { (reader) throws(RowError) in try reader.readCategory(row) }
+  mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
+    try ExchangeFormat.ritualist.checkLists(["categories", "habits", "habitLogs"], of: text)
+    builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
+    readProfile(text)
+    each(text, "categories") { (reader, index, row) in
+      reader.attempt(Place("categories", index)) { (reader) throws(RowError) in try reader.readCategory(row) }
     }
-    for (index, row) in (lists["habits"] ?? []).enumerated() {
+    each(text, "habits") { (reader, index, row) in
       let id = row["id"]?.string.flatMap { RecordID(uuid: $0) }
-      let isRead = attempt(Place("habits", index)) { (reader) throws(RowError) in try reader.readHabit(row) }
-      if !isRead, let id, builder.draft(Registry.habit, id) == nil { skippedHabits.insert(id) }
+      let isRead = reader.attempt(Place("habits", index)) { (reader) throws(RowError) in
+        try reader.readHabit(row)
+      }
+      if !isRead, let id, reader.builder.draft(Registry.habit, id) == nil { reader.skippedHabits.insert(id) }
     }
-    for (index, row) in (lists["habitLogs"] ?? []).enumerated() {
-      attempt(Place("habitLogs", index)) { (reader) throws(RowError) in try reader.readLog(row) }
+    each(text, "habitLogs") { (reader, index, row) in
+      reader.attempt(Place("habitLogs", index)) { (reader) throws(RowError) in try reader.readLog(row) }
     }
     return builder.plan(.ritualist)
+  }
+
+  /// Runs a step for each row of a list of the file, one at a time.
+  private mutating func each(
+    _ text: JSONText, _ key: String, _ step: (inout RitualistReader, Int, JSON) -> Void
+  ) {
+    guard let rows = text.list(key) else { return }
+    for (index, row) in rows.enumerated() { step(&self, index, row) }
   }
 
   private static let topKeys: Set = [
@@ -157,8 +167,8 @@ struct RitualistReader {
   private static let allProfileKeys = Set(profileKeys + ["appearance"])
 
   /// The profile is one value, so a profile that is left out takes avatar and metadata with it.
-  private mutating func readProfile(_ json: JSON) {
-    guard let profile = json["profile"], !profile.isNull else {
+  private mutating func readProfile(_ text: JSONText) {
+    guard let profile = text["profile"], !profile.isNull else {
       builder.warn("the file has no profile")
       return
     }
@@ -168,8 +178,8 @@ struct RitualistReader {
       try row.read(Self.profileKeys, of: Registry.profile, into: &draft)
       draft[Registry.profile.number("appearance")] = try reader.appearance(row)
       reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
-      let contents = reader.readAvatar(json, into: &draft)
-      reader.readMetadata(json, into: &draft)
+      let contents = reader.readAvatar(text, into: &draft)
+      reader.readMetadata(text, into: &draft)
       try reader.builder.add(draft, isComplete: true)
       reader.builder.put(contents)
     }
@@ -188,12 +198,14 @@ struct RitualistReader {
     }
   }
 
-  private mutating func readAvatar(_ json: JSON, into draft: inout RecordDraft) -> [RecordDraft] {
+  private mutating func readAvatar(_ text: JSONText, into draft: inout RecordDraft) -> [RecordDraft] {
     let field = Registry.profile.number("avatar")
     draft[field] = .null
     var contents: [RecordDraft] = []
     attempt(Place("avatar")) { (_) throws(RowError) in
-      guard let bytes = try Row(json).bytes("avatar") else { return }
+      guard let avatar = text["avatar"],
+        let bytes = try Row(.object([.init("avatar", avatar)])).bytes("avatar")
+      else { return }
       let cut = Contents.cut(bytes)
       draft[field] = cut.value
       contents = cut.records
@@ -201,11 +213,11 @@ struct RitualistReader {
     return contents
   }
 
-  private mutating func readMetadata(_ json: JSON, into draft: inout RecordDraft) {
+  private mutating func readMetadata(_ text: JSONText, into draft: inout RecordDraft) {
     let kind = Registry.profile
     draft[kind.number("profileId")] = .null
     draft[kind.number("lastSynced")] = .null
-    guard let metadata = json["syncMetadata"], !metadata.isNull else { return }
+    guard let metadata = text["syncMetadata"], !metadata.isNull else { return }
     attempt(Place("syncMetadata")) { (reader) throws(RowError) in
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
       reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")

@@ -7,16 +7,20 @@ struct TravelingSnailsReader {
   /// Organizations named "None", whatever their ids: they are the one None.
   private var noneIDs: Set<RecordID> = []
 
-  mutating func read(_ json: JSON) throws(ExchangeError) -> ImportPlan {
+  mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
     let keys = ["addresses", "organizations", "trips", "attachments"]
-    let lists = try ExchangeFormat.travelingSnails.lists(keys, of: json)
-    builder.noteUnknownKeys(json, known: Self.topKeys, in: "the file")
-    each(lists, "addresses") { (reader, row, _) throws(RowError) in try reader.readAddress(row) }
-    each(lists, "organizations") { (reader, row, _) throws(RowError) in
+    try ExchangeFormat.travelingSnails.checkLists(keys, of: text)
+    builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
+    each(text.list("addresses"), "addresses") { (reader, row, _) throws(RowError) in
+      try reader.readAddress(row)
+    }
+    each(text.list("organizations"), "organizations") { (reader, row, _) throws(RowError) in
       try reader.readOrganization(row)
     }
-    each(lists, "trips") { (reader, row, place) throws(RowError) in try reader.readTrip(row, at: place) }
-    each(lists, "attachments") { (reader, row, place) throws(RowError) in
+    each(text.list("trips"), "trips") { (reader, row, place) throws(RowError) in
+      try reader.readTrip(row, at: place)
+    }
+    each(text.list("attachments"), "attachments") { (reader, row, place) throws(RowError) in
       try reader.readAttachment(row, at: place)
     }
     return builder.plan(.travelingSnails)
@@ -26,19 +30,12 @@ struct TravelingSnailsReader {
     "exportInfo", "trips", "organizations", "addresses", "attachments",
   ]
 
-  /// Runs a step for each row of a list of the file.
-  private mutating func each(
-    _ lists: [String: [JSON]], _ key: String,
-    _ step: (inout TravelingSnailsReader, Row, Place) throws(RowError) -> Void
-  ) {
-    each(lists[key] ?? [], key, step)
-  }
-
   /// Runs a step for each row; rows that are left out are reported.
   private mutating func each(
-    _ rows: [JSON], _ section: String,
+    _ rows: (some Sequence<JSON>)?, _ section: String,
     _ step: (inout TravelingSnailsReader, Row, Place) throws(RowError) -> Void
   ) {
+    guard let rows else { return }
     for (index, json) in rows.enumerated() {
       let place = Place(section, index)
       do throws(RowError) {

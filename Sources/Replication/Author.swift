@@ -70,9 +70,9 @@ package struct Author: Sendable {
   ///   - wall: milliseconds since 1970; the first clock is at least this.
   ///   - leastClock: raises the first clock further (a profile's own time of change).
   package mutating func write(
-    _ drafts: [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
+    _ drafts: consuming [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
-    let bodies = try Self.bodies(of: drafts, operation)
+    let bodies = try Self.bodies(of: consume drafts, operation)
     // A copy takes the steps, so that a refusal leaves the position where it was.
     var next = self
     var sets: [VerifiedChangeSet] = []
@@ -94,9 +94,10 @@ package struct Author: Sendable {
 
   /// The drafts in the order of entries, cut between records into as many bodies as the limits ask for.
   private static func bodies(
-    of drafts: [EntryDraft], _ operation: OperationDraft
+    of drafts: consuming [EntryDraft], _ operation: OperationDraft
   ) throws(ChangeSetError) -> [[UInt8]] {
-    let sorted = drafts.sorted { ($0.key, $0.type) < ($1.key, $1.type) }
+    var sorted = consume drafts
+    sorted.sort { ($0.key, $0.type) < ($1.key, $1.type) }
     var bodies: [[UInt8]] = []
     var encoder = BodyEncoder(operation: operation)
     var start = 0

@@ -98,7 +98,7 @@ extension JSON {
 }
 
 /// Equal as bytes. Swift's own equality takes composed and decomposed letters for the same.
-private func isSameText(_ left: String, _ right: String) -> Bool {
+func isSameText(_ left: String, _ right: String) -> Bool {
   left == right && left.utf8.elementsEqual(right.utf8)
 }
 

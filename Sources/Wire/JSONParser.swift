@@ -17,11 +17,9 @@ extension JSON {
   /// twice in an object, and nesting beyond `depthMax`. Memory is bounded by the size of the text.
   public static func parse(_ bytes: [UInt8], depthMax: Int = 64) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes: bytes, depthMax: depthMax)
-    if bytes.starts(with: [0xef, 0xbb, 0xbf]) { parser.index = 3 }
-    parser.skipBlanks()
+    parser.begin()
     let value = try parser.value(depth: 1)
-    parser.skipBlanks()
-    guard parser.index == bytes.count else { throw parser.error("there is more after the end of the value") }
+    try parser.end()
     return value
   }
 
@@ -30,14 +28,29 @@ extension JSON {
   }
 }
 
-private struct JSONParser {
+/// Reads JSON text from front to back: what it finds as values here, only checked in `JSONText`.
+struct JSONParser {
   let bytes: [UInt8]
   let depthMax: Int
   var index = 0
+  /// Keys of the objects that the cursor is in, the innermost object's last.
+  var keys: [String] = []
 
   init(bytes: [UInt8], depthMax: Int) {
     self.bytes = bytes
     self.depthMax = depthMax
+  }
+
+  /// Passes over a byte-order mark and blanks.
+  mutating func begin() {
+    if bytes.starts(with: [0xef, 0xbb, 0xbf]) { index = 3 }
+    skipBlanks()
+  }
+
+  /// Nothing but blanks may follow.
+  mutating func end() throws(JSONError) {
+    skipBlanks()
+    guard index == bytes.count else { throw error("there is more after the end of the value") }
   }
 
   /// Line and column are counted only when something is wrong.
@@ -108,35 +121,49 @@ private struct JSONParser {
     var members: [JSON.Member] = []
     if try isClosed(by: UInt8(ascii: "}")) { return .object([]) }
     let start = index
+    let outer = keys.count
     repeat {
-      skipBlanks()
-      guard current == UInt8(ascii: "\"") else { throw error("expected a key in quotes") }
-      let key = try string()
-      skipBlanks()
-      guard current == UInt8(ascii: ":") else { throw error("expected a colon after the key \"\(key)\"") }
-      index += 1
-      skipBlanks()
+      let key = try self.key()
+      keys.append(key)
       members.append(JSON.Member(key, try value(depth: depth + 1)))
     } while try isContinued(to: UInt8(ascii: "}"))
-    if let twice = repeatedKey(members) {
-      throw error("the key \"\(twice)\" appears twice in this object", at: start)
-    }
+    try checkKeys(from: outer, at: start)
     return .object(members)
   }
 
-  private mutating func enter(_ depth: Int) throws(JSONError) {
+  /// A key and its colon; the cursor stands at the value then.
+  mutating func key() throws(JSONError) -> String {
+    skipBlanks()
+    guard current == UInt8(ascii: "\"") else { throw error("expected a key in quotes") }
+    let key = try string()
+    skipBlanks()
+    guard current == UInt8(ascii: ":") else { throw error("expected a colon after the key \"\(key)\"") }
+    index += 1
+    skipBlanks()
+    return key
+  }
+
+  /// Forgets the keys of an object that has been read; none may have appeared twice.
+  mutating func checkKeys(from outer: Int, at start: Int) throws(JSONError) {
+    if let twice = repeatedKey(keys[outer...]) {
+      throw error("the key \"\(twice)\" appears twice in this object", at: start)
+    }
+    keys.removeLast(keys.count - outer)
+  }
+
+  mutating func enter(_ depth: Int) throws(JSONError) {
     guard depth <= depthMax else { throw error("nested deeper than \(depthMax) levels") }
     index += 1
   }
 
-  private mutating func isClosed(by bracket: UInt8) throws(JSONError) -> Bool {
+  mutating func isClosed(by bracket: UInt8) throws(JSONError) -> Bool {
     skipBlanks()
     guard current == bracket else { return false }
     index += 1
     return true
   }
 
-  private mutating func isContinued(to bracket: UInt8) throws(JSONError) -> Bool {
+  mutating func isContinued(to bracket: UInt8) throws(JSONError) -> Bool {
     skipBlanks()
     guard index < bytes.count else { throw error("the text ends before the closing \(character(bracket))") }
     if bytes[index] == UInt8(ascii: ",") {
@@ -150,17 +177,15 @@ private struct JSONParser {
 
   private func character(_ byte: UInt8) -> Character { Character(Unicode.Scalar(byte)) }
 
-  private func repeatedKey(_ members: [JSON.Member]) -> String? {
-    if members.count <= 16 {
-      for (index, member) in members.enumerated() {
-        for earlier in members[..<index] where earlier.key.utf8.elementsEqual(member.key.utf8) {
-          return member.key
-        }
+  private func repeatedKey(_ keys: ArraySlice<String>) -> String? {
+    if keys.count <= 16 {
+      for (index, key) in zip(keys.indices, keys) {
+        for earlier in keys[..<index] where isSameText(earlier, key) { return key }
       }
       return nil
     }
     var seen: Set<[UInt8]> = []
-    return members.first { !seen.insert(Array($0.key.utf8)).inserted }?.key
+    return keys.first { !seen.insert(Array($0.utf8)).inserted }
   }
 
   // MARK: Numbers
@@ -189,7 +214,7 @@ private struct JSONParser {
 
   // MARK: Strings
 
-  private mutating func string() throws(JSONError) -> String {
+  mutating func string() throws(JSONError) -> String {
     let start = index + 1
     index = start
     while index < bytes.count {
@@ -213,7 +238,7 @@ private struct JSONParser {
     return String(decoding: bytes[range], as: UTF8.self)
   }
 
-  private mutating func stringWithEscapes(from start: Int) throws(JSONError) -> String {
+  mutating func stringWithEscapes(from start: Int) throws(JSONError) -> String {
     var content = Array(bytes[start..<index])
     while index < bytes.count {
       let byte = bytes[index]

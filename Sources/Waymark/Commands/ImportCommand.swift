@@ -36,10 +36,11 @@ extension Node {
       drafts = ImportFile.joined(drafts, plan.drafts)
     }
     // From here on without a pause: what is compared with the store is what is written to it.
-    let difference = try ImportDifference(drafts, store: store, now: wall())
-    if !request.flag("preview"), !difference.entries.isEmpty {
-      events(["type": "progress", "stage": "writing", "done": 0, "total": .integer(difference.entries.count)])
-      _ = try write(request.command, difference.entries)
+    var difference = try ImportDifference(consume drafts, store: store, now: wall())
+    let entries = difference.takeEntries()
+    if !request.flag("preview"), !entries.isEmpty {
+      events(["type": "progress", "stage": "writing", "done": 0, "total": .integer(entries.count)])
+      _ = try write(request.command, consume entries)
     }
     return summary(request, difference, skipped, warnings)
   }
@@ -88,16 +89,24 @@ private enum ImportFile {
   /// The drafts of both in order of keys; where both have a record, the later file's fields count.
   static func joined(_ earlier: [RecordDraft], _ later: [RecordDraft]) -> [RecordDraft] {
     if earlier.isEmpty { return later }
-    var byKey = Dictionary(earlier.map { ($0.key, $0) }, uniquingKeysWith: { _, last in last })
+    var joined: [RecordDraft] = []
+    joined.reserveCapacity(earlier.count + later.count)
+    var next = earlier.startIndex
     for draft in later {
-      guard var held = byKey[draft.key] else {
-        byKey[draft.key] = draft
+      while next < earlier.endIndex, earlier[next] < draft {
+        joined.append(earlier[next])
+        next += 1
+      }
+      guard next < earlier.endIndex, earlier[next].key == draft.key else {
+        joined.append(draft)
         continue
       }
-      for field in draft.fields { held[field.number] = field.value }
-      byKey[draft.key] = held
+      var both = earlier[next]
+      for field in draft.fields { both[field.number] = field.value }
+      joined.append(both)
+      next += 1
     }
-    return byKey.values.sorted { $0.key < $1.key }
+    return joined + earlier[next...]
   }
 }
 
@@ -108,48 +117,59 @@ struct ImportDifference {
   private(set) var updated = 0
   private(set) var unchanged = 0
 
-  /// - Parameter drafts: ascending by key.
   /// The held profile's time of change as merging reads it.
   private var profileHeldAt: Moment = 0
+  /// Those that are compared are empty, so that no record takes room as a draft and as an entry.
+  private var drafts: [RecordDraft]
 
-  init(_ drafts: [RecordDraft], store: Store, now: Moment) throws {
+  /// - Parameter drafts: ascending by key.
+  init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
+    self.drafts = drafts
     if let profile = try store.record(FixedRecords.profile) { profileHeldAt = try store.profileTime(profile) }
-    entries.reserveCapacity(drafts.count)
     var start = 0
-    while start < drafts.count {
-      let kind = drafts[start].key.kind
-      let end = drafts[start...].firstIndex { $0.key.kind != kind } ?? drafts.count
-      try compare(drafts[start..<end], kind, store, now)
+    while start < self.drafts.count {
+      let kind = self.drafts[start].key.kind
+      let end = self.drafts[start...].firstIndex { $0.key.kind != kind } ?? self.drafts.count
+      try compare(start..<end, kind, store, now)
       start = end
     }
+    self.drafts = []
+  }
+
+  /// The entries, which are not kept here then.
+  mutating func takeEntries() -> [EntryDraft] {
+    defer { entries = [] }
+    return entries
   }
 
   /// Few are looked up one by one; many are walked through beside the store, both in order of ids.
   private mutating func compare(
-    _ drafts: ArraySlice<RecordDraft>, _ kind: KindNumber, _ store: Store, _ now: Moment
+    _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
   ) throws {
-    guard drafts.count > Self.lookupsMax else {
-      for draft in drafts { compare(draft, try store.record(draft.key), now) }
+    guard range.count > Self.lookupsMax else {
+      for index in range { compare(index, try store.record(drafts[index].key), now) }
       return
     }
     var query = RecordQuery(kind)
     query.visibleOnly = false
-    var next = drafts.startIndex
+    var next = range.lowerBound
     try store.forEach(query) { row in
-      while next < drafts.endIndex, drafts[next].key.id < row.key.id {
-        compare(drafts[next], nil, now)
+      while next < range.upperBound, drafts[next].key.id < row.key.id {
+        compare(next, nil, now)
         next += 1
       }
-      guard next < drafts.endIndex, drafts[next].key.id == row.key.id else { return }
-      compare(drafts[next], row, now)
+      guard next < range.upperBound, drafts[next].key.id == row.key.id else { return }
+      compare(next, row, now)
       next += 1
     }
-    for draft in drafts[next...] { compare(draft, nil, now) }
+    for index in next..<range.upperBound { compare(index, nil, now) }
   }
 
   private static let lookupsMax = 200
 
-  private mutating func compare(_ draft: RecordDraft, _ held: RecordRow?, _ now: Moment) {
+  private mutating func compare(_ index: Int, _ held: RecordRow?, _ now: Moment) {
+    let draft = drafts[index]
+    drafts[index] = RecordDraft(draft.kind, draft.id)
     if let held, draft.key == FixedRecords.profile {
       profile(draft, held, now)
     } else {
@@ -162,15 +182,21 @@ struct ImportDifference {
       let fields = draft.fields.filter { $0.value != .null }.map { (field: $0.number, value: $0.value) }
       return note(draft, EntryDraft.putting(draft.key, fields, on: nil), isNew: true)
     }
-    let changed = draft.fields.filter { !isSame($0.value, held[$0.number]) }
-      .map { (field: $0.number, value: $0.value) }
-    note(draft, EntryDraft.putting(draft.key, changed, on: held), isNew: !held.isAlive)
+    note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
+  }
+
+  /// The fields that the file changes.
+  private func changed(_ draft: RecordDraft, _ held: RecordRow) -> [(field: FieldNumber, value: Value)] {
+    draft.fields.compactMap { field in
+      let heldValue = held[field.number]
+      let value = draft.kind.field(field.number)?.imported(field.value, over: heldValue) ?? field.value
+      return isSame(value, heldValue) ? nil : (field: field.number, value: value)
+    }
   }
 
   /// The profile of the file keeps its own time of change, and is left alone where the held one would win.
   private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
-    let changed = draft.fields.filter { !isSame($0.value, held[$0.number]) }
-      .map { (field: $0.number, value: $0.value) }
+    let changed = changed(draft, held)
     guard !changed.isEmpty else { return note(draft, [], isNew: false) }
     let updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
     let write = ProfileWrite(held: held, changed: changed, updatedAt: updatedAt)

@@ -11,17 +11,21 @@ extension Node {
   /// - Parameter leastClock: raises the first clock of the records lane (a profile's own time of change).
   @discardableResult
   func write(
-    _ verb: String, target: OperationID? = nil, _ drafts: [EntryDraft], leastClock: Clock = .zero
+    _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero
   ) throws -> OperationID {
     let operation = OperationDraft(id: OperationID(random16()), verb: verb, target: target)
     var sets: [VerifiedChangeSet] = []
+    var rest = consume drafts
     for lane in Lane.allCases {
-      let entries = drafts.filter { $0.key.kind.lane == lane }
+      let entries = rest.filter { $0.key.kind.lane == lane }
       guard !entries.isEmpty else { continue }
+      // An import may be large: the author lets go of entries once they are encoded.
+      rest.removeAll { $0.key.kind.lane == lane }
       let log = LogKey(device: identity.device, incarnation: incarnation, lane: lane)
       var author = Author(
         position: try store.authorPosition(circle: circle.id, log: log), key: identity.signing)
-      sets += try author.write(entries, operation: operation, wall: wall(), leastClock: leastClock)
+      sets += try author.write(
+        consume entries, operation: operation, wall: wall(), leastClock: leastClock)
     }
     guard !sets.isEmpty else { return operation.id }
     // One's own writes never wait for their time, however far the clock has run ahead.

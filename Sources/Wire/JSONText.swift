@@ -1,0 +1,130 @@
+/// JSON text that was checked from its first byte to its last, and whose values are built when they are asked
+/// for: a large file is read without ever being a tree in memory.
+package struct JSONText: Sendable {
+  private let bytes: [UInt8]
+  private let depthMax: Int
+  /// The members of the outermost object, in their order; none if the text is something else.
+  private var members: [(key: String, start: Int)] = []
+
+  /// Refuses exactly what `JSON.parse` refuses.
+  package init(checking bytes: [UInt8], depthMax: Int = 64) throws(JSONError) {
+    self.bytes = bytes
+    self.depthMax = depthMax
+    var parser = JSONParser(bytes: bytes, depthMax: depthMax)
+    parser.begin()
+    if parser.current == UInt8(ascii: "{") {
+      members = try parser.skipObject(depth: 1, notes: true)
+    } else {
+      try parser.skipValue(depth: 1)
+    }
+    try parser.end()
+  }
+
+  /// The keys of the outermost object, in their order.
+  package var keys: [String] { members.map(\.key) }
+
+  /// The value of a key of the outermost object; nil if there is none.
+  package subscript(key: String) -> JSON? {
+    guard var parser = parser(at: key) else { return nil }
+    // What was checked cannot fail.
+    return try? parser.value(depth: 2)
+  }
+
+  /// The items of a list in the outermost object, built one after the other; nil if the key has something
+  /// else or is not there.
+  package func list(_ key: String) -> JSONItems? {
+    guard let parser = parser(at: key), parser.current == UInt8(ascii: "[") else { return nil }
+    return JSONItems(parser: parser)
+  }
+
+  private func parser(at key: String) -> JSONParser? {
+    guard let member = members.first(where: { isSameText($0.key, key) }) else { return nil }
+    var parser = JSONParser(bytes: bytes, depthMax: depthMax)
+    parser.index = member.start
+    return parser
+  }
+}
+
+/// The items of a list of a checked text.
+package struct JSONItems: Sequence, IteratorProtocol {
+  private var parser: JSONParser
+  private var isOver: Bool
+
+  fileprivate init(parser: JSONParser) {
+    self.parser = parser
+    // What was checked cannot fail; if it did, the list would end.
+    self.parser.index += 1
+    isOver = (try? self.parser.isClosed(by: UInt8(ascii: "]"))) ?? true
+  }
+
+  package mutating func next() -> JSON? {
+    guard !isOver else { return nil }
+    parser.skipBlanks()
+    let item = try? parser.value(depth: 3)
+    isOver = (try? parser.isContinued(to: UInt8(ascii: "]"))) != true
+    return item
+  }
+}
+
+// MARK: Checked, not built
+
+extension JSONParser {
+  fileprivate mutating func skipValue(depth: Int) throws(JSONError) {
+    switch current {
+    case UInt8(ascii: "{"): _ = try skipObject(depth: depth, notes: false)
+    case UInt8(ascii: "["): try skipArray(depth: depth)
+    case UInt8(ascii: "\""): try skipString()
+    // Words and numbers are short.
+    default: _ = try value(depth: depth)
+    }
+  }
+
+  private mutating func skipArray(depth: Int) throws(JSONError) {
+    try enter(depth)
+    if try isClosed(by: UInt8(ascii: "]")) { return }
+    repeat {
+      skipBlanks()
+      try skipValue(depth: depth + 1)
+    } while try isContinued(to: UInt8(ascii: "]"))
+  }
+
+  /// - Parameter notes: whether to give where the value of each key begins.
+  fileprivate mutating func skipObject(
+    depth: Int, notes: Bool
+  ) throws(JSONError) -> [(key: String, start: Int)] {
+    try enter(depth)
+    if try isClosed(by: UInt8(ascii: "}")) { return [] }
+    var members: [(key: String, start: Int)] = []
+    let start = index
+    let outer = keys.count
+    repeat {
+      keys.append(try key())
+      if notes { members.append((keys[keys.count - 1], index)) }
+      try skipValue(depth: depth + 1)
+    } while try isContinued(to: UInt8(ascii: "}"))
+    try checkKeys(from: outer, at: start)
+    return members
+  }
+
+  private mutating func skipString() throws(JSONError) {
+    let start = index + 1
+    index = start
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\"") {
+        guard isValidUTF8(bytes, start..<index) else {
+          throw error("this string is not UTF-8", at: start)
+        }
+        index += 1
+        return
+      }
+      if byte == UInt8(ascii: "\\") {
+        _ = try stringWithEscapes(from: start)
+        return
+      }
+      guard byte >= 0x20 else { throw error("a control character inside a string") }
+      index += 1
+    }
+    throw error("the text ends inside a string")
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// A clock between two seconds, as clocks are.
+private let wall: @Sendable () -> Int64 = { TestNode.morning + 123 }
+
+private func uuid(_ number: Int) -> JSON {
+  .string("00000000-0000-4000-8000-\(String(repeating: "0", count: 11))\(number)")
+}
+
+private func none(_ number: Int, phone: String = "") -> JSON {
+  [
+    "id": uuid(number), "name": "None", "phone": .string(phone), "email": "", "website": "", "logoURL": "",
+    "cachedLogoFilename": "", "address": nil,
+  ]
+}
+
+/// A Traveling Snails file with one trip and one lodging.
+private func trips(cost: JSON = 410.56, zone: JSON = "", name: JSON = "Casa Rosa") -> JSON {
+  let lodging: JSON = [
+    "id": uuid(2), "name": name, "start": "2026-05-03T13:00:00Z", "end": "2026-05-05T08:00:00Z",
+    "startTZId": zone, "endTZId": zone, "cost": cost, "paid": "none", "reservation": "R1", "notes": "",
+    "organizationId": uuid(8), "customLocationName": "", "hideLocation": false,
+  ]
+  return [
+    "exportInfo": ["version": "1.0", "timestamp": "2026-01-01T00:00:00Z", "format": "json"],
+    "trips": [
+      [
+        "id": uuid(1), "name": "Rome", "notes": "", "createdDate": "2026-01-01T00:00:00Z",
+        "startDate": "0001-01-01T00:00:00Z", "endDate": "2026-05-05T00:00:00Z", "hasStartDate": false,
+        "hasEndDate": true, "totalCost": cost, "isProtected": false, "transportation": [],
+        "lodging": [uuid(2)], "activities": [], "embeddedTransportation": [], "embeddedLodging": [lodging],
+        "embeddedActivities": [],
+      ]
+    ],
+    "organizations": [none(8)], "addresses": [], "attachments": [],
+  ]
+}
+
+extension TestNode {
+  fileprivate func file(_ json: JSON, _ name: String = "export.json") throws -> JSON {
+    try file(json.text(.pretty), name)
+  }
+
+  fileprivate func file(_ text: String, _ name: String = "export.json") throws -> JSON {
+    let path = home.path + "/" + name
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    return .string(path)
+  }
+
+  /// Added and updated records of an import.
+  fileprivate func bring(_ files: JSON..., preview: Bool = false) async throws -> [Int64] {
+    let summary = try await run("import", ["files": .array(files), "preview": .bool(preview)])
+    #expect(summary["skipped"] == 0)
+    return [summary["added"]?.integer ?? -1, summary["updated"]?.integer ?? -1]
+  }
+
+  fileprivate func lanes() async throws -> JSON? { try await run("status")["lanes"] }
+}
+
+struct ReimportTests {
+  @Test func `a currency that was set here stays where the file has none`() async throws {
+    let alice = try await TestNode.founder(wall: wall)
+    let path = try alice.file(trips())
+    #expect(try await alice.bring(path) == [2, 0])
+    try await alice.run("lodging.edit", fields("currency=EUR", id: "Casa Rosa"))
+    let lanes = try await alice.lanes()
+    #expect(try await alice.bring(path) == [0, 0])
+    #expect(try await alice.lanes() == lanes)
+    #expect(try await alice.bring(try alice.file(trips(cost: 99.5))) == [0, 1])
+    let lodging = try await alice.run("lodging.show", ["id": "Casa Rosa"])
+    #expect(lodging["cost"] == ["amount": "99.5", "currency": "EUR"])
+  }
+
+  @Test func `a zone that was set here stays where the file has none, and not where it has one`() async throws
+  {
+    let alice = try await TestNode.founder(wall: wall)
+    let path = try alice.file(trips())
+    _ = try await alice.bring(path)
+    try await alice.run("lodging.edit", fields("startTZId=Europe/Rome", id: "Casa Rosa"))
+    let before = try await alice.lanes()
+    #expect(try await alice.bring(path) == [0, 0])
+    #expect(try await alice.lanes() == before)
+    #expect(try await alice.bring(try alice.file(trips(zone: "Europe/Lisbon"))) == [0, 1])
+  }
+
+  @Test func `a file brings back what it says itself`() async throws {
+    let alice = try await TestNode.founder(wall: wall)
+    let path = try alice.file(trips())
+    _ = try await alice.bring(path)
+    try await alice.run(
+      "lodging.edit", fields("name=Casa Blu", "notes=late", "cost=12", "currency=EUR", id: "Casa Rosa"))
+    #expect(try await alice.bring(path) == [0, 1])
+    let lodging = try await alice.run("lodging.show", ["id": "Casa Rosa"])
+    #expect(lodging["cost"] == ["amount": "410.56", "currency": "EUR"])
+  }
+
+  @Test func `None is one, whatever ids files bring`() async throws {
+    let alice = try await TestNode.founder(wall: wall)
+    var first = trips()
+    first["organizations"] = [none(8, phone: "112")]
+    var second = trips()
+    second["organizations"] = [none(7), none(8)]
+    let paths = (try alice.file(first, "1.json"), try alice.file(second, "2.json"))
+    _ = try await alice.bring(paths.0)
+    let lanes = try await alice.lanes()
+    #expect(try await alice.bring(paths.1) == [0, 0])
+    #expect(try await alice.bring(paths.0, paths.1) == [0, 0])
+    #expect(try await alice.lanes() == lanes)
+    let organizations = try await alice.run("organization.list")["organizations"]?.array ?? []
+    #expect(organizations.map { $0["name"] } == ["None"])
+    #expect(organizations.first?["phone"] == "112")
+    let lodging = try await alice.run("lodging.show", ["id": "Casa Rosa"])
+    #expect(lodging["organizationName"] == "None")
+  }
+
+  @Test func `of several files the later one counts, and all is one operation`() async throws {
+    let alice = try await TestNode.founder(wall: wall)
+    let before = try alice.file(trips(name: "Casa Blu"), "1.json")
+    let after = try alice.file(trips(name: "Casa Rosa"), "2.json")
+    #expect(try await alice.bring(before, after, preview: true) == [2, 0])
+    try await alice.checkEmpty()
+    #expect(try await alice.bring(before, after) == [2, 0])
+    #expect(try await alice.bring(after) == [0, 0])
+    #expect(try await alice.run("lodging.list")["lodgings"]?.array?.count == 1)
+  }
+
+  @Test func `a broken file among several leaves nothing of any`() async throws {
+    let alice = try await TestNode.founder(wall: wall)
+    let whole = try alice.file(trips(), "1.json")
+    let text = trips().text(.pretty)
+    let cut = try alice.file(String(text.prefix(text.count - 40)), "2.json")
+    let refused = try #require(try await failure(alice, "import", ["files": [whole, cut]]))
+    #expect(refused.message.contains("line"))
+    try await alice.checkEmpty()
+  }
+
+  @Test func `a large attachment is written once, and a preview of it not at all`() async throws {
+    let alice = try await TestNode.founder(wall: wall)
+    let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
+    var file = trips()
+    file["attachments"] = [
+      [
+        "id": uuid(4), "fileName": "a.pdf", "originalFileName": "A.pdf", "fileSize": 100_000,
+        "mimeType": "application/pdf", "fileExtension": "pdf", "createdDate": "2026-01-01T00:00:00Z",
+        "fileDescription": "", "parentType": "lodging", "parentId": uuid(2),
+        "fileData": .string(content.base64EncodedString()),
+      ]
+    ]
+    let path = try alice.file(file)
+    let empty = try await alice.lanes()
+    #expect(try await alice.bring(path, preview: true) == [3, 0])
+    #expect(try await alice.lanes() == empty)
+    #expect(try await alice.bring(path) == [3, 0])
+    let lanes = try await alice.lanes()
+    #expect(try await alice.bring(path) == [0, 0])
+    #expect(try await alice.lanes() == lanes)
+  }
+}

@@ -1,0 +1,48 @@
+import Testing
+import Wire
+
+struct JSONTextTests {
+  @Test(arguments: [
+    " ", "[1,", "{\"a\" 1}", "{a:1}", "[01]", "[1.]", "nul", "[1] 2", "\"a", "\"é\u{1}\"", "\"\\x\"",
+    "\"\\ud800\"", "\"\\u12g4\"", "{\"a\":1,\"a\":2}", "{\"\\u0061\":1,\"a\":2}", "{,}", "{\"a\":{\"b\":1,}}",
+    "{\"a\":\"b\\", "{\"a\":[{\"b\":1},{\"b\":1,\"c\":[],\"b\":{}}]}",
+  ])
+  func `what parsing refuses is refused in the same place for the same reason`(text: String) {
+    for text in [text, "{\"list\":[0,\(text)]}", "{\"list\":[{\"a\":\(text)"] {
+      let parsed = Result { () throws(JSONError) in try JSON.parse(text) }
+      let checked = Result { () throws(JSONError) in try JSONText(checking: Array(text.utf8)) }
+      guard case .failure(let expected) = parsed, case .failure(let error) = checked else {
+        Issue.record("\(text) was read")
+        continue
+      }
+      #expect(error == expected, "\(text)")
+    }
+  }
+
+  @Test func `text that is not UTF-8 is refused, and so is deep nesting`() {
+    for bytes: [UInt8] in [[0x22, 0xff, 0x22], [0x22, 0x5c, 0x6e, 0xe2, 0x22]] {
+      #expect(throws: JSONError.self) { try JSONText(checking: bytes) }
+    }
+    let deep = Array(String(repeating: "[", count: 1_000_000).utf8)
+    #expect(throws: JSONError.self) { try JSONText(checking: deep) }
+  }
+
+  @Test func `values and items are those that parsing gives`() throws {
+    let written =
+      "\u{feff} {\"b\\u0031\": [1, {\"c\": [2, \"\\n\"]}, [], null ] ,\"a\":{\"d\":1.50},\"e\":[ ]}\n"
+    let tree = try JSON.parse(written)
+    let text = try JSONText(checking: Array(written.utf8))
+    #expect(text.keys == ["b1", "a", "e"])
+    for key in text.keys {
+      #expect(text[key] == tree[key])
+      #expect(text.list(key).map { Array($0) } == tree[key]?.array)
+    }
+    #expect(text["nothing"] == nil)
+    #expect(text.list("nothing") == nil)
+  }
+
+  @Test(arguments: ["[1]", "7", "{}"])
+  func `text without members has no keys`(text: String) throws {
+    #expect(try JSONText(checking: Array(text.utf8)).keys.isEmpty)
+  }
+}

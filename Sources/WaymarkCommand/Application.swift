@@ -30,7 +30,7 @@ struct Application: Sendable {
     page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
     for candidate in failure.candidates.prefix(20) { page.line("  \(printable(candidate))") }
     if failure.candidates.count > 20 { page.line("  … and \(failure.candidates.count - 20) more") }
-    if let next = failure.next { page.line("Next: \(printable(next))") }
+    if let next = failure.next { page.paragraph("Next: \(printable(next))") }
     terminal.raw(page)
     return failure.exitCode
   }

@@ -31,7 +31,10 @@ enum LocalCommands {
   }
 
   private static func needsYes(_ preview: JoinPreview, _ home: Home) -> CommandFailure {
-    let counts = preview.counts.map { "\(grouped(Int64($0.count))) \($0.kind)" }.joined(separator: ", ")
+    let counts = preview.counts.map { kind, count in
+      let one = CommandTable.kinds.first { $0.plural == kind }?.name ?? kind
+      return counted(Int64(count), one, kind)
+    }.joined(separator: ", ")
     return CommandFailure(
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "

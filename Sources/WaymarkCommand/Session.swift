@@ -21,13 +21,21 @@ struct Session: Sendable {
     default: break
     }
     Interrupts.endWith(ExitCode.interrupted)
-    let document = try await confirmed { try await answer($0) }
+    let events = EventPrinter(terminal, printsJSON: invocation.options.json && isStream)
+    let document: JSON
+    do {
+      document = try await confirmed { try await answer($0, events) }
+    } catch {
+      events.finish()
+      throw error
+    }
+    events.finish()
     show(document)
     return exitCode(for: document)
   }
 
   /// The document of the command, wherever it comes from.
-  private func answer(_ invocation: Invocation) async throws -> JSON {
+  private func answer(_ invocation: Invocation, _ events: EventPrinter) async throws -> JSON {
     switch invocation.words {
     case ["version"]: Self.versionDocument
     case ["paths"]: home.document
@@ -35,7 +43,7 @@ struct Session: Sendable {
     case ["join"]: try await LocalCommands.join(invocation, home)
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
     case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal)
-    default: try await WaymarkClient.perform(request(invocation), home: home, events: eventHandler())
+    default: try await WaymarkClient.perform(request(invocation), home: home) { events.handle($0) }
     }
   }
 
@@ -92,11 +100,6 @@ struct Session: Sendable {
 
   /// These print JSON lines, of which the document is the last.
   private var isStream: Bool { invocation.words == ["import"] }
-
-  private func eventHandler() -> @Sendable (JSON) -> Void {
-    let events = EventPrinter(terminal, printsJSON: invocation.options.json && isStream)
-    return { @Sendable event in events.handle(event) }
-  }
 
   /// What `--check` makes of a status.
   private func exitCode(for document: JSON) -> Int32 {

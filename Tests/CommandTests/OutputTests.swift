@@ -31,6 +31,14 @@ struct OutputTests {
     #expect(lines == ["ID  NAME            COST", "1   A very long n…  9.50", "2   東京             120"])
   }
 
+  @Test func `a table whose last column may wrap goes on below it`() {
+    var table = TextTable([.init("PEER"), .init("WHY", widthMin: 8)])
+    table.wrapsLast = true
+    table.rows = [["nas", "nobody listens there"], ["phone", ""]]
+    let lines = table.lines(in: Page(width: 20, hasColor: false))
+    #expect(lines == ["PEER   WHY", "nas    nobody", "       listens there", "phone"])
+  }
+
   @Test func `colour is beside the words and only where there is colour`() {
     #expect(Page(width: 80, hasColor: false).paint("in sync", .good) == "in sync")
     #expect(Page(width: 80, hasColor: true).paint("in sync", .good) == "\u{1B}[32min sync\u{1B}[0m")

@@ -101,7 +101,7 @@ struct RefusalTests {
       let node = try await alice.start()
       let ticket = try await alice.run("invite").output
       let before = try await bob.status()["circle"]
-      expect(try await bob.run("join", "-", input: ticket), exits: 7, saying: "1 trips", "--yes")
+      expect(try await bob.run("join", "-", input: ticket), exits: 7, saying: "1 trip", "--yes")
       #expect(try await bob.status()["circle"] == before)
       #expect(try await bob.run("join", "-", "--yes", input: ticket).code == 0)
       #expect(try await bob.status()["circle"] == alice.status()["circle"])

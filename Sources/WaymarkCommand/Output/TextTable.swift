@@ -28,6 +28,8 @@ struct TextTable {
   var columns: [Column]
   var rows: [[Cell]] = []
   var hasHead = true
+  /// The last column goes on in further lines instead of being cut.
+  var wrapsLast = false
 
   static let gap = 2
 
@@ -36,7 +38,17 @@ struct TextTable {
   func lines(in page: Page) -> [String] {
     let widths = fittedWidths(page.width)
     let head = hasHead ? [line(columns.map { Cell($0.title, .faint) }, widths, page)] : []
-    return head + rows.map { line($0, widths, page) }
+    return head + rows.flatMap { lines($0, widths, page) }
+  }
+
+  private func lines(_ cells: [Cell], _ widths: [Int], _ page: Page) -> [String] {
+    guard wrapsLast, cells.count == columns.count, let last = cells.last, let width = widths.last else {
+      return [line(cells, widths, page)]
+    }
+    return wrapped(last.text, width: width, indent: 0).enumerated().map { index, part in
+      let others = index == 0 ? Array(cells.dropLast()) : columns.dropLast().map { _ in Cell("") }
+      return line(others + [Cell(part, last.stress)], widths, page)
+    }
   }
 
   private func line(_ cells: [Cell], _ widths: [Int], _ page: Page) -> String {

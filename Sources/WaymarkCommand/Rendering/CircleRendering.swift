@@ -20,7 +20,7 @@ extension Rendering {
       ("circle", document["circle"]?.string ?? ""), ("device", document["device"]?.string ?? ""),
       ("name", printable(document["name"]?.string ?? "")),
     ])
-    notes.line(
+    notes.paragraph(
       word == "init"
         ? "Next: waymark run, and in another terminal waymark invite for your second device."
         : "Next: waymark run")
@@ -28,7 +28,7 @@ extension Rendering {
 
   private mutating func peers(_ document: JSON) {
     let peers = document["peers"]?.array ?? []
-    guard !peers.isEmpty else { return notes.line("No other device yet. Next: waymark invite") }
+    guard !peers.isEmpty else { return notes.paragraph("No other device yet. Next: waymark invite") }
     data.table(peerTable(peers))
   }
 
@@ -68,7 +68,7 @@ extension Rendering {
       line += " · records stay on this device"
     }
     data.paragraph(line)
-    if let next = document["next"]?.string { notes.line("Next: \(printable(next))") }
+    if isWanted, let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
   }
 
   private func reasonText(_ document: JSON) -> String? {
@@ -78,7 +78,7 @@ extension Rendering {
   /// One line per conflict and one per write that lost.
   private mutating func conflicts(_ document: JSON) {
     let conflicts = document["conflicts"]?.array ?? []
-    guard !conflicts.isEmpty else { return notes.line("No conflicts.") }
+    guard !conflicts.isEmpty else { return notes.paragraph("No conflicts.") }
     let ids = distinctPrefixes(conflicts.compactMap { $0["id"]?.string })
     for conflict in conflicts {
       data.gap()
@@ -109,6 +109,6 @@ extension Rendering {
   /// What a command has to say that has no layout of its own.
   mutating func said(_ document: JSON) {
     if let text = document["text"]?.string { notes.paragraph(printable(text)) }
-    if let next = document["next"]?.string { notes.line("Next: \(printable(next))") }
+    if let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
   }
 }

@@ -9,7 +9,8 @@ extension Rendering {
     case "add": data.line(document["id"]?.string ?? "")
     case "edit": changed(document)
     case "delete":
-      notes.line("Deleted \(kind) “\(printable(document["name"]?.string ?? document["id"]?.string ?? ""))”.")
+      notes.paragraph(
+        "Deleted \(kind) “\(printable(document["name"]?.string ?? document["id"]?.string ?? ""))”.")
     case "timeline": timeline(document)
     case "tick", "untick", "set": day(document)
     default: show(document)
@@ -21,7 +22,7 @@ extension Rendering {
   private mutating func list(_ document: JSON, _ kind: String) {
     let plural = CommandTable.kinds.first { $0.name == kind }?.plural ?? kind
     let items = document[plural]?.array ?? []
-    guard !items.isEmpty else { return notes.line("No \(plural) yet.") }
+    guard !items.isEmpty else { return notes.paragraph("No \(plural) yet.") }
     let ids = distinctPrefixes(items.compactMap { $0["id"]?.string })
     var table = columns(kind)
     for item in items {
@@ -104,14 +105,14 @@ extension Rendering {
     let members = (document.members ?? []).filter {
       $0.key != "schema" && !$0.value.isNull && $0.value != []
     }
-    if members.isEmpty { notes.line("Nothing yet.") }
+    if members.isEmpty { notes.paragraph("Nothing yet.") }
     data.pairs(members.map { ($0.key, $0.value.plainText) })
   }
 
   private mutating func timeline(_ document: JSON) {
     data.line(printable(document["name"]?.string ?? ""), .strong)
     let items = document["items"]?.array ?? []
-    guard !items.isEmpty else { return notes.line("Nothing in this trip yet.") }
+    guard !items.isEmpty else { return notes.paragraph("Nothing in this trip yet.") }
     var table = TextTable([
       .init("START"), .init("ZONE", widthMin: 8), .init("END"), .init("WHAT"), .init("NAME", widthMin: 16),
       .init("COST", isRight: true),
@@ -131,6 +132,6 @@ extension Rendering {
     let day = document["day"]?.string ?? ""
     let isDone = document["done"]?.boolean == true
     let value = document["value"]?.number.map { "\($0) " } ?? ""
-    notes.line("\(name) on \(day): \(isDone ? value + (value.isEmpty ? "done" : "in all") : "not done")")
+    notes.paragraph("\(name) on \(day): \(isDone ? value + (value.isEmpty ? "done" : "in all") : "not done")")
   }
 }

@@ -18,12 +18,12 @@ extension Rendering {
   /// A write that may have found everything so already.
   mutating func changed(_ document: JSON) {
     let isChanged = document["changed"]?.boolean ?? true
-    notes.line(isChanged ? "Changed." : "Nothing to change: it is so already.")
+    notes.paragraph(isChanged ? "Changed." : "Nothing to change: it is so already.")
   }
 
   private mutating func settings(_ document: JSON) {
     let settings = document["settings"]?.array ?? []
-    guard !settings.isEmpty else { return notes.line("No settings yet.") }
+    guard !settings.isEmpty else { return notes.paragraph("No settings yet.") }
     var table = TextTable([.init("KEY", widthMin: 16), .init("VALUE", widthMin: 16), .init("FROM")])
     for setting in settings {
       table.rows.append([
@@ -82,7 +82,7 @@ extension Rendering {
 
   mutating func files(_ document: JSON, _ words: [String]) {
     guard words == ["import"] else {
-      if let output = document["output"]?.string { notes.line("Wrote \(printable(output)).") }
+      if let output = document["output"]?.string { notes.paragraph("Wrote \(printable(output)).") }
       return warnings(document)
     }
     let isPreview = document["preview"]?.boolean == true

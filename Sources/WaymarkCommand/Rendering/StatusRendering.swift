@@ -180,8 +180,9 @@ extension Rendering {
   func peerTable(_ peers: [JSON]) -> TextTable {
     var table = TextTable([
       .init("PEER", widthMin: 8), .init("STATE"), .init("BEHIND", isRight: true),
-      .init("AHEAD", isRight: true), .init("LAST SYNC"), .init("WHY", widthMin: 16),
+      .init("AHEAD", isRight: true), .init("LAST SYNC"), .init("WHY", widthMin: 24),
     ])
+    table.wrapsLast = true
     for peer in peers {
       let state = peer["state"]?.string ?? ""
       table.rows.append([

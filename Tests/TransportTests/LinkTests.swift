@@ -72,11 +72,11 @@ import Wire
   }
 
   @Test func `stops reading when its inbox is full and goes on when it is taken`() async throws {
-    var limits = LinkLimits()
+    var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 100_000
     limits.idleMilliseconds = 1_500
     let world = try World(bob: Recorder(takes: false), limits: limits)
-    var sending = LinkLimits()
+    var sending = LinkLimits.unhurried
     sending.sendBufferBytesMax = 64 << 20
     let link = try await world.opened(limits: sending)
     var queued = 0
@@ -99,7 +99,7 @@ import Wire
   }
 
   @Test func `ends when more is queued than its buffer holds`() async throws {
-    var limits = LinkLimits()
+    var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 10_000
     let world = try World(bob: Recorder(takes: false), limits: limits)
     let link = try await world.opened()
@@ -110,7 +110,7 @@ import Wire
   }
 
   @Test func `is not read before it is admitted, and ends if nobody does`() async throws {
-    var limits = LinkLimits()
+    var limits = LinkLimits.unhurried
     limits.handshakeMilliseconds = 2_000
     let world = try World(bob: Recorder(admits: false), limits: limits)
     let link = try await world.opened()
@@ -130,7 +130,7 @@ import Wire
   }
 
   @Test func `ends when nothing comes`() async throws {
-    var limits = LinkLimits()
+    var limits = LinkLimits.unhurried
     limits.idleMilliseconds = 200
     let world = try World(limits: limits)
     _ = try await world.opened()
@@ -148,7 +148,7 @@ import Wire
 }
 
 @Suite(.serialized) struct `Dialing` {
-  private func end(of endpoint: Endpoint, _ limits: LinkLimits = LinkLimits()) async throws -> LinkEnd? {
+  private func end(of endpoint: Endpoint, _ limits: LinkLimits = LinkLimits.unhurried) async throws -> LinkEnd? {
     let alice = Recorder()
     let link = try TestLink(
       dialing: endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
@@ -168,7 +168,7 @@ import Wire
   }
 
   @Test func `a listener that never answers times out`() async throws {
-    var limits = LinkLimits()
+    var limits = LinkLimits.unhurried
     limits.handshakeMilliseconds = 200
     let silent = try Socket.listening(on: loopback(port: 0))
     defer { silent.closeDescriptor() }

@@ -80,7 +80,7 @@ final class World: Sendable {
   let listener: Listener<[UInt8]>
 
   init(
-    bob: Recorder = Recorder(), limits: LinkLimits = LinkLimits(),
+    bob: Recorder = Recorder(), limits: LinkLimits = LinkLimits.unhurried,
     listenerLimits: ListenerLimits = ListenerLimits(), ticketKey: SymmetricKey? = nil
   ) throws {
     self.bob = bob
@@ -93,7 +93,7 @@ final class World: Sendable {
   deinit { listener.close() }
 
   func dial(
-    purpose: Purpose = .session, ticketKey: SymmetricKey? = nil, limits: LinkLimits = LinkLimits(),
+    purpose: Purpose = .session, ticketKey: SymmetricKey? = nil, limits: LinkLimits = LinkLimits.unhurried,
     as recorder: Recorder? = nil, payload: [UInt8]? = [1, 2]
   ) throws -> TestLink {
     let link = try TestLink(
@@ -105,14 +105,14 @@ final class World: Sendable {
   }
 
   /// A link that both ends have opened.
-  func opened(limits: LinkLimits = LinkLimits()) async throws -> TestLink {
+  func opened(limits: LinkLimits = LinkLimits.unhurried) async throws -> TestLink {
     let link = try dial(limits: limits)
     try await eventually("both ends are open") { self.alice.opening != nil && self.bob.opening != nil }
     return link
   }
 }
 
-func settings(key: UInt8, _ limits: LinkLimits = LinkLimits()) -> LinkSettings<[UInt8]> {
+func settings(key: UInt8, _ limits: LinkLimits = LinkLimits.unhurried) -> LinkSettings<[UInt8]> {
   LinkSettings(limits: limits) {
     ChannelKeys(
       staticKey: try AgreementKey(secret: [UInt8](repeating: key, count: 32)), ephemeral: try AgreementKey())
@@ -172,5 +172,15 @@ func eventually(
       throw DeadlinePassed(description: what)
     }
     try await Task.sleep(for: .milliseconds(2))
+  }
+}
+
+extension LinkLimits {
+  /// Deadlines that a machine busy with other tests keeps too; a test of a deadline sets its own.
+  static var unhurried: LinkLimits {
+    var limits = LinkLimits()
+    limits.connectMilliseconds = 60_000
+    limits.handshakeMilliseconds = 60_000
+    return limits
   }
 }

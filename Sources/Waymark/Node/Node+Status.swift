@@ -61,7 +61,9 @@ extension Node {
       )
     }
     if lanes.contains(where: { $0.isDigestEqual == false }) { return (.refused, .digestMismatch) }
-    return (.connecting, .connecting)
+    // Both sides have spoken, and what was sent last is not confirmed yet.
+    let isWaiting = Lane.allCases.contains { session[$0].isOpen && session[$0].theirs != nil }
+    return session.isCurrent && isWaiting ? (.sending, .sending) : (.connecting, .connecting)
   }
 
   private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {

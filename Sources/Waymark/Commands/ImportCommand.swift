@@ -82,7 +82,9 @@ private enum ImportFile {
     do {
       return try Importer.plan(bytes, format: format)
     } catch {
-      throw CommandFailure.failed("import", "Nothing is imported from \(path): \(error).")
+      throw CommandFailure.failed(
+        "import", "Nothing is imported from \(path): \(error).",
+        next: "have the application write the export again, then waymark import \(shellWord(path))")
     }
   }
 

@@ -121,6 +121,9 @@ extension Node {
     _ request: CommandRequest, _ events: @Sendable (JSON) -> Void
   ) async throws -> JSON {
     let lifetime = request.arguments["expiresMilliseconds"]?.integer ?? Limits.ticketMilliseconds
+    guard lifetime > 0 else {
+      throw CommandFailure.badValue("--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero")
+    }
     let ticket = try makeTicket(role: try role(request), lifetime: lifetime)
     events(["type": "ticket", "ticket": .string(ticket.line), "expires": timeJSON(ticket.expiry)])
     var members: [JSON.Member] = [

@@ -21,9 +21,11 @@ extension Node {
   func syncOn(_ request: CommandRequest) throws -> JSON {
     let gate = replica.ownGate(now: wall())
     guard gate.isPremium else {
+      let reason = Reason(gate.premiumReason ?? .freeTier)
+      let why = reason == .freeTier ? "this device is \(reason.sentence())" : reason.sentence()
       throw CommandFailure(
-        exitCode: ExitCode.needsPremium, code: gate.premiumReason?.rawValue ?? "free_tier",
-        message: "Sync of records needs premium: \(Reason(gate.premiumReason ?? .freeTier).sentence()).",
+        exitCode: ExitCode.needsPremium, code: reason.rawValue,
+        message: "Sync of records needs premium; \(why).",
         next: "waymark entitlement install FILE (waymark help premium says how to get one)")
     }
     try setSync(true)

@@ -101,11 +101,11 @@ public enum Issuer {
   static func readCertificate(_ path: String) throws -> Statement {
     let content = try words(of: path)
     guard content.count == 2, content[0] == certificateHeader, let bytes = Data(base64Encoded: content[1])
-    else { throw CommandFailure.failed("no_certificate", "\(path) does not hold an entitlement.") }
+    else { throw badCertificate("\(path) does not hold an entitlement.") }
     do {
       return try Statement([UInt8](bytes))
     } catch {
-      throw CommandFailure.failed("no_certificate", "The entitlement in \(path) is damaged.")
+      throw badCertificate("The entitlement in \(path) is damaged.")
     }
   }
 
@@ -129,6 +129,10 @@ public enum Issuer {
   private static func words(of path: String) throws -> [String] {
     let bytes = try Files.read(path, bytesMax: fileBytesMax)
     return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  private static func badCertificate(_ message: String) -> CommandFailure {
+    .failed("no_certificate", message, next: "install the file as `waymark issuer issue` wrote it")
   }
 
   private static func badKey(_ message: String, _ next: String) -> CommandFailure {

@@ -210,7 +210,9 @@ struct PairingExchange: Sendable {
         "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
         next: "waymark invite on that device, then join with the new ticket")
     case .notAuthorized:
-      .failed("wrong_device", "Another device answers at the address of the ticket.")
+      .failed(
+        "wrong_device", "Another device answers at the address of the ticket.",
+        next: "waymark invite on a device of the circle, then join with the new ticket")
     case .versionMismatch(let theirs):
       .failed(
         "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.")
@@ -225,7 +227,11 @@ struct PairingExchange: Sendable {
       guard
         let circle = Circle.joined(
           statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
-      else { throw CommandFailure.failed("wrong_circle", "The answer is not of the circle of the ticket.") }
+      else {
+        throw CommandFailure.failed(
+          "wrong_circle", "The answer is not of the circle of the ticket.",
+          next: "waymark invite on a device of the circle, then join with the new ticket")
+      }
       return circle
     }
   }

@@ -148,7 +148,7 @@ import Wire
 }
 
 @Suite(.serialized) struct `Dialing` {
-  private func end(of endpoint: Endpoint, _ limits: LinkLimits = LinkLimits.unhurried) async throws -> LinkEnd? {
+  private func end(of endpoint: Endpoint, _ limits: LinkLimits = .unhurried) async throws -> LinkEnd? {
     let alice = Recorder()
     let link = try TestLink(
       dialing: endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },

@@ -61,6 +61,8 @@ extension Session {
       terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
       var request = request(invocation)
       request.arguments["wait"] = true
+      let reader = watchReader(node)
+      defer { reader.cancel() }
       let joined = try await node.answer(request, events: showTicket).get()
       terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: waymark run")
     } catch {
@@ -69,6 +71,28 @@ extension Session {
     }
     await node.close()
     return 0
+  }
+
+  /// `waymark invite | waymark join -`: if the joiner gives up, nobody else has the ticket, and waiting on would
+  /// leave a person with a terminal that says nothing.
+  private func watchReader(_ node: Node) -> Task<Void, Never> {
+    let terminal = terminal
+    return Task {
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(500))
+        guard readerOfOutputIsGone() else { continue }
+        // A joiner hangs up after it has succeeded, too.
+        try? await Task.sleep(for: .seconds(10))
+        guard !Task.isCancelled else { return }
+        await node.close()
+        exit(
+          Application.report(
+            CommandFailure(
+              exitCode: ExitCode.failed, code: "reader_gone",
+              message: "Whoever read the ticket is gone, and no device has joined.",
+              next: "waymark invite"), on: terminal))
+      }
+    }
   }
 
   /// The usual port if it is free, else any.
@@ -90,4 +114,10 @@ extension Session {
       terminal.data(isJSON ? document.text(.pretty) : event["ticket"]?.string ?? "")
     }
   }
+}
+
+/// Whether standard output is a pipe that nobody reads any more.
+private func readerOfOutputIsGone() -> Bool {
+  var output = pollfd(fd: 1, events: 0, revents: 0)
+  return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0
 }

@@ -35,6 +35,7 @@ extension Node {
       warnings += plan.warnings
       drafts = ImportFile.joined(drafts, plan.drafts)
     }
+    try checkOpen()
     // From here on without a pause: what is compared with the store is what is written to it.
     var difference = try ImportDifference(consume drafts, store: store, now: wall())
     let entries = difference.takeEntries()

@@ -11,6 +11,7 @@ extension Node {
   public func perform(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
+    try checkOpen()
     if let done = try performHere(request) { return done }
     switch request.command {
     case "import": return try await importFiles(request, events)

@@ -77,6 +77,11 @@ public actor Node {
     return opened
   }
 
+  /// Whoever was suspended looks again: the node may have closed meanwhile.
+  func checkOpen() throws {
+    guard opened != nil else { throw CommandFailure.hungUp }
+  }
+
   /// The circle as this node knows it.
   var circle: Circle { replica.circle }
 

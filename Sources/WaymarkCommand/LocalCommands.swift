@@ -6,7 +6,9 @@ enum LocalCommands {
   /// `init`: a new circle with this device as its founder.
   static func initialize(_ invocation: Invocation, _ home: Home) throws -> JSON {
     let issuers = try invocation["issuer"].map { [try Issuer.readPublicKey($0)] } ?? []
-    let made = try Node.initialize(home: home, name: invocation["name"] ?? hostName, issuers: issuers)
+    let made = try Node.initialize(
+      home: home, name: try invocation["name"] ?? Configuration(home: home).name ?? hostName, issuers: issuers
+    )
     return made.document("init")
   }
 
@@ -19,7 +21,8 @@ enum LocalCommands {
       throw CommandFailure.usage(
         "No ticket came in on standard input.", next: "waymark invite | waymark join -")
     }
-    let joining = try Joining(home: home, ticket: ticket, name: invocation["name"] ?? hostName)
+    let joining = try Joining(
+      home: home, ticket: ticket, name: try invocation["name"] ?? Configuration(home: home).name ?? hostName)
     let preview = try await joining.preview()
     if let preview, preview.total > 0, invocation.arguments["yes"]?.boolean != true {
       throw needsYes(preview, home)

@@ -13,8 +13,9 @@ extension Session {
     let node = try WaymarkClient.open(home, log: log)
     let ended: Int32
     do {
-      let listen = invocation["listen"] ?? Self.defaultListen
-      let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? []
+      let configuration = try Configuration(home: home)
+      let listen = invocation["listen"] ?? configuration.listen ?? Self.defaultListen
+      let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? configuration.peers
       let address = try await node.serve(listen: listen, peers: peers)
       try await node.serveControl()
       terminal.data(readyLine(address))
@@ -98,7 +99,7 @@ extension Session {
   /// The usual port if it is free, else any.
   private func serveAnywhere(_ node: Node) async throws {
     do {
-      try await node.serve(listen: Self.defaultListen)
+      try await node.serve(listen: try Configuration(home: home).listen ?? Self.defaultListen)
     } catch let failure as CommandFailure where failure.code == "address_in_use" {
       try await node.serve(listen: "[::]:0")
     }

@@ -23,10 +23,10 @@ extension Node {
     for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: wall()) }
     learnAddresses()
     listener.start()
-    try announceAddresses()
-    try showDevelopmentEntitlement()
     logGate()
     handle(.started)
+    try announceAddresses()
+    try showDevelopmentEntitlement()
     dial()
     return listener.address.description
   }

@@ -1,0 +1,56 @@
+public import Foundation
+import Wire
+
+/// What a person has settled for a node's command line, beside flags: environment first, then the file
+/// `config.json` of the home.
+///
+/// ```json
+/// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"] }
+/// ```
+public struct Configuration: Hashable, Sendable {
+  /// What a new device is called.
+  public var name: String?
+  /// `ADDR:PORT`
+  public var listen: String?
+  /// Addresses to dial, each `ADDR:PORT`.
+  public var peers: [String] = []
+
+  /// - Throws: `CommandFailure` that names the place where the file is wrong.
+  public init(
+    home: Home, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) throws {
+    if FileManager.default.fileExists(atPath: home.configuration) { try read(home.configuration) }
+    if let name = environment["WAYMARK_NAME"], !name.isEmpty { self.name = name }
+    if let listen = environment["WAYMARK_LISTEN"], !listen.isEmpty { self.listen = listen }
+    if let peers = environment["WAYMARK_PEERS"] {
+      self.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
+  private mutating func read(_ path: String) throws {
+    let bytes = try Files.read(path, bytesMax: 64 * 1024, what: "configuration file")
+    let json: JSON
+    do {
+      json = try JSON.parse(bytes)
+    } catch {
+      throw Self.broken(path, "\(error)")
+    }
+    guard let members = json.members else { throw Self.broken(path, "it is not an object") }
+    for member in members {
+      switch (member.key, member.value) {
+      case ("name", .string(let text)): name = text
+      case ("listen", .string(let text)): listen = text
+      case ("peers", .array(let items)) where items.allSatisfy({ $0.string != nil }):
+        peers = items.compactMap(\.string)
+      default:
+        throw Self.broken(
+          path, "`\(shortened(member.key))` is not name, listen or peers, or has a wrong value")
+      }
+    }
+  }
+
+  private static func broken(_ path: String, _ why: String) -> CommandFailure {
+    CommandFailure.failed(
+      "configuration", "The configuration file \(path) is wrong: \(why).", next: "mend or remove it")
+  }
+}

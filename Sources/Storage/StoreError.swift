@@ -1,3 +1,8 @@
+import SQLite
+
+/// Whether a transaction failed because the disk had no room for it.
+package func isNoRoom(_ error: any Error) -> Bool { (error as? SQLiteError)?.isFull ?? false }
+
 /// Why a store cannot be opened or used.
 package enum StoreError: Error, Hashable, Sendable {
   /// Another process holds the store; its process id, if it left one.

@@ -68,7 +68,7 @@ extension Node {
     var found = notices.map { notice in
       switch notice {
       case .storeFailed(let why):
-        NoticeSnapshot(.diskFull, text: "the store refused to write: \(why)", next: "df -h \(home.path)")
+        NoticeSnapshot(.diskFull, text: "the store refused to write: \(why)", next: "waymark status")
       case .fork(let device): NoticeSnapshot(.fork, text: "two logs of \(name(of: device)) exist")
       case .digestMismatch(let device, let lane):
         NoticeSnapshot(
@@ -79,6 +79,7 @@ extension Node {
           next: "waymark settings list")
       }
     }
+    if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
     let parked = Lane.allCases.reduce(0) { $0 + store.parkedCount($1) }
     if parked > 0 {
       found.append(

@@ -48,11 +48,14 @@ extension Node {
   private func store(
     _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ following: inout [Effect]
   ) {
+    // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
+    guard !isDiskFull else { return }
     do {
       let committed = try commit(sets, horizon: horizon)
       replica.handle(.committed(committed), now: wall(), into: &following)
     } catch {
       storeFailed(error)
+      guard !isDiskFull else { return }
       // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
       for link in Set(sets.compactMap(\.link)) { close(link, .shuttingDown) }
     }
@@ -89,7 +92,8 @@ extension Node {
     }
   }
 
-  private func storeFailed(_ error: any Error) {
+  func storeFailed(_ error: any Error) {
+    guard !isNoRoom(error) else { return diskIsFull() }
     log.error("store", "the store refused a transaction: \(error)")
     notice(.storeFailed("\(error)"))
   }

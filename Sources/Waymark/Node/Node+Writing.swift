@@ -13,6 +13,7 @@ extension Node {
   func write(
     _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero
   ) throws -> OperationID {
+    try checkDisk()
     let operation = OperationDraft(id: OperationID(random16()), verb: verb, target: target)
     var sets: [VerifiedChangeSet] = []
     var rest = consume drafts
@@ -29,7 +30,13 @@ extension Node {
     }
     guard !sets.isEmpty else { return operation.id }
     // One's own writes never wait for their time, however far the clock has run ahead.
-    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max))
+    let committed: Committed
+    do {
+      committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max))
+    } catch  where isNoRoom(error) {
+      diskIsFull()
+      throw CommandFailure.diskFull(home)
+    }
     handle(.committed(committed))
     return operation.id
   }

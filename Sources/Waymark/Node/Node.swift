@@ -25,6 +25,9 @@ public actor Node {
   var network: Network?
   var notices: [NodeNotice] = []
   var pausedPeers: Set<DeviceKey> = []
+  let ballast: Ballast
+  /// Since the store last had no room; see `checkDisk()`.
+  var isDiskFull = false
   let credentials: Credentials
   /// The device that joined last with a ticket of this node.
   var lastJoined: DeviceKey?
@@ -67,6 +70,8 @@ public actor Node {
       localPremium: stored.localPremium, settings: stored.settings, records: stored.records,
       newestForeignClock: stored.newestForeignClock, seed: randomSeed())
     opened = store
+    ballast = Ballast(home)
+    ballast.hold()
     pausedPeers = stored.pausedPeers
     credentials = Credentials(identity: identity, circle: stored.circle, wall: wall)
   }

@@ -7,6 +7,7 @@ struct Timers {
     case replica(ReplicaTimer)
     case dial
     case checkpoint
+    case disk
   }
 
   fileprivate let queue: DispatchQueue

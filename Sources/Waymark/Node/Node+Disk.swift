@@ -1,0 +1,43 @@
+import Replication
+import Storage
+
+extension Node {
+  /// Refuses what would be written while the disk is full, in words.
+  func checkDisk() throws {
+    if isDiskFull { lookAtDisk() }
+    guard !isDiskFull else { throw CommandFailure.diskFull(home) }
+  }
+
+  /// The store had no room for a transaction: nothing of it is there. Reading and sending go on.
+  func diskIsFull() {
+    guard !isDiskFull else { return }
+    isDiskFull = true
+    ballast.release()
+    log.error("store", "the disk is full; nothing is stored until there is room")
+    awaitRoom()
+  }
+
+  private func awaitRoom() {
+    let now = wall()
+    timers.schedule(.disk, at: now + 5_000, now: now) { [weak self] in
+      self?.assumeIsolated { $0.lookAtDisk() }
+    }
+  }
+
+  private func lookAtDisk() {
+    guard isDiskFull else { return }
+    guard ballast.hasRoom else { return awaitRoom() }
+    isDiskFull = false
+    ballast.hold()
+    log.info("store", "there is room on the disk again")
+    handle(.timer(.settle))
+  }
+}
+
+extension CommandFailure {
+  static func diskFull(_ home: Home) -> CommandFailure {
+    .failed(
+      "disk_full", "The disk of \(home.path) is full; nothing was written.",
+      next: "make room on it (df -h \(home.path)), then try again")
+  }
+}

@@ -106,7 +106,11 @@ struct RitualistReader {
 
   private mutating func readPlace(_ habit: Row, into draft: inout RecordDraft) throws(RowError) {
     let kind = Registry.habit
-    let json = habit.present("locationConfiguration") ?? [:]
+    guard let json = habit.present("locationConfiguration") else {
+      // What else is held of a place means nothing then, and is left as it is.
+      draft[kind.number("location")] = .null
+      return
+    }
     let row: Row
     do throws(RowError) { row = try Row(json) } catch {
       throw RowError("locationConfiguration: \(error.reason)")

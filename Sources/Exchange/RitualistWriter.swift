@@ -16,7 +16,7 @@ struct RitualistWriter {
     var file: JSON = ["exportedAt": fileTime(now)]
     let profile = source.record(Registry.profile, Registry.profileID)
     if let profile, profile.text("name") != nil {
-      file["profile"] = object(profile, Self.profileFields, Self.profileDefaults)
+      file["profile"] = object(profile, Self.profileFields)
     } else {
       warnings.append("there is no profile to export")
     }
@@ -31,12 +31,14 @@ struct RitualistWriter {
       bytes: file.bytes(.init(isPretty: true, sortsKeys: true)), warnings: warnings)
   }
 
-  /// Fields of one part under their own names; a default stands for what must be there.
-  private func object(_ record: RecordDraft, _ names: [String], _ defaults: [String: JSON]) -> JSON {
+  /// Fields of one part under their own names; a filler stands for what must be there.
+  private func object(_ record: RecordDraft, _ names: [String]) -> JSON {
     var object: JSON = [:]
     for name in names {
       guard let field = record.kind.field(named: name) else { preconditionFailure("no field \(name)") }
-      object[name] = json(record[field.number] ?? .null, field.type) ?? defaults[name]
+      object[name] =
+        json(record[field.number] ?? .null, field.type)
+        ?? Fillers.value(field, of: record).flatMap { json($0, field.type) }
     }
     return object
   }
@@ -56,11 +58,6 @@ struct RitualistWriter {
   private static let profileFields = [
     "name", "appearance", "currentTimezone", "homeTimezone", "displayTimezoneMode",
     "timezoneChangeHistory", "createdAt", "updatedAt",
-  ]
-  private static let profileDefaults: [String: JSON] = [
-    "appearance": "system", "currentTimezone": "UTC", "homeTimezone": "UTC",
-    "displayTimezoneMode": "current", "timezoneChangeHistory": [], "createdAt": fileTime(0),
-    "updatedAt": fileTime(0),
   ]
 
   private mutating func avatar(_ profile: RecordDraft) -> JSON? {
@@ -89,13 +86,7 @@ struct RitualistWriter {
 
   private func categories() -> [JSON] {
     source.records(Registry.category) { $0.integer("order") ?? 0 }.map { category in
-      let name = JSON.text(category.text("name") ?? "")
-      var object = object(
-        category, Self.categoryFields,
-        [
-          "name": name, "displayName": name, "emoji": "", "order": 0, "isActive": true,
-          "isPredefined": false,
-        ])
+      var object = object(category, Self.categoryFields)
       object["id"] = .string(category.text("key") ?? category.id.uuid)
       return object
     }
@@ -108,25 +99,18 @@ struct RitualistWriter {
     "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes", "lastCompletedDate",
     "archivedDate", "priorityLevel",
   ]
-  private static let habitDefaults: [String: JSON] = [
-    "name": "", "colorHex": "#2DA9E3", "schedule": ["daily": [:]], "reminders": [],
-    "startDate": fileTime(0), "isActive": true, "displayOrder": 0, "isPinned": false,
-  ]
   private static let placeFields = [
     "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate", "lastEntryTriggerDate",
     "lastExitTriggerDate",
   ]
-  private static let placeDefaults: [String: JSON] = [
-    "radius": 100, "triggerType": "entry", "frequency": ["oncePerDay": [:]],
-  ]
 
   private func habit(_ habit: RecordDraft) -> JSON {
-    var object = object(habit, Self.habitFields, Self.habitDefaults)
+    var object = object(habit, Self.habitFields)
     object["id"] = .string(habit.id.uuid)
     object["kind"] = .object([.init(habit.text("kind") ?? "binary", [:])])
     let location = habit.held("location")
     if let latitude = location.part(0).fileJSON, let longitude = location.part(1).fileJSON {
-      var place = self.object(habit, Self.placeFields, Self.placeDefaults)
+      var place = self.object(habit, Self.placeFields)
       place["latitude"] = latitude
       place["longitude"] = longitude
       place["isEnabled"] = .bool(habit.bool("isLocationEnabled") ?? true)
@@ -139,7 +123,7 @@ struct RitualistWriter {
     guard let habit = log.reference("habitID"), let time = log.held("date").time else { return nil }
     var members: [JSON.Member] = [
       .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)), .init("date", fileTime(time)),
-      .init("timezone", log.held("date").part(1).fileJSON ?? "UTC"),
+      .init("timezone", log.held("date").part(1).fileJSON ?? .string(Fillers.logZone)),
     ]
     if let value = log.held("value").fileJSON { members.append(.init("value", value)) }
     return .object(members)

@@ -135,11 +135,3 @@ struct Row {
     return bytes
   }
 }
-
-/// Dates that stand for "none" in files that must have one.
-enum Fillers {
-  /// 0001-01-01T00:00:00Z
-  static let distantPast: Int64 = -62_135_596_800_000
-  /// 4001-01-01T00:00:00Z
-  static let distantFuture: Int64 = 64_092_211_200_000
-}

@@ -190,10 +190,13 @@ struct ImportDifference {
 
   /// The fields that the file changes.
   private func changed(_ draft: RecordDraft, _ held: RecordRow) -> [(field: FieldNumber, value: Value)] {
-    draft.fields.compactMap { field in
-      let heldValue = held[field.number]
-      let value = draft.kind.field(field.number)?.imported(field.value, over: heldValue) ?? field.value
-      return isSame(value, heldValue) ? nil : (field: field.number, value: value)
+    draft.fields.compactMap { said in
+      let heldValue = held[said.number]
+      guard !isSame(said.value, heldValue) else { return nil }
+      let value = draft.kind.field(said.number).map { field in
+        field.imported(said.value, over: heldValue, filler: Fillers.value(field, of: draft))
+      }
+      return isSame(value ?? said.value, heldValue) ? nil : (field: said.number, value: value ?? said.value)
     }
   }
 
@@ -201,8 +204,11 @@ struct ImportDifference {
   private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
     let changed = changed(draft, held)
     guard !changed.isEmpty else { return note(draft, [], isNew: false) }
+    // It is one value: if the file changes it, all that the file says belongs to the change.
+    let said = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
+      .map { (field: $0.number, value: $0.value) }
     let updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
-    let write = ProfileWrite(held: held, changed: changed, updatedAt: updatedAt)
+    let write = ProfileWrite(held: held, changed: said + changed, updatedAt: updatedAt)
     let heldRank = (profileHeldAt, held.filledFields)
     // The stamp of a new write is above the held one's, so a draw is won.
     guard (min(updatedAt, now), write.filledFields) >= heldRank else { return note(draft, [], isNew: false) }

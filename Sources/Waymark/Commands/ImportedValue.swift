@@ -1,3 +1,4 @@
+import Exchange
 import Records
 import Wire
 
@@ -6,16 +7,23 @@ extension Field {
   ///
   /// The formats cannot say all that a field holds: they have whole seconds, no currency, no zone that is not
   /// named, and a filler where there is nothing. What the file says as well as it can is no change.
-  func imported(_ value: Value, over held: Value?) -> Value {
+  ///
+  /// - Parameter filler: what means the same as nothing in this field.
+  func imported(_ value: Value, over held: Value?, filler: Value?) -> Value {
     let held = held ?? .null
+    if isNothing(value, filler) && isNothing(held, filler) { return held }
     return switch type {
     case .money: money(value, over: held)
     case .instant: Self.instant(value, over: held)
     case .datedInstant: Self.datedInstant(value, over: held)
     case .timestamp: Self.isSameSecond(value, held) ? held : value
-    case .text: value == .null && held.isEmpty ? held : value
     default: value
     }
+  }
+
+  /// Empty bytes are a file without content, which is not the same as no file.
+  private func isNothing(_ value: Value, _ filler: Value?) -> Bool {
+    value == .null || (value.isEmpty && type != .blob) || filler.map { isSame(value, $0) } ?? false
   }
 
   private func money(_ value: Value, over held: Value) -> Value {
@@ -37,7 +45,9 @@ extension Field {
 
   /// The day belongs to the time and the zone, so that the three change together.
   private static func datedInstant(_ value: Value, over held: Value) -> Value {
-    let isSameZone = value.part(1) == .null || value.part(1) == held.part(1)
+    let zone = value.part(1)
+    let isFiller = zone == .text(Fillers.logZone) && held.part(1) == .null
+    let isSameZone = zone == .null || zone == held.part(1) || isFiller
     return isSameZone && isSameSecond(value.part(0), held.part(0)) ? held : value
   }
 

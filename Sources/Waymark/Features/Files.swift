@@ -29,7 +29,7 @@ enum Files {
   static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o644) throws {
     let temporary = path + ".new"
     unlink(temporary)
-    try create(temporary, bytes, mode: mode)
+    try create(temporary, bytes, mode: mode, for: path)
     guard rename(temporary, path) == 0 else {
       let code = errno
       unlink(temporary)
@@ -38,9 +38,12 @@ enum Files {
   }
 
   /// Writes a file that must not exist yet.
-  static func create(_ path: String, _ bytes: [UInt8], mode: mode_t) throws {
+  ///
+  /// - Parameter target: the file that a person asked for, where this one is only on the way to it.
+  static func create(_ path: String, _ bytes: [UInt8], mode: mode_t, for target: String? = nil) throws {
+    let target = target ?? path
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw failure("write", path, errno) }
+    guard descriptor >= 0 else { throw failure("write", target, errno) }
     defer { close(descriptor) }
     var written = 0
     while written < bytes.count {
@@ -48,10 +51,10 @@ enum Files {
         Foundation.write(descriptor, $0.baseAddress, $0.count)
       }
       if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw abandoned(path, errno) }
+      guard count > 0 else { throw abandoned(path, target, errno) }
       written += count
     }
-    guard fsync(descriptor) == 0 else { throw abandoned(path, errno) }
+    guard fsync(descriptor) == 0 else { throw abandoned(path, target, errno) }
   }
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
@@ -61,9 +64,9 @@ enum Files {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  private static func abandoned(_ path: String, _ code: Int32) -> CommandFailure {
+  private static func abandoned(_ path: String, _ target: String, _ code: Int32) -> CommandFailure {
     unlink(path)
-    return failure("write", path, code)
+    return failure("write", target, code)
   }
 
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> CommandFailure {

@@ -1,0 +1,53 @@
+package import Records
+package import Wire
+
+/// What stands for "nothing" in files that must have something: the writers put it where nothing is held, so that
+/// it means the same as nothing.
+package enum Fillers {
+  /// 0001-01-01T00:00:00Z
+  static let distantPast: Int64 = -62_135_596_800_000
+  /// 4001-01-01T00:00:00Z
+  static let distantFuture: Int64 = 64_092_211_200_000
+  /// The zone of a log that has none: its day is that of UTC.
+  package static let logZone = "UTC"
+
+  /// The filler of a field of a record; nil where the formats can say that there is nothing.
+  package static func value(_ field: Field, of record: RecordDraft) -> Value? {
+    if record.kind == Registry.category, field.name == "displayName" {
+      return record[Registry.category.number("name")] ?? .text("")
+    }
+    return byKind[record.kind]?[field.name]
+  }
+
+  private static let byKind: [Kind: [String: Value]] = [
+    Registry.profile: profile,
+    Registry.category: category,
+    Registry.habit: habit,
+    Registry.trip: ["createdDate": .integer(0), "isProtected": .bool(false)],
+    Registry.lodging: place,
+    Registry.activity: place,
+    Registry.transportation: ["paid": .text("none"), "type": .text("car")],
+    Registry.address: ["location": .array([.float(0), .float(0)])],
+    Registry.attachment: ["fileSize": .integer(0), "createdDate": .integer(0)],
+  ]
+
+  private static let profile: [String: Value] = [
+    "appearance": .text("system"), "currentTimezone": .text("UTC"), "homeTimezone": .text("UTC"),
+    "displayTimezoneMode": .text("current"), "timezoneChangeHistory": .array([]), "createdAt": .integer(0),
+    "updatedAt": .integer(0), "profileId": .bytes(Registry.profileID.bytes),
+  ]
+
+  private static let category: [String: Value] = [
+    "name": .text(""), "emoji": .text(""), "order": .integer(0), "isActive": .bool(true),
+    "isPredefined": .bool(false),
+  ]
+
+  private static let habit: [String: Value] = [
+    "name": .text(""), "colorHex": .text("#2DA9E3"), "kind": .text("binary"), "schedule": .text("daily"),
+    "reminders": .array([]), "startDate": .integer(0), "isActive": .bool(true), "displayOrder": .integer(0),
+    "isPinned": .bool(false), "radius": .float(100), "triggerType": .text("entry"),
+    "frequency": .text("oncePerDay"), "isLocationEnabled": .bool(true),
+  ]
+
+  private static let place: [String: Value] = ["paid": .text("none"), "hideLocation": .bool(false)]
+}

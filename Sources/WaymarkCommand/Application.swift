@@ -21,18 +21,28 @@ struct Application: Sendable {
 
   /// One sentence, and what to type next.
   static func report(_ error: any Error, on terminal: Terminal) -> Int32 {
+    let failure = failure(error)
     var page = Page(width: terminal.error.width, hasColor: terminal.error.hasColor)
-    guard let failure = error as? CommandFailure else {
-      page.paragraph("waymark: \(printable("\(error)"))")
-      terminal.raw(page)
-      return ExitCode.failed
-    }
     page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
     for candidate in failure.candidates.prefix(20) { page.line("  \(printable(candidate))") }
     if failure.candidates.count > 20 { page.line("  … and \(failure.candidates.count - 20) more") }
     if let next = failure.next { page.paragraph("Next: \(printable(next))") }
     terminal.raw(page)
     return failure.exitCode
+  }
+
+  /// Any error as one that a person can act on; the name of a Swift type never reaches them.
+  private static func failure(_ error: any Error) -> CommandFailure {
+    switch error {
+    case let failure as CommandFailure: failure
+    case let error as HomeError:
+      CommandFailure(
+        exitCode: ExitCode.failed, code: error.code.rawValue, message: error.message, next: error.next)
+    case let error as CocoaError:
+      CommandFailure(exitCode: ExitCode.failed, code: "file", message: error.localizedDescription)
+    default:
+      CommandFailure(exitCode: ExitCode.failed, code: "unexpected", message: "It failed: \(error).")
+    }
   }
 }
 

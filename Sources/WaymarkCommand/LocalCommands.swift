@@ -72,7 +72,13 @@ enum LocalCommands {
     let certificate = try Issuer.issue(order, now: systemWall())
     var document: JSON = ["schema": "waymark.issuer.issue/1"]
     if let output = invocation["output"] {
-      try certificate.write(toFile: output, atomically: true, encoding: .utf8)
+      do {
+        try certificate.write(toFile: output, atomically: true, encoding: .utf8)
+      } catch {
+        throw CommandFailure(
+          exitCode: ExitCode.failed, code: "file",
+          message: "Can't write \(output): see that its folder is there.")
+      }
       document["output"] = .string(output)
       return document
     }

@@ -28,6 +28,25 @@ struct RefusalTests {
     }
   }
 
+  @Test func `places that can't be written to are named`() async throws {
+    try await Workshop.with { workshop in
+      let file = workshop.path("file")
+      try Data().write(to: URL(filePath: file))
+      let nowhere = TestDevice(workshop: workshop, name: "file/home", build: .standard)
+      expect(try await nowhere.run("init"), exits: 1, saying: "file/home", "can't be made")
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      let export = try await alice.run("export", "--format", "ritualist", "--output", file + "/export")
+      expect(export, exits: 1, saying: file + "/export:")
+      #expect(try await alice.run("issuer", "init", workshop.path("issuer")).code == 0)
+      expect(
+        try await alice.run(
+          "issuer", "issue", "--key", workshop.path("issuer"), "--circle",
+          alice.status()["circle"]?.string ?? "", "--until", "2099-01-01", "--output", file + "/certificate"),
+        exits: 1, saying: file + "/certificate:")
+    }
+  }
+
   @Test func `a second circle in one home is refused`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")

@@ -191,7 +191,7 @@ struct Play {
     let refused = try tablet.run(["sync", "on"])
     try expect(refused.code == 4, "`sync on` on the free tablet ended with \(refused.code) instead of 4")
     story.tick("tablet", "may not turn sync on", "exit code 4")
-    for line in refused.errors.split(separator: "\n") { story.detail("│ \(line)") }
+    for line in refused.errors.split(separator: "\n") { story.quote(String(line)) }
     try tabletHoldsNoRecord()
     story.tick("tablet", "holds 0 records")
   }
@@ -263,15 +263,21 @@ struct Play {
   }
 
   private func line(of conflict: JSON) -> String {
+    let isWhole = conflict["reason"] == "hidden-by-parent"
     func text(_ side: JSON?) -> String {
       let value = side?["value"]
       let shown = value?.string ?? value?["name"]?.string ?? value?.text() ?? "–"
+      // A write of a whole record is told by a word and not by a value.
+      if isWhole { return "\(shown) (\(side?["deviceName"]?.string ?? "?"))" }
       return "“\(shown)” (\(side?["deviceName"]?.string ?? "?"))"
     }
     let what = ["kind", "field"].compactMap { conflict[$0]?.string }.joined(separator: ".")
+    let whole =
+      isWhole ? "“\(conflict["name"]?.string ?? "")”: " : ""
     let losers = (conflict["losers"]?.array ?? []).map { text($0) }.joined(separator: ", ")
-    let head = what.padding(toLength: max(13, what.count), withPad: " ", startingAt: 0)
-    return "\(head)  \(text(conflict["winner"])) won over \(losers)  [\(conflict["reason"]?.string ?? "")]"
+    let head = what.padding(toLength: max(11, what.count), withPad: " ", startingAt: 0)
+    return
+      "\(head)  \(whole)\(text(conflict["winner"])) won over \(losers)  [\(conflict["reason"]?.string ?? "")]"
   }
 
   // MARK: The end of premium

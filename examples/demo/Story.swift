@@ -39,6 +39,21 @@ struct Story {
   /// A line below a tick.
   func detail(_ text: String) { print("              \(text)") }
 
+  /// What a command said, in lines that fit.
+  func quote(_ text: String) {
+    var line = ""
+    for word in text.split(separator: " ") {
+      if !line.isEmpty, line.count + word.count > 80 {
+        detail("│ " + line)
+        line = "  "
+      } else if !line.isEmpty {
+        line += " "
+      }
+      line += word
+    }
+    detail("│ " + line)
+  }
+
   func say(_ text: String) { print("     \(paint(text, "2"))") }
 
   func end() {

@@ -20,14 +20,15 @@ struct Terminal: Sendable {
   init(noColor: Bool, environment: [String: String]) {
     let isPlain =
       noColor || environment["NO_COLOR"].map { !$0.isEmpty } ?? false || environment["TERM"] == "dumb"
-    func stream(_ descriptor: Int32) -> Stream {
+    func stream(_ descriptor: Int32, widthElsewhere: Int) -> Stream {
       let isTerminal = isatty(descriptor) == 1
       return Stream(
         descriptor: descriptor, isTerminal: isTerminal, hasColor: isTerminal && !isPlain,
-        width: isTerminal ? Self.width(of: descriptor) : Self.widthMax)
+        width: isTerminal ? Self.width(of: descriptor) : widthElsewhere)
     }
-    output = stream(STDOUT_FILENO)
-    error = stream(STDERR_FILENO)
+    output = stream(STDOUT_FILENO, widthElsewhere: Self.widthMax)
+    // A program that reads a message gets it on one line.
+    error = stream(STDERR_FILENO, widthElsewhere: .max)
     canAsk = isatty(STDIN_FILENO) == 1 && error.isTerminal
   }
 

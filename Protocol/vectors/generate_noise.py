@@ -1,12 +1,13 @@
 """Writes noise.json: handshakes, refused messages and sealed frames for Protocol/channel.md.
 
 Needs noiseprotocol and cryptography from PyPI: an implementation of Noise that shares no code with ours.
-Run it in this folder: python3 generate_noise.py > noise.json
+Run it anywhere: python3 generate_noise.py
 """
 
 import hashlib
 import json
 import struct
+from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from noise.connection import Keypair, NoiseConnection
@@ -186,7 +187,8 @@ def main():
         "records": records(),
         "preambles": preambles(),
     }
-    print(json.dumps(document, indent=1))
+    path = Path(__file__).parent / "noise.json"
+    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 main()

@@ -47,16 +47,7 @@ final class Poller: Sendable {
       _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
     }
-    Self.awaitTimers()
     DispatchQueue(label: "waymark.poller").async { while true { self.wait() } }
-  }
-
-  /// Dispatch opens the descriptors of its timers at the first one, and ends the process if there are none left:
-  /// so that happens now, before any connection has taken one.
-  private static func awaitTimers() {
-    let fired = DispatchSemaphore(value: 0)
-    DispatchQueue(label: "waymark.timers").asyncAfter(deadline: .now() + .milliseconds(1)) { fired.signal() }
-    _ = fired.wait(timeout: .now() + .seconds(1))
   }
 
   /// Begins to know a descriptor; nothing is watched until it is wanted.

@@ -39,11 +39,13 @@ import Wire
     let world = try World(ticketKey: SymmetricKey(randomBytes(32)))
     let guess = try SymmetricKey(randomBytes(32))
     _ = try world.dial(purpose: .pairing(ticket: World.ticket), ticketKey: guess, payload: [])
-    try await eventually("Alice is sent away") { world.alice.ends.count == 1 }
+    try await eventually("Alice is sent away") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
     // She had proof of Bob's key, but he never of hers.
     #expect(world.alice.ends == [.truncated] && world.bob.ends == [.handshakeFailed])
     _ = try world.dial(purpose: .pairing(ticket: TicketID(6)), ticketKey: guess, payload: [])
-    try await eventually("Alice is sent away again") { world.alice.ends.count == 2 }
+    try await eventually("Alice is sent away again") {
+      world.alice.ends.count == 2 && world.bob.ends.count == 2
+    }
     #expect(world.alice.ends.last == .handshakeFailed && world.bob.ends.last == .notAuthorized)
     #expect(world.bob.opening == nil)
   }

@@ -5,14 +5,6 @@ import Wire
 
 @testable import Transport
 
-#if canImport(Darwin)
-  import Darwin
-  private let openFilesLimit = RLIMIT_NOFILE
-#else
-  import Glibc
-  private let openFilesLimit = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-#endif
-
 @Suite(.serialized) struct `A listener` {
   @Test func `says which port is in use`() throws {
     let world = try World()
@@ -90,24 +82,6 @@ import Wire
     #expect(admission.enter(stranger) != nil && admission.enter(stranger) == nil)
     let own = try loopback(port: 9)
     #expect((0..<8).allSatisfy { _ in admission.enter(own) != nil })
-  }
-
-  @Test func `without descriptors waits, and goes on when there are some`() async {
-    await #expect(processExitsWith: .success) {
-      // A test process may have inherited many; what counts is how many more there are.
-      let lowestFree = dup(0)
-      close(lowestFree)
-      let most = rlim_t(lowestFree) + 48
-      var limit = rlimit(rlim_cur: most, rlim_max: most)
-      setrlimit(openFilesLimit, &limit)
-      let world = try World()
-      var clients: [RawClient] = []
-      while let client = try? RawClient(to: world.listener.address) { clients.append(client) }
-      try #require(clients.count < 48)
-      try await Task.sleep(for: .milliseconds(300))
-      clients.removeAll()
-      _ = try await world.opened()
-    }
   }
 
   @Test func `sheds a thousand connections in quick succession and still answers`() async throws {

@@ -6,13 +6,13 @@ import Waymark
 @Suite struct ConvergenceTests {
   @Test func `a setting made on Alice's device reaches Bob's, though both are free`() async throws {
     let circle = try await TestCircle.make(["alice", "bob"])
+    defer { circle.end() }
     _ = try await circle["alice"].perform(
       CommandRequest("settings.set", ["key": "colorScheme", "value": "dark"]))
     try await circle.waitForSync("alice")
     let read = try await circle["bob"].perform(
       CommandRequest("settings.get", ["key": "colorScheme"]))
     #expect(read["value"] == "dark")
-    await circle.end()
   }
 }
 
@@ -55,8 +55,12 @@ final class TestCircle: Sendable {
     _ = try await self[name].perform(CommandRequest("wait", ["timeoutMilliseconds": 10_000]))
   }
 
-  func end() async {
-    for node in nodes.values { await node.close() }
-    try? FileManager.default.removeItem(atPath: folder)
+  func end() {
+    let nodes = nodes
+    let folder = folder
+    Task {
+      for node in nodes.values { await node.close() }
+      try? FileManager.default.removeItem(atPath: folder)
+    }
   }
 }

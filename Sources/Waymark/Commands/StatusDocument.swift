@@ -1,7 +1,7 @@
 import Replication
 import Wire
 
-/// What the node knows about itself at one moment; the lead to the documents of `status` and `peers`.
+/// What the node knows about itself at one moment: what the documents of `status` and `peers` are made from.
 struct NodeSnapshot: Sendable {
   var device: DeviceKey
   var name: String

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop format lint vectors clean
+.PHONY: help deps build release test demo interop oracle upgrade format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -37,6 +37,12 @@ demo: deps ## three nodes on this machine, told as a story
 
 interop: build ## a client in Python, written from Protocol/ alone, meets a node
 	@Tests/Interop/run
+
+oracle: build ## five nodes against a model in Python: SEED=… STEPS=…
+	@Tests/Oracle/run $(SEED) $(STEPS)
+
+upgrade: build ## an older program, made from this tree, in one circle with the present one
+	@Tests/Upgrade/run
 
 format: ## lay out every Swift file
 	swift format --in-place --recursive --parallel $(SOURCES)

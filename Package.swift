@@ -70,18 +70,23 @@ let package = Package(
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("ProcessTests", ["Exchange", "WaymarkCommand", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
-    tests("ReplicationTests", ["Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
+    tests("ReplicationTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(
       "SessionTests",
       ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
-    tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
+    tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("TidyTests", []),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
-    tests("WaymarkTests", ["Waymark", "WaymarkTesting", "Wire"]),
+    tests(
+      "WaymarkTests",
+      [
+        "Exchange", "Membership", "Records", "Replication", "SQLite", "Storage", "Waymark", "WaymarkTesting",
+        "Wire",
+      ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]
 )

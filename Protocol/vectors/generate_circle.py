@@ -302,7 +302,7 @@ def add_circles():
     circle("what a revoked admin signed is void unless named",
            [GENESIS, bob, dave, certificate(BOB, "mallory", 0),
             revocation(ROOT, "bob", valid=[statement_id(dave)])],
-           {"alice": alice, "dave": d}, ["bob"], [("mallory", 1, "unknown", [])])
+           {"alice": alice, "dave": d}, ["bob"], [("mallory", 1, "cut", [[]])])
     circle("a certificate named by only one of two revocations",
            [GENESIS, bob, carol, dave, revocation(ROOT, "bob", valid=[statement_id(dave)]),
             revocation(ALICE, "bob")],
@@ -321,11 +321,11 @@ def add_circles():
            [GENESIS, bob, carol, revocation(BOB, "alice")], {}, ["alice"])
     circle("below a void link nothing counts",
            [GENESIS, bob, certificate(ROOT, "carol", 0), dave, revocation(BOB, "carol"), revocation(ROOT, "alice")],
-           {"carol": ("carol", "member", 1, "carol")}, ["alice"], [("dave", 1, "unknown", [])])
+           {"carol": ("carol", "member", 1, "carol")}, ["alice"], [("dave", 1, "cut", [[]])])
     circle("a revocation of length 3 ends a chain before length 4 is judged",
            [GENESIS, bob, carol, certificate(CAROL, "dave", 1), lost_all_but_bob(bob),
             revocation(DAVE, "bob")],
-           {"bob": b}, ["alice"], [("carol", 1, "unknown", []), ("dave", 1, "unknown", [])])
+           {"bob": b}, ["alice"], [("carol", 1, "cut", [[]]), ("dave", 1, "cut", [[]])])
     circle("a revoked key does not return",
            [GENESIS, bob, revocation(ALICE, "bob"), certificate(ROOT, "bob", 1)], {"alice": alice}, ["bob"])
     circle("nor does a revoked transport key",

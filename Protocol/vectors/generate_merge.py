@@ -7,10 +7,10 @@ import random
 import struct
 
 from change_set import CIRCLE, DELETE, PUT, RECORDS, RESTORE, Log, alice, blake2b, bob, carol, clock, operation, record
-from deterministic_cbor import compact, save
+from deterministic_cbor import compact, encode, save
 
 DIGEST = b"waymark/record-digest/v1\x00"
-TRIP, LODGING, ORGANIZATION, PROFILE, UNKNOWN = 1, 2, 5, 4096, 3000
+TRIP, LODGING, ORGANIZATION, ATTACHMENT, PROFILE, UNKNOWN = 1, 2, 5, 7, 4096, 3000
 NONE_ID = b"waymark\x00" + (1).to_bytes(8, "big")
 PROFILE_ID = b"waymark\x00" + (2).to_bytes(8, "big")
 EMPTY = (None, "", b"", [])
@@ -18,6 +18,7 @@ EMPTY = (None, "", b"", [])
 NOTES = [
     "sets are in one causal order; any other causal order gives the same state.",
     "cells: the winner and the other maximal writes (rivals), as positions in sets. Field 0 of a whole record is its value.",
+    "conflicts: winner and losers as positions in sets; of hidden writes the winner is the deletion, and hiddenBy what it deleted.",
     "digests: what each record adds; digest: their sum modulo 2^256.",
     "ranks: puts of a profile in ascending order of rank.",
 ]
@@ -84,24 +85,91 @@ def writes_of(sealed, entries):
             yield key + (number,), stamp(sealed)
 
 
-def state(sets, entries):
-    past = pasts(sets)
+def is_whole(kind):
+    return 4096 <= kind <= 8191
 
-    def covers(later, earlier):
-        return past[later].get(log_of(sets[earlier]), 0) >= sets[earlier].fields[5]
 
-    cells = {}
-    for index, sealed in enumerate(sets):
-        for cell, order in writes_of(sealed, entries[index]):
-            cells.setdefault(cell, []).append((order, index))
-    result = []
-    for (kind, record_id, number), writes in sorted(cells.items()):
-        winner = max(writes)[1]
-        maximal = [i for _, i in writes if not any(j != i and covers(j, i) for _, j in writes)]
-        result.append({
-            "kind": kind, "record": record_id.hex(), "field": number, "winner": winner,
-            "rivals": sorted(i for i in maximal if i != winner)})
-    return result
+class State:
+    """What a replica that has folded all sets shows, from all writes at once."""
+
+    def __init__(self, sets, entries):
+        self.sets, self.entries = sets, entries
+        self.past = pasts(sets)
+        self.writes = {}
+        for index, sealed in enumerate(sets):
+            for cell, order in writes_of(sealed, entries[index]):
+                self.writes.setdefault(cell, []).append((order, index))
+        self.winners = {cell: max(writes)[1] for cell, writes in self.writes.items()}
+
+    def covers(self, later, earlier):
+        return self.past[later].get(log_of(self.sets[earlier]), 0) >= self.sets[earlier].fields[5]
+
+    def maximal(self, cell):
+        writes = [index for _, index in self.writes[cell]]
+        return sorted(i for i in writes if not any(j != i and self.covers(j, i) for j in writes))
+
+    def cells(self):
+        return [
+            {"kind": cell[0], "record": cell[1].hex(), "field": cell[2], "winner": winner,
+             "rivals": [i for i in self.maximal(cell) if i != winner]}
+            for cell, winner in sorted(self.winners.items())]
+
+    # What a set says in a cell.
+
+    def value(self, cell, index):
+        for entry in self.entries[index]:
+            if (entry[1], entry[2]) == cell[:2]:
+                if is_whole(cell[0]):
+                    return {number: value for number, value in entry[3].items() if number > 1}
+                return entry[3][cell[2]] if entry[0] == PUT else entry[0] == RESTORE
+
+    def shown(self, cell):
+        return self.value(cell, self.winners[cell]) if cell in self.winners else None
+
+    # Conflicts.
+
+    def conflicts(self):
+        found = [row for cell in sorted(self.winners) for row in self.content_conflict(cell)]
+        return found + [row for key in sorted({cell[:2] for cell in self.winners}) for row in self.hidden(key)]
+
+    def content_conflict(self, cell):
+        winner, maximal = self.winners[cell], self.maximal(cell)
+        says = {i: encode(self.value(cell, i)) for i in maximal + [winner]}
+        is_dead = not is_whole(cell[0]) and cell[2] == 0 and self.shown(cell) is False
+        if is_dead or len({says[i] for i in maximal}) < 2:
+            return
+        losers = [i for i in maximal if says[i] != says[winner]]
+        reason, field = ("profile", None) if is_whole(cell[0]) else ("field", cell[2])
+        yield row(cell, reason, field, winner, losers, None)
+
+    def hidden(self, key):
+        if is_whole(key[0]):
+            return
+        hiding = key
+        while hiding and self.shown(hiding + (0,)) is True:
+            hiding = self.parent(hiding)
+        if not hiding or self.shown(hiding + (0,)) is not False:
+            return
+        deletion = self.winners[hiding + (0,)]
+        writes = {
+            i for cell in self.writes if cell[:2] == key for i in self.maximal(cell)
+            if cell[2] != 0 or self.value(cell, i) is True}
+        lost = sorted(i for i in writes if not self.covers(deletion, i) and not self.covers(i, deletion))
+        if lost:
+            reason = "edit-lost-to-delete" if hiding == key else "hidden-by-parent"
+            yield row(key, reason, None, deletion, lost, {"kind": hiding[0], "record": hiding[1].hex()})
+
+    def parent(self, key):
+        named = self.shown(key + (1,))
+        if key[0] == LODGING and isinstance(named, bytes):
+            return TRIP, named
+        if key[0] == ATTACHMENT and isinstance(named, list):
+            return named[0], named[1]
+
+
+def row(key, reason, field, winner, losers, hiding):
+    return {"kind": key[0], "record": key[1].hex(), "reason": reason, "field": field, "winner": winner,
+            "losers": losers, "hiddenBy": hiding}
 
 
 def digests(sets, cells):
@@ -132,6 +200,9 @@ def random_entries(dice, step):
         [DELETE, TRIP, record(2)],
         [PUT, LODGING, record(3), {0: True, 1: parent, 2: f"Hotel {step}"}],
         [PUT, LODGING, record(3), {1: parent}],
+        [DELETE, LODGING, record(3)],
+        [PUT, ATTACHMENT, record(5), {0: True, 1: [LODGING, record(3)], 2: f"scan {step}"}],
+        [PUT, ATTACHMENT, record(5), {2: f"scan {step}"}],
         [PUT, PROFILE, PROFILE_ID, {1: dice.choice((500, 1_500, 10**9)) + step, 2: dice.choice(("", "Ada", None))}],
         [DELETE, PROFILE, PROFILE_ID],
         [PUT, ORGANIZATION, NONE_ID, {1: f"Nothing {step}", 2: f"+{step}"}],
@@ -160,13 +231,15 @@ def history(seed):
         wall = 1_000 + 40 * replicas.index(replica) + 10 * (step // 3)
         sets += replica.write(written, wall, step + 1)
         entries.append(written)
-    cells = state(sets, entries)
+    state = State(sets, entries)
+    cells = state.cells()
     hashes = digests(sets, cells)
     total = sum(int.from_bytes(h, "big") for h in hashes.values()) % 2**256
     return {
         "name": f"seed {seed}",
         "sets": described(sets),
         "cells": cells,
+        "conflicts": state.conflicts(),
         "digests": [{"kind": k, "record": r, "hash": h.hex()} for (k, r), h in sorted(hashes.items())],
         "digest": total.to_bytes(32, "big").hex(),
     }

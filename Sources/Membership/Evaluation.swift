@@ -28,9 +28,9 @@ package enum Admission: Hashable, Sendable {
   /// Every set.
   case open
   /// Sets that are, for each of the cuts, one of its tips or an ancestor of one. A cut without tips
-  /// excludes the whole log.
+  /// excludes the whole log; so it is if the certificates that name the device are void.
   case cut(Set<Set<ChangeSetID>>)
-  /// None: no certificate that counts names the device.
+  /// None: no certificate names the device.
   case unknownDevice
 }
 
@@ -42,6 +42,8 @@ package struct Evaluation: Sendable {
   private var revokedTransports: Set<TransportKey> = []
   /// Every device with a chain that counts, revoked or not.
   private var certified: Set<DeviceKey> = []
+  /// Every device that a certificate names, whether or not it counts.
+  private var named: Set<DeviceKey> = []
   /// The revocations that count, by the device they name.
   package private(set) var revocations: [DeviceKey: [Revocation]] = [:]
   private var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
@@ -81,6 +83,7 @@ package struct Evaluation: Sendable {
     switch statement.content {
     case .logCut(let cut) where !chains.isVoid(statement.id, by: statement.signer):
       logCuts[cut.log, default: []].insert(cut.tip)
+    case .deviceCertificate(let certificate): named.insert(certificate.device)
     case .entitlement(let entitlement): entitlements.append(entitlement)
     case .issuers(let body) where body.root == genesis.root: issuers.formUnion(body.issuers)
     case .forkProof(let proof): forkProofs.append(proof)
@@ -109,7 +112,9 @@ package struct Evaluation: Sendable {
 
   /// What may fold of a log. A revoked device's log goes on to the tips that every revocation keeps.
   package func admission(of log: LogKey) -> Admission {
-    guard certified.contains(log.device) else { return .unknownDevice }
+    guard certified.contains(log.device) else {
+      return named.contains(log.device) ? .cut([[]]) : .unknownDevice
+    }
     var cuts: [Set<ChangeSetID>] = (logCuts[log] ?? []).map { tip in tip.map { [$0] } ?? [] }
     for revocation in revocations[log.device] ?? [] {
       let kept = revocation.kept.first { ($0.incarnation, $0.lane) == (log.incarnation, log.lane) }

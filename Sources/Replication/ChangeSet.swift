@@ -72,6 +72,11 @@ package struct RawChangeSet: Hashable, Sendable {
   package var byteCount: Int { header.count + signature.count + body.count }
 }
 
+extension ChangeSetID {
+  /// The id of the set with these header bytes, whatever they are.
+  package init(header: [UInt8]) { self.init(blake2b256(ChangeSetPrefix.id, header)) }
+}
+
 /// A change set whose form, hash and signature hold. Whether its author belongs to the circle and whether it
 /// has a place in the store is not said by this.
 package struct VerifiedChangeSet: Sendable {
@@ -97,7 +102,7 @@ package struct VerifiedChangeSet: Sendable {
     self.raw = raw
     self.header = header
     body = try ChangeSetBody(decoding: raw.body, lane: header.log.lane)
-    id = ChangeSetID(blake2b256(ChangeSetPrefix.id, raw.header))
+    id = ChangeSetID(header: raw.header)
   }
 
   /// A set read back from one's own store, which was verified before it was stored.

@@ -26,8 +26,16 @@ package enum Input: Sendable {
   case committed(Committed)
   /// The shell sent what it read for `Effect.serve`.
   case served(LinkID, Lane, sent: [LogHead], rest: [Want], isCongested: Bool)
+  /// The shell looked for tips of logs that forked: these are not in the store.
+  case lookedUp(LinkID, Lane, lacking: [LogHead])
+  /// A cut, or the end of one, changed which sets are stored and folded.
+  case rebuilt(settings: Replica.LaneState, records: Replica.LaneState)
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
+  /// A command asks a peer; comes back as `Effect.reply`.
+  case ask(LinkID, Lane, Question)
+  /// The shell read for `Effect.answer`; nil if the link is full.
+  case answered(LinkID, Query, Answer?)
   /// The person turned records sync on or off.
   case preferenceChanged(Bool)
   /// A timer came back.
@@ -43,6 +51,12 @@ package enum Effect: Sendable {
   case commit([VerifiedChangeSet], from: LinkID)
   /// Read these sets and send them; answer with `served`.
   case serve(LinkID, Lane, [Want])
+  /// Read what a peer asks; answer with `answered`.
+  case answer(LinkID, Query)
+  /// What became of the question that was asked last on this link.
+  case reply(LinkID, Reply)
+  /// See which of a peer's tips are in the store; answer with `lookedUp`.
+  case lookUp(LinkID, Lane, [LogHead])
   /// Keep new statements; forget those that a newer word of the same device replaced.
   case saveStatements([Statement], removed: [StatementID])
   /// Fold the parked sets whose time has come; answer with `committed`.
@@ -64,6 +78,8 @@ package enum ReplicaTimer: Hashable, Sendable {
   case unpark
   /// A peer owes sets that were asked for.
   case overdue(LinkID)
+  /// A peer's next question may be answered.
+  case answer(LinkID)
 }
 
 /// Why the replica ends a session.
@@ -83,7 +99,6 @@ package enum ReplicaEvent: Hashable, Sendable {
   case laneClosed(DeviceKey, Lane, LaneReason)
   case inSync(DeviceKey)
   case digestMismatch(DeviceKey, Lane)
-  case fork(LogKey, sequence: UInt64)
   case membershipChanged
   case gateChanged
 }

@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// The newest set of a log in store and the newest folded one.
+/// The newest set of a log, or of a branch of it, in store, and the newest folded one.
 package struct LogHead: Hashable, Sendable {
   package let log: LogKey
   package let sequence: UInt64
@@ -37,42 +37,76 @@ package struct Want: Hashable, Sendable {
   package var count: UInt64 { through >= from ? through - from + 1 : 0 }
 }
 
-/// The heads of a lane, in order of logs.
+/// The heads of a lane: one a log, or one a branch of a log that forked.
 package struct Heads: Hashable, Sendable {
-  private var byLog: [LogKey: LogHead] = [:]
+  /// The tips of each log, ascending by sequence, then id.
+  private var byLog: [LogKey: [LogHead]] = [:]
 
-  package init(_ heads: [LogHead] = []) {
-    for head in heads { byLog[head.log] = head }
-  }
+  package init(_ heads: [LogHead] = []) { replace(heads) }
 
-  package subscript(log: LogKey) -> LogHead? { byLog[log] }
+  /// The newest tip of a log.
+  package subscript(log: LogKey) -> LogHead? { byLog[log]?.last }
 
-  package var sorted: [LogHead] { byLog.values.sorted { $0.log < $1.log } }
+  package func tips(of log: LogKey) -> [LogHead] { byLog[log] ?? [] }
+
+  package var sorted: [LogHead] { byLog.sorted { $0.key < $1.key }.flatMap(\.value) }
 
   package var isEmpty: Bool { byLog.isEmpty }
 
-  package mutating func set(_ head: LogHead) { byLog[head.log] = head }
+  /// Puts the tips given in place of those known, log by log; other logs stay.
+  package mutating func replace(_ heads: [LogHead]) {
+    for (log, tips) in Dictionary(grouping: heads, by: \.log) { byLog[log] = tips.sorted(by: Self.isOlder) }
+  }
 
-  /// Takes over what is newer; an older announcement that arrives late changes nothing.
-  package mutating func advance(_ heads: [LogHead]) {
-    for head in heads {
-      guard let known = byLog[head.log] else {
-        byLog[head.log] = head
-        continue
-      }
-      if (head.sequence, head.foldedSequence) > (known.sequence, known.foldedSequence) {
-        byLog[head.log] = head
-      }
+  private static func isOlder(_ left: LogHead, _ right: LogHead) -> Bool {
+    (left.sequence, left.id) < (right.sequence, right.id)
+  }
+
+  /// Takes over what a peer tells: all tips of each log that it speaks of. An announcement that crossed with
+  /// newer sets changes nothing.
+  package mutating func hear(_ heads: [LogHead]) {
+    for (log, tips) in Dictionary(grouping: heads, by: \.log) {
+      if tips.count == 1, byLog[log]?.count ?? 0 <= 1 { advance(to: tips[0]) } else { replace(tips) }
     }
   }
 
-  /// What `other` has and these lack.
-  package func needs(from other: Heads) -> [Want] {
-    other.sorted.compactMap { theirs in
-      let mine = byLog[theirs.log]?.sequence ?? 0
-      guard theirs.sequence > mine else { return nil }
-      return Want(log: theirs.log, from: mine + 1, through: theirs.sequence, tip: theirs.id)
+  /// Notes the newest set that went to a peer or came from it. Of a log that forked the peer's own word counts.
+  package mutating func advance(to head: LogHead) {
+    let known = byLog[head.log] ?? []
+    guard known.count <= 1 else { return }
+    if let known = known.first,
+      (head.sequence, head.foldedSequence) <= (known.sequence, known.foldedSequence)
+    {
+      return
     }
+    byLog[head.log] = [head]
+  }
+
+  // MARK: Comparing
+
+  /// Whether a peer's tip is not stored here; nil if the log has forked and heads alone can't tell.
+  package func lacks(_ tip: LogHead, among tips: Int = 1) -> Bool? {
+    let mine = self.tips(of: tip.log)
+    if mine.contains(where: { $0.id == tip.id }) { return false }
+    guard tips <= 1, mine.count <= 1 else { return nil }
+    // A peer that is behind on another branch finds that out itself, from what it is sent.
+    return tip.sequence >= mine.first?.sequence ?? 0
+  }
+
+  /// The sets that lead to a tip that is not stored here, as far as they may be lacking too.
+  ///
+  /// - Parameter back: how many sets more to ask for, because the tip's branch left the own ones further back.
+  package func want(_ tip: LogHead, back: UInt64 = 0) -> Want {
+    let oldest = tips(of: tip.log).first?.sequence ?? 0
+    let from = min(tip.sequence, oldest + 1)
+    return Want(log: tip.log, from: from > back ? from - back : 1, through: tip.sequence, tip: tip.id)
+  }
+
+  /// What `other` has and these lack, or may lack where a log has forked.
+  package func needs(from other: Heads) -> [Want] {
+    other.sorted
+      .filter { lacks($0, among: other.tips(of: $0.log).count) ?? true }
+      .map { want($0) }
   }
 
   /// How many change sets `other` has and these lack.

@@ -20,6 +20,8 @@ extension Message {
     static let served = 8
     static let state = 9
     static let goodbye = 10
+    static let query = 11
+    static let answer = 12
   }
 
   /// How many items a message may hold: heads of every incarnation are the longest list of small things.
@@ -67,6 +69,22 @@ extension Message {
     case .goodbye(let reason):
       writer.begin(Tag.goodbye, 1)
       writer.unsigned(UInt64(reason.rawValue))
+    case .query(let query):
+      writer.begin(Tag.query, 3)
+      writer.unsigned(query.token)
+      writer.unsigned(UInt64(query.lane.rawValue))
+      writer.question(query.question)
+    case .answer(let token, let answer):
+      writer.begin(Tag.answer, 5)
+      writer.unsigned(token)
+      writer.unsigned(UInt64(answer.lane.rawValue))
+      writer.byteString(answer.folded)
+      writer.bool(answer.isDone)
+      writer.content(answer.content)
+    case .refusal(let token, let reason):
+      writer.begin(Tag.answer, 2)
+      writer.unsigned(token)
+      writer.unsigned(UInt64(reason.rawValue))
     }
     return writer.bytes
   }
@@ -106,7 +124,7 @@ extension Message {
 
     init(_ bytes: [UInt8]) throws(WireError) {
       var reader = CBORReader(bytes, itemsMax: Message.itemsMax)
-      let count = try reader.array(max: 5)
+      let count = try reader.array(max: 6)
       let tag = try reader.unsigned(max: 255)
       if tag == Tag.sets, count == 3 {
         let (lane, raw) = try reader.rawSets()
@@ -155,6 +173,18 @@ extension Message {
         throw .unexpected(offset: start)
       }
       return .goodbye(reason)
+    case (Tag.query, 3):
+      return .query(
+        Query(token: try reader.unsigned(), lane: try reader.lane(), question: try reader.question()))
+    case (Tag.answer, 5):
+      let token = try reader.unsigned()
+      let lane = try reader.lane()
+      return .answer(
+        token: token,
+        Answer(
+          lane: lane, folded: try reader.bytes32(), isDone: try reader.bool(),
+          content: try reader.content(lane, headsMax: listMax)))
+    case (Tag.answer, 2): return .refusal(token: try reader.unsigned(), try reader.refusalReason())
     default: throw .unexpected(offset: 0)
     }
   }
@@ -179,7 +209,7 @@ extension CBORWriter {
     unsigned(UInt64(tag))
   }
 
-  fileprivate mutating func list<Item>(_ items: [Item], _ write: (inout CBORWriter, Item) -> Void) {
+  mutating func list<Item>(_ items: [Item], _ write: (inout CBORWriter, Item) -> Void) {
     array(items.count)
     for item in items { write(&self, item) }
   }
@@ -192,7 +222,7 @@ extension CBORWriter {
     byteString(state.digest)
   }
 
-  fileprivate mutating func head(_ head: LogHead) {
+  mutating func head(_ head: LogHead) {
     array(5)
     byteString(head.log.device.raw)
     byteString(head.log.incarnation.raw)
@@ -212,7 +242,7 @@ extension CBORWriter {
 }
 
 extension CBORReader {
-  fileprivate mutating func list<Item>(
+  mutating func list<Item>(
     max: Int, _ read: (inout CBORReader) throws(WireError) -> Item
   ) throws(WireError) -> [Item] {
     let count = try array(max: max)
@@ -221,7 +251,7 @@ extension CBORReader {
     return items
   }
 
-  fileprivate mutating func lane() throws(WireError) -> Lane {
+  mutating func lane() throws(WireError) -> Lane {
     try unsigned(max: 1) == 0 ? .settings : .records
   }
 
@@ -249,7 +279,15 @@ extension CBORReader {
       reason: reason, heads: try bytes32(), folded: try bytes32(), digest: try bytes32())
   }
 
-  fileprivate mutating func head(_ lane: Lane) throws(WireError) -> LogHead {
+  /// Why a question is not answered; one that a newer peer knows and this build does not still means: no.
+  fileprivate mutating func refusalReason() throws(WireError) -> ReasonCode {
+    let start = offset
+    let reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
+    guard reason != .open else { throw .unexpected(offset: start) }
+    return reason
+  }
+
+  mutating func head(_ lane: Lane) throws(WireError) -> LogHead {
     try array(exactly: 5)
     let log = LogKey(device: DeviceKey(try bytes32()), incarnation: Incarnation(try bytes16()), lane: lane)
     let start = offset

@@ -22,6 +22,11 @@ package enum Message: Sendable {
   case state(Bytes32, token: UInt64, echo: Bool)
   /// The sender will close, and why.
   case goodbye(ReasonCode)
+  /// A question besides what sync needs.
+  case query(Query)
+  case answer(token: UInt64, Answer)
+  /// The question is not answered, and why.
+  case refusal(token: UInt64, ReasonCode)
 }
 
 /// A change set inside a message, verified where the message was decoded.

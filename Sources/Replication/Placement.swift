@@ -19,6 +19,15 @@ package struct StoredPosition: Hashable, Sendable {
 package protocol LogIndex {
   /// The sets stored for one sequence of a log: one a branch, none if there is a gap.
   func stored(_ log: LogKey, sequence: UInt64) throws -> [StoredPosition]
+
+  /// Whether a cut may end the log: then its sets fold when the store has seen which of them are kept.
+  func isCut(_ log: LogKey) -> Bool
+
+  /// Whether a set that is not stored leads to none of the tips that cuts keep, as far as is known.
+  func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool
+
+  /// Whether a cut excludes a set that another depends on.
+  func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
 }
 
 /// What becomes of a verified set on its way into the store.
@@ -26,10 +35,10 @@ package enum Placement: Hashable, Sendable {
   /// It has its place; `folds` is false if it must wait for its time, or for a set that waits.
   case place(folds: Bool)
   case duplicate
+  /// A cut of its log leaves it out.
+  case excluded
   /// Its predecessor or a dependency is not here: it may come later.
   case missing(LogKey, sequence: UInt64)
-  /// The log has another set at this sequence.
-  case fork(existing: ChangeSetID)
   /// It can never have a place.
   case refused(String)
 
@@ -40,7 +49,8 @@ package enum Placement: Hashable, Sendable {
     let header = set.header
     let here = try index.stored(header.log, sequence: header.sequence)
     if here.contains(where: { $0.id == set.id }) { return .duplicate }
-    var folds = header.clock <= horizon
+    if index.excludes(new: set.id, header.log) { return .excluded }
+    var folds = header.clock <= horizon && !index.isCut(header.log)
     if let previous = header.previous {
       let before = try index.stored(header.log, sequence: header.sequence - 1)
       guard let predecessor = before.first(where: { $0.id == previous }) else {
@@ -52,6 +62,8 @@ package enum Placement: Hashable, Sendable {
     for dependency in header.dependencies {
       let log = LogKey(
         device: dependency.device, incarnation: dependency.incarnation, lane: header.log.lane)
+      // Honest logs go on, whatever becomes of a log that they have seen.
+      if try index.excludes(dependency: dependency.id, log, dependency.sequence) { continue }
       guard
         let seen = try index.stored(log, sequence: dependency.sequence)
           .first(where: { $0.id == dependency.id })
@@ -59,7 +71,6 @@ package enum Placement: Hashable, Sendable {
       guard header.clock > seen.clock else { return .refused("a clock not above a dependency's") }
       folds = folds && seen.isFolded
     }
-    if let other = here.first { return .fork(existing: other.id) }
     return .place(folds: folds)
   }
 }

@@ -70,7 +70,7 @@ extension Replica {
       if !isEqual, session[lane].isDigestEqual != false, let peer = session.device {
         effects.append(.report(.digestMismatch(peer, lane)))
       }
-      sessions[link]?[lane].theirs = mine.heads
+      sessions[link]?[lane].isLevel(with: mine.heads)
       sessions[link]?[lane].isDigestEqual = isEqual
     } else {
       sessions[link]?[lane].isDigestEqual = nil
@@ -108,7 +108,7 @@ extension Replica {
     if hash == mine {
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
-        sessions[link]?[lane].theirs = heads
+        sessions[link]?[lane].isLevel(with: heads)
         sessions[link]?[lane].isDigestEqual = true
       }
       sessions[link]?.knowsStatements = true

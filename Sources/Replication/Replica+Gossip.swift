@@ -29,6 +29,24 @@ extension Replica {
     if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
   }
 
+  /// The store holds other sets than before: everything is compared anew.
+  mutating func rebuilt(
+    _ settings: LaneState, _ records: LaneState, _ now: Moment, _ effects: inout [Effect]
+  ) {
+    for (lane, state) in [(Lane.settings, settings), (.records, records)] {
+      let asked = self[lane].asked
+      self[lane] = state
+      self[lane].asked = asked
+      forgetComparison(lane)
+      for link in sessions.keys { sessions[link]?[lane].lacking = [:] }
+    }
+    for session in sessionsInOrder where session.device != nil && !session.isClosing {
+      sessions[session.link]?.said = nil
+      say(session.link, now, &effects)
+    }
+    scheduleSettle(now, &effects)
+  }
+
   /// What was found equal before is not what is here now: it must be compared again before it counts.
   private mutating func forgetComparison(_ lane: Lane) {
     for session in sessionsInOrder where session[lane].isOpen {
@@ -43,26 +61,42 @@ extension Replica {
       switch item.placement {
       case .refused(let rule):
         if let link = item.link { drop(link, .misbehaved(rule), &effects) }
-      case .fork: effects.append(.report(.fork(item.set.header.log, sequence: item.set.header.sequence)))
-      case .place, .duplicate, .missing: break
+      case .place, .duplicate, .excluded, .missing: break
       }
     }
   }
 
   /// Who sends a set has it; who sends one that was lacking does what it was asked for.
   private mutating func noteSenders(_ items: [Committed.Item], _ now: Moment) {
+    noteArrivals(items)
     for item in items {
       guard let link = item.link, let session = sessions[link] else { continue }
       let header = item.set.header
       let lane = header.log.lane
       guard session[lane].isOpen else { continue }
       sessions[link]?[lane].isCommitting = false
-      if case .place = item.placement { sessions[link]?[lane].askedProgressAt = now }
+      switch item.placement {
+      case .place:
+        sessions[link]?[lane].askedProgressAt = now
+        sessions[link]?[lane].hasProgress = true
+      case .missing: sessions[link]?[lane].cameTooEarly(item.set)
+      case .duplicate, .excluded, .refused: break
+      }
       var theirs = session[lane].theirs ?? Heads()
-      theirs.advance([
-        LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0)
-      ])
+      theirs.advance(
+        to: LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0))
       sessions[link]?[lane].theirs = theirs
+    }
+  }
+
+  private mutating func noteArrivals(_ items: [Committed.Item]) {
+    for item in items {
+      switch item.placement {
+      case .place, .duplicate, .excluded: break
+      case .missing, .refused: continue
+      }
+      let log = item.set.header.log
+      for link in sessions.keys { sessions[link]?[log.lane].arrived(item.set.id, log) }
     }
   }
 
@@ -70,10 +104,11 @@ extension Replica {
   private mutating func settleAsked(_ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
     for session in sessionsInOrder {
       for (log, want) in session[lane].asked
-      where (self[lane].heads[log]?.sequence ?? 0) >= want.through {
+      where session[lane].hasArrived(want, self[lane].heads) {
         sessions[session.link]?[lane].asked[log] = nil
         self[lane].asked[log] = nil
       }
+      sessions[session.link]?[lane].completed = []
       if session[lane].isServed, sessions[session.link]?[lane].isCommitting == false {
         sessions[session.link]?[lane].isServed = false
         receivedServed(session.link, lane, now, &effects)
@@ -92,20 +127,23 @@ extension Replica {
     let isSmall = own.reduce(0) { $0 + $1.raw.byteCount } <= Self.pushBytesMax
     let pushed = own.isEmpty || !isSmall ? [] : chosen(open.map(\.link))
     for session in open {
-      let lacking = heads.filter {
-        let known = session[lane].theirs?[$0.log]
-        return (known?.sequence ?? 0) < $0.sequence
-      }
+      let lacking = heads.filter { theyLack($0.log, session, lane) }
       guard !lacking.isEmpty else { continue }
       if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
         effects.append(.send(session.link, .sets(lane, own)))
         var theirs = session[lane].theirs ?? Heads()
-        theirs.advance(lacking)
+        for head in lacking { theirs.advance(to: head) }
         sessions[session.link]?[lane].theirs = theirs
       } else {
         effects.append(.send(session.link, .heads(lane, lacking, complete: false)))
       }
     }
+  }
+
+  /// Whether a peer may lack a tip of a log: then it is told of all of them.
+  private func theyLack(_ log: LogKey, _ session: Session, _ lane: Lane) -> Bool {
+    let tips = self[lane].heads.tips(of: log)
+    return tips.contains { session[lane].theirs?.lacks($0, among: tips.count) ?? true }
   }
 
   /// All up to eight peers; above that ⌈ln n⌉ + 2 of them at random, and the rest hear of the heads.
@@ -132,6 +170,7 @@ extension Heads {
   /// Whether the sets of one log, in order, go on where these heads end.
   fileprivate func lacksOnly(_ sets: [VerifiedChangeSet]) -> Bool {
     guard let first = sets.first?.header else { return false }
-    return self[first.log]?.sequence ?? 0 == first.sequence - 1
+    let tips = tips(of: first.log)
+    return first.previous == nil ? tips.isEmpty : tips.contains { $0.id == first.previous }
   }
 }

@@ -124,7 +124,7 @@ extension Replica {
   }
 
   /// Why a peer is not premium by the certificates held, whatever it announces; nil if it is.
-  private func peerReason(_ peer: DeviceKey, _ now: Moment) -> GateReason? {
+  func peerReason(_ peer: DeviceKey, _ now: Moment) -> GateReason? {
     circle.peerGate(device: peer, preference: true, at: gateTime(now: now)).premiumReason
   }
 

@@ -11,14 +11,33 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
-    if complete {
-      sessions[link]?[lane].theirs = Heads(heads)
-    } else {
-      var theirs = session[lane].theirs ?? Heads()
-      theirs.advance(heads)
-      sessions[link]?[lane].theirs = theirs
+    var theirs = complete ? Heads() : session[lane].theirs ?? Heads()
+    theirs.hear(heads)
+    sessions[link]?[lane].theirs = theirs
+    let told = Set(heads.map(\.log))
+    var lacking = complete ? [:] : session[lane].lacking.filter { !told.contains($0.key) }
+    var unsure: [LogHead] = []
+    for tip in told.sorted().flatMap({ theirs.tips(of: $0) }) {
+      switch self[lane].heads.lacks(tip, among: theirs.tips(of: tip.log).count) {
+      case true?: lacking[tip.log, default: []].append(tip)
+      case nil: unsure.append(tip)
+      case false?: break
+      }
     }
+    sessions[link]?[lane].lacking = lacking
     sessions[link]?[lane].isStalled = false
+    if !unsure.isEmpty { effects.append(.lookUp(link, lane, unsure)) }
+    ask(link, lane, now, &effects)
+  }
+
+  /// The store has said which tips of forked logs it lacks.
+  mutating func lookedUp(
+    _ link: LinkID, _ lane: Lane, _ lacking: [LogHead], _ now: Moment, _ effects: inout [Effect]
+  ) {
+    guard let session = sessions[link], session[lane].isOpen else { return }
+    for (log, tips) in Dictionary(grouping: lacking, by: \.log) {
+      sessions[link]?[lane].lacking[log] = tips
+    }
     ask(link, lane, now, &effects)
   }
 
@@ -32,10 +51,9 @@ extension Replica {
   /// Asks a peer for what it has and this node lacks, unless another peer is sending some of it already.
   mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
     guard let session = sessions[link], session[lane].isOpen, !session.isClosing,
-      session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting,
-      let theirs = session[lane].theirs
+      session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
-    let needs = self[lane].heads.needs(from: theirs).filter { circle.mayAuthor($0.log) }
+    let needs = session[lane].needs(self[lane].heads).filter { circle.wants($0.tip, of: $0.log) }
     // What another peer is sending may be what the rest stands on: this one waits until that has come.
     guard !needs.isEmpty, !needs.contains(where: { self[lane].asked[$0.log] != nil }) else { return }
     let wants = needs.prefix(Self.wantsMax)
@@ -44,6 +62,7 @@ extension Replica {
       sessions[link]?[lane].asked[want.log] = want
     }
     sessions[link]?[lane].askedProgressAt = now
+    sessions[link]?[lane].hasProgress = false
     effects.append(.send(link, .want(lane, Array(wants))))
     effects.append(.schedule(.overdue(link), at: now + Self.overdueMilliseconds))
   }
@@ -81,7 +100,7 @@ extension Replica {
     }
     giveUp(link, lane, now, &effects)
     // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
-    if session[lane].hasDelivered(self[lane].heads) {
+    if session[lane].hasProgress || session[lane].hasDelivered(self[lane].heads) {
       sessions[link]?[lane].isStalled = false
       ask(link, lane, now, &effects)
     }
@@ -141,7 +160,7 @@ extension Replica {
       return
     }
     var theirs = session[lane].theirs ?? Heads()
-    theirs.advance(sent)
+    for head in sent { theirs.advance(to: head) }
     sessions[link]?[lane].theirs = theirs
     let asked = session[lane].serving
     sessions[link]?[lane].serving = rest
@@ -161,6 +180,7 @@ extension Replica {
     for lane in Lane.allCases where session[lane].isServing && !session[lane].serving.isEmpty {
       serve(link, lane, &effects)
     }
+    answer(link, now, &effects)
   }
 
   fileprivate static let wantsMax = 1_024
@@ -168,10 +188,67 @@ extension Replica {
 }
 
 extension LaneSession {
-  /// Whether anything that was asked for is here now.
+  /// Whether anything that was asked for is here now, whoever brought it.
   fileprivate func hasDelivered(_ heads: Heads) -> Bool {
-    asked.values.contains { want in (heads[want.log]?.sequence ?? 0) >= want.from }
+    asked.values.contains { want in
+      heads.tips(of: want.log).count == 1 && back[want.log] == nil
+        && (heads[want.log]?.sequence ?? 0) >= want.from
+    }
   }
+
+  /// What to ask for: of each log the sets that lead to one tip that is lacking.
+  fileprivate func needs(_ mine: Heads) -> [Want] {
+    lacking.sorted { $0.key < $1.key }.compactMap { log, tips in
+      tips.first.map { mine.want($0, back: back[log] ?? 0) }
+    }
+  }
+
+  /// How many sets the peer has and this side lacks, as far as heads tell; nil before the peer has spoken.
+  package func behind(_ mine: Heads) -> UInt64? {
+    guard theirs != nil else { return nil }
+    return lacking.values.joined().reduce(0) { $0 &+ mine.want($1).count }
+  }
+
+  /// The peer was found to hold exactly what is here.
+  mutating func isLevel(with mine: Heads) {
+    theirs = mine
+    lacking = [:]
+    back = [:]
+  }
+
+  /// Whether all that was asked for of a log is here.
+  func hasArrived(_ want: Want, _ mine: Heads) -> Bool {
+    if completed.contains(want.log) { return true }
+    // Another peer may have brought more than this one was asked for.
+    return mine.tips(of: want.log).count == 1 && back[want.log] == nil
+      && (mine[want.log]?.sequence ?? 0) >= want.through
+  }
+
+  /// A set of the peer has found its place, or was here already.
+  mutating func arrived(_ id: ChangeSetID, _ log: LogKey) {
+    if asked[log]?.tip == id { completed.insert(log) }
+    guard let tips = lacking[log], tips.contains(where: { $0.id == id }) else { return }
+    let rest = tips.filter { $0.id != id }
+    lacking[log] = rest.isEmpty ? nil : rest
+    back[log] = nil
+  }
+
+  /// A set of the peer stands on one that is not here: what leads to it is lacking.
+  mutating func cameTooEarly(_ set: VerifiedChangeSet) {
+    let header = set.header
+    var tips = (lacking[header.log] ?? []).filter { $0.id != header.previous && $0.id != set.id }
+    // What was asked for without end, the next list of heads tells again.
+    if tips.count < Self.tipsMax, !tips.contains(where: { $0.sequence > header.sequence }) {
+      tips.append(LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0))
+    }
+    lacking[header.log] = tips
+    guard let want = asked[header.log], want.from == header.sequence, want.from > 1 else { return }
+    // The first of what was asked for: the branch leaves the own ones further back.
+    back[header.log] = (back[header.log] ?? 4) &* 4
+    hasProgress = true
+  }
+
+  private static let tipsMax = 8
 
   /// A newer want of a log takes the place of the older.
   fileprivate mutating func add(_ wants: [Want]) {
@@ -181,6 +258,22 @@ extension LaneSession {
 }
 
 extension Circle {
-  /// Whether sets of a log may enter: its author is certified and the log is not cut.
-  func mayAuthor(_ log: LogKey) -> Bool { evaluation.admission(of: log) == .open }
+  /// Whether sets of a log may enter: its author is certified, and if the log is cut, something of it is kept.
+  /// Which of its sets, the store decides.
+  func mayAuthor(_ log: LogKey) -> Bool {
+    switch evaluation.admission(of: log) {
+    case .open: true
+    case .cut(let cuts): cuts.contains { !$0.isEmpty }
+    case .unknownDevice: false
+    }
+  }
+
+  /// Whether to ask for what leads to a tip: of a log that is cut, only what leads to a kept one.
+  func wants(_ tip: ChangeSetID, of log: LogKey) -> Bool {
+    switch evaluation.admission(of: log) {
+    case .open: true
+    case .cut(let cuts): cuts.contains { $0.contains(tip) }
+    case .unknownDevice: false
+    }
+  }
 }

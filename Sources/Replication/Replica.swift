@@ -43,7 +43,7 @@ package struct Replica: Sendable {
     mutating func advance(_ moved: [LogHead], _ digest: Digest) {
       self.digest = digest
       guard !moved.isEmpty else { return }
-      for head in moved { heads.set(head) }
+      heads.replace(moved)
       hashes = (heads.storedHash, heads.foldedHash)
     }
   }
@@ -81,9 +81,13 @@ package struct Replica: Sendable {
     case .served(let link, let lane, let sent, let rest, let isCongested):
       served(link, lane, sent, rest, isCongested, now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
+    case .ask(let link, let lane, let question): ask(link, lane, question, now, &effects)
+    case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)
     case .preferenceChanged(let preference):
       self.preference = preference
       gateMayHaveChanged(now, &effects)
+    case .lookedUp(let link, let lane, let lacking): lookedUp(link, lane, lacking, now, &effects)
+    case .rebuilt(let settings, let records): rebuilt(settings, records, now, &effects)
     case .timer(let timer): fired(timer, now, &effects)
     }
   }
@@ -111,6 +115,9 @@ package struct Replica: Sendable {
     case .served(let lane): receivedServed(link, lane, now, &effects)
     case .state(let hash, let token, let echo): receivedState(link, hash, token, echo, now, &effects)
     case .goodbye(let reason): sessions[link]?.goodbye = reason
+    case .query(let query): receivedQuery(link, query, now, &effects)
+    case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
+    case .refusal(let token, let reason): receivedAnswer(link, token, .failure(reason), now, &effects)
     }
   }
 
@@ -121,6 +128,7 @@ package struct Replica: Sendable {
     case .gate: gateMayHaveChanged(now, &effects)
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)
+    case .answer(let link): answer(link, now, &effects)
     }
   }
 

@@ -28,6 +28,16 @@ package struct Session: Sendable {
   package internal(set) var isInSync = false
   package internal(set) var goodbye: ReasonCode?
   package internal(set) var isClosing = false
+  /// The newest question put to the peer; nil once it is answered.
+  var asking: Query?
+  /// The token of the newest question put to the peer.
+  var lastToken: UInt64 = 0
+  /// What the peer asked last and has no answer to; a newer question takes its place.
+  var asked: Query?
+  /// The shell reads for an answer.
+  var isReadingAnswer = false
+  /// When the peer last got an answer.
+  var answeredAt: Moment?
 
   init(link: LinkID, remote: TransportKey, isInitiator: Bool, now: Moment) {
     self.link = link
@@ -51,11 +61,19 @@ package struct LaneSession: Sendable {
   /// The peer's heads as far as known; nil before the first list or equal hash.
   package internal(set) var theirs: Heads?
   package internal(set) var isDigestEqual: Bool?
+  /// Tips that the peer has announced and that are not stored here: what this side needs of it.
+  package internal(set) var lacking: [LogKey: [LogHead]] = [:]
+  /// How many sets further back a log that forked was asked for.
+  var back: [LogKey: UInt64] = [:]
   /// What the peer was asked for and has not delivered.
   package internal(set) var asked: [LogKey: Want] = [:]
+  /// Of these logs all that was asked for is here.
+  var completed: Set<LogKey> = []
   var askedProgressAt: Moment = 0
   /// Sets of this peer are on their way into the store: what they bring is not asked for again.
   var isCommitting = false
+  /// Something that was lacking has come since the peer was asked, or it is clear that more must be asked for.
+  var hasProgress = false
   /// The peer ended its answer while its last sets were on their way into the store.
   var isServed = false
   /// What the peer asked for and the shell has not been told to read.

@@ -16,6 +16,10 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   package var isFull: Bool { code & 0xff == SQLITE_FULL }
   /// The file is no database, or a damaged one.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
+  /// A table or column that the statement names is not there.
+  package var isMissing: Bool { code & 0xff == SQLITE_ERROR }
+  /// The file is something else.
+  package var isNoDatabase: Bool { code & 0xff == SQLITE_NOTADB }
   /// The disk did not do what it was told; what is durable is no longer known.
   package var isInputOutput: Bool { code & 0xff == SQLITE_IOERR }
 }

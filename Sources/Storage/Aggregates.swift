@@ -17,8 +17,10 @@ final class Aggregates {
   private var liveChanges: [ChildGroup: Int] = [:]
   /// Records of which the hidden writes may have changed.
   private var hiddenDirty: Set<RecordKey> = []
-  /// Records that died or came back: their children's hidden writes and visibility may have changed.
+  /// Records that died, came back, or moved: hidden writes and visibility of all below may have changed.
   private var familiesDirty: Set<RecordKey> = []
+  /// Records that were alive before the batch and are dead after it.
+  private var deaths: [RecordKey: Death] = [:]
 
   /// The children of one kind that a record has; without a parent, all records of a kind that has none.
   private struct ChildGroup: Hashable {
@@ -43,8 +45,9 @@ final class Aggregates {
     liveChanges = [:]
     hiddenDirty = []
     familiesDirty = []
+    deaths = [:]
     trips.forget()
-    for kind in Registry.kinds where !kind.childKinds.isEmpty {
+    for kind in Registry.kinds where kind.canHaveChildren {
       try connection.with("SELECT id FROM \(kind.table) WHERE life = 0") { row in
         while try row.step() {
           guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
@@ -58,10 +61,18 @@ final class Aggregates {
 
   func inserted(_ key: RecordKey, _ kind: Kind, parent: RecordKey?) {
     count(key, kind, parent: parent, by: 1)
-    if let parent {
-      trips.changed(kind, parent)
-      if !dead.isEmpty, dead.contains(parent) { hiddenDirty.insert(key) }
-    }
+    guard let parent else { return }
+    trips.changed(kind, parent)
+    guard mayHide(parent) else { return }
+    hiddenDirty.insert(key)
+    // What belongs to it may have come first.
+    if kind.canHaveChildren { familiesDirty.insert(key) }
+  }
+
+  /// Whether what belongs to a record may be hidden: the record is dead, or belongs to one that may be.
+  private func mayHide(_ parent: RecordKey) -> Bool {
+    guard !dead.isEmpty else { return false }
+    return dead.contains(parent) || Registry.kind(parent.kind)?.parent != nil
   }
 
   func changed(_ key: RecordKey, _ kind: Kind?, from old: StoredRow?, to new: StoredRow) {
@@ -69,26 +80,29 @@ final class Aggregates {
     let isDead = new.life == false
     if wasDead || isDead { hiddenDirty.insert(key) }
     guard let kind else { return }
-    if isDead != wasDead, !kind.childKinds.isEmpty {
+    noteDeath(key, from: old, to: new)
+    let before = old.flatMap { kind.parent(of: $0) }
+    let after = kind.parent(of: new)
+    if kind.canHaveChildren {
       if isDead { dead.insert(key) } else { dead.remove(key) }
+      let hasMoved = before != after || old?.stamps[Fields.life] != new.stamps[Fields.life]
+      if hasMoved, wasDead || !dead.isEmpty { familiesDirty.insert(key) }
     }
-    if wasDead || isDead, old?.stamps[Fields.life] != new.stamps[Fields.life], !kind.childKinds.isEmpty {
-      familiesDirty.insert(key)
-    }
-    let before = parent(old, kind)
-    let after = parent(new, kind)
     if old?.life == true { count(key, kind, parent: before, by: -1) }
     if new.life == true { count(key, kind, parent: after, by: 1) }
     for parent in [before, after] {
       guard let parent else { continue }
       trips.changed(kind, parent)
-      if dead.contains(parent) { hiddenDirty.insert(key) }
+      if mayHide(parent) { hiddenDirty.insert(key) }
     }
   }
 
-  private func parent(_ row: StoredRow?, _ kind: Kind) -> RecordKey? {
-    guard let field = kind.parent, let content = row?.contents[field] else { return nil }
-    return kind.parentKey(content[...])
+  private func noteDeath(_ key: RecordKey, from old: StoredRow?, to new: StoredRow) {
+    if new.life == true {
+      deaths[key] = nil
+    } else if old?.life == true, let since = old?.stamps[Fields.life], let by = new.stamps[Fields.life] {
+      deaths[key] = Death(since: since, by: by)
+    }
   }
 
   private func count(_ key: RecordKey, _ kind: Kind, parent: RecordKey?, by change: Int) {
@@ -100,8 +114,9 @@ final class Aggregates {
   // MARK: End of a batch
 
   func finish(_ fold: Fold, _ report: inout CommitReport) throws {
-    for key in familiesDirty { try addChildren(of: key, &report) }
-    for key in hiddenDirty { try hidden.update(key, fold) }
+    for key in familiesDirty { try addFamily(of: key, &report) }
+    try hidden.update(hiddenDirty, fold)
+    report.deaths = deaths
     for (group, change) in liveChanges where change != 0 {
       try addLive.bind(1, group.parent.map { Int($0.kind.rawValue) } ?? 0)
       let id = group.parent?.id.raw ?? .zero
@@ -114,21 +129,27 @@ final class Aggregates {
     liveChanges = [:]
     hiddenDirty = []
     familiesDirty = []
+    deaths = [:]
   }
 
-  private func addChildren(of key: RecordKey, _ report: inout CommitReport) throws {
-    guard let kind = Registry.kind(key.kind) else { return }
-    for child in kind.childKinds {
+  /// All that belongs to a record, and what belongs to that.
+  private func addFamily(of key: RecordKey, _ report: inout CommitReport) throws {
+    for child in Registry.kind(key.kind)?.childKinds ?? [] {
       report.kinds.insert(child.number)
-      report.kinds.formUnion(child.childKinds.map(\.number))
-      guard let columns = child.parentColumns else { continue }
-      let ofKind = columns.kind.map { " AND \($0) = \(key.kind.rawValue)" } ?? ""
-      try connection.with("SELECT id FROM \(child.table) WHERE \(columns.id) = ?1\(ofKind)") { row in
+      guard let condition = child.belongs(to: key.kind) else { continue }
+      let ids = try connection.with("SELECT id FROM \(child.table) WHERE \(condition)") { row in
         try row.bind(1, bigEndian: key.id.raw.word0, key.id.raw.word1)
+        var ids: [RecordID] = []
         while try row.step() {
           guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
-          hiddenDirty.insert(RecordKey(kind: child.number, id: id))
+          ids.append(id)
         }
+        return ids
+      }
+      for id in ids {
+        let member = RecordKey(kind: child.number, id: id)
+        hiddenDirty.insert(member)
+        if child.canHaveChildren { try addFamily(of: member, &report) }
       }
     }
   }

@@ -1,14 +1,25 @@
 // Protocol/merge.md, "Causality"
 
-import Replication
+package import Replication
 import SQLite
-import Wire
+package import Wire
 
 /// A stored set as the author of writes: where it stands in the total order and in its log.
-struct SetPlace {
-  let origin: WriteOrigin
+package struct SetPlace: Sendable {
+  package let origin: WriteOrigin
+  package let log: LogKey
   let branch: Int64
   let sequence: Int64
+
+  static let seed = SetPlace(
+    origin: .seed,
+    log: LogKey(device: DeviceKey(.zero), incarnation: Incarnation(.zero), lane: .settings), branch: 0,
+    sequence: 0)
+
+  /// Whether a cut holds the set; every cut holds seeds.
+  package func isWithin(_ cut: [LogKey: UInt64]) -> Bool {
+    UInt64(bitPattern: sequence) <= cut[log] ?? 0
+  }
 }
 
 /// Answers which set has seen which, from the dependencies that logs declare.
@@ -19,22 +30,18 @@ final class Causality {
     let about: Int64
   }
 
+  private let logs: Logs
   private let load: Statement
-  private let newest: Statement
   private var places: [Int64: SetPlace] = [:]
   private var answers: [Question: Int64] = [:]
   private static let kept = 20_000
 
-  init(_ connection: Connection) throws {
+  init(_ connection: Connection, _ logs: Logs) throws {
+    self.logs = logs
     load = try connection.prepare(
       """
-      SELECT c.id, c.clock, c.branch, c.sequence, b.device
+      SELECT c.id, c.clock, c.branch, c.sequence, b.device, b.incarnation, b.lane
       FROM change_sets c JOIN branches b ON b.branch = c.branch WHERE c.number = ?1
-      """)
-    newest = try connection.prepare(
-      """
-      SELECT dep_sequence FROM dependencies WHERE branch = ?1 AND dep_branch = ?2 AND sequence <= ?3
-      ORDER BY sequence DESC LIMIT 1
       """)
   }
 
@@ -52,16 +59,18 @@ final class Causality {
   /// The set of a number; the seed for 0.
   func place(_ number: Int64) throws -> SetPlace {
     if let known = places[number] { return known }
-    if number == 0 { return SetPlace(origin: .seed, branch: 0, sequence: 0) }
+    if number == 0 { return .seed }
     try load.bind(1, number)
     defer { load.reset() }
     guard try load.step(), let id = ChangeSetID(bytes: load.bytes(0)),
-      let device = DeviceKey(bytes: load.bytes(4))
+      let device = DeviceKey(bytes: load.bytes(4)), let incarnation = Incarnation(bytes: load.bytes(5)),
+      let lane = Lane(rawValue: UInt8(truncatingIfNeeded: load.integer(6)))
     else { throw StoreError.damaged("change set \(number) is not there") }
     let clock = Clock(raw: UInt64(bitPattern: load.integer(1)))
     let place = SetPlace(
       origin: WriteOrigin(number: number, stamp: Stamp(clock: clock, device: device, set: id)),
-      branch: load.integer(2), sequence: load.integer(3))
+      log: LogKey(device: device, incarnation: incarnation, lane: lane), branch: load.integer(2),
+      sequence: load.integer(3))
     remember(place)
     return place
   }
@@ -79,15 +88,23 @@ final class Causality {
     return seen >= before.sequence
   }
 
-  /// The newest sequence of another branch that a branch had declared at a sequence of its own; 0 if none.
+  /// The newest set of a branch in the past of a set; 0 if none.
+  ///
+  /// Where logs have forked, the past is what all stretches of the path declared, and who declared a set of a
+  /// branch has seen what that branch stands on.
   func newestSeen(_ branch: Int64, sequence: Int64, of other: Int64) throws -> Int64 {
     let question = Question(branch: branch, sequence: sequence, about: other)
     if let known = answers[question] { return known }
-    try newest.bind(1, branch)
-    try newest.bind(2, other)
-    try newest.bind(3, sequence)
-    defer { newest.reset() }
-    let seen = try newest.step() ? newest.integer(0) : 0
+    var seen: Int64 = 0
+    let above = logs.branches(over: other)
+    for stretch in logs.path(branch, through: UInt64(bitPattern: sequence)) {
+      if stretch.branch == other { seen = max(seen, Int64(bitPattern: stretch.last)) }
+      for (over, newest) in above {
+        let declared = try logs.declared(stretch.branch, through: stretch.last, of: over)
+        guard declared > 0 else { continue }
+        seen = max(seen, Int64(bitPattern: over == other ? declared : newest))
+      }
+    }
     if answers.count > Self.kept { answers = [:] }
     answers[question] = seen
     return seen

@@ -16,6 +16,8 @@ package struct CommitReport: Sendable {
   /// The newest clock folded by each author.
   package var foldedClocks: [DeviceKey: Clock] = [:]
   package var entries: [KindNumber: EntryCounts] = [:]
+  /// Records of known kinds that were alive before and are dead now.
+  var deaths: [RecordKey: Death] = [:]
 
   /// How many records of one kind were written, and how.
   package struct EntryCounts: Hashable, Sendable {
@@ -24,6 +26,12 @@ package struct CommitReport: Sendable {
     package var deletes = 0
     package var restores = 0
   }
+
+  /// Forks that came to light: a log has two sets for one place.
+  package var forks: [Fork] = []
+
+  /// Cuts have changed what is stored: heads that are not named here may be gone.
+  package var isLaidOutAnew = false
 
   package static let recordsMax = 1_000
 
@@ -50,4 +58,19 @@ package struct CommitReport: Sendable {
     let known = foldedClocks[header.log.device] ?? .zero
     foldedClocks[header.log.device] = max(known, header.clock)
   }
+}
+
+/// The end of a record's life, in numbers of sets.
+struct Death {
+  /// The set that had given it life.
+  let since: Int64
+  /// The set that deleted it.
+  let by: Int64
+}
+
+/// Two sets that one device wrote for the same place of one log.
+package struct Fork: Sendable {
+  package let set: VerifiedChangeSet
+  /// The one that was here before.
+  package let sibling: VerifiedChangeSet
 }

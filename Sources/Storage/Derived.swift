@@ -28,7 +28,8 @@ enum Derived {
   private static func existing(_ connection: Connection) throws -> [(name: String, type: String)] {
     let sql = """
       SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN
-        ('meta', 'statements', 'branches', 'change_sets', 'dependencies') AND name NOT LIKE 'sqlite_%'
+        ('meta', 'statements', 'branches', 'change_sets', 'dependencies', 'set_aside',
+         'excused') AND name NOT LIKE 'sqlite_%'
       ORDER BY type DESC
       """
     return try connection.with(sql) { row in
@@ -39,7 +40,7 @@ enum Derived {
   }
 
   /// Records that every store has from the start: stamp zero, so that any write wins, and in no digest.
-  private static func seed(_ connection: Connection) throws {
+  static func seed(_ connection: Connection) throws {
     var none = StoredRow(life: true, stamps: Stamps(common: 0))
     none.stamps.set(Fields.life, 0)
     none.stamps.set(FixedRecords.organizationName, 0)

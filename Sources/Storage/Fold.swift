@@ -10,6 +10,8 @@ final class Fold {
   let causality: Causality
   let digests: Digests
   private let connection: Connection
+  let recordWrites: RecordWrites
+  private let undos: Undos
   private let rivals: Rivals
   private let aggregates: Aggregates
   private var tables: [KindNumber: RecordTable] = [:]
@@ -17,10 +19,12 @@ final class Fold {
   /// What the newest fast insert packed; the next one most often has the same fields.
   private var packed: (number: Int64, fields: [FieldNumber], stamps: [UInt8]) = (0, [], [])
 
-  init(_ connection: Connection) throws {
+  init(_ connection: Connection, _ logs: Logs) throws {
     self.connection = connection
-    causality = try Causality(connection)
+    causality = try Causality(connection, logs)
     digests = try Digests(connection)
+    recordWrites = try RecordWrites(connection)
+    undos = try Undos(connection)
     rivals = try Rivals(connection)
     aggregates = try Aggregates(connection)
   }
@@ -45,6 +49,7 @@ final class Fold {
   /// Folds a set that everything it stands on is folded for.
   func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
     causality.remember(place)
+    try undos.note(set)
     for entry in set.body.entries {
       report.touch(entry.key)
       report.count(entry, insert: isInsert(entry, set.body))
@@ -116,6 +121,7 @@ final class Fold {
     let table = try table(key.kind)
     let old = try table.row(key.id)
     var row = old ?? StoredRow(life: nil, stamps: Stamps(common: origin.number))
+    if let old { try recordWrites.add(origin.number, to: key, before: old.stamps) }
     var held = old == nil ? [:] : try rivals.of(key)
     for (field, content) in cells {
       try merge(content, into: field, of: key, at: origin, &row, &held)
@@ -161,6 +167,7 @@ final class Fold {
   private func writeWhole(_ entry: Entry, in body: ChangeSetBody, at origin: WriteOrigin) throws {
     let table = try table(entry.key.kind)
     let old = try table.row(entry.key.id)
+    if let old { try recordWrites.add(origin.number, to: entry.key, before: old.stamps) }
     let held = try old.flatMap { row in try row.stamps[Fields.life].map { (row, try causality.origin($0)) } }
     let edited = held.flatMap { $0.1.number == 0 ? nil : $0 }
     let before = try rivals.of(entry.key)[Fields.life] ?? []
@@ -177,10 +184,8 @@ final class Fold {
       before, outcome, new: Rival(number: origin.number, content: new.whole),
       held: edited.map { Rival(number: $0.1.number, content: $0.0.whole) })
     if !before.isEmpty || !after.isEmpty {
-      // A lower-ranked write that followed the winner, alone, came after it: nobody disagrees.
       let isFollowed = try !followers(winner.stamps[Fields.life], after).isEmpty
-      try rivals.replace(
-        entry.key, Fields.life, after, winner: winner.whole, isConflict: !isFollowed || after.count > 1)
+      try rivals.replaceWhole(entry.key, after, winner: winner.whole, isFollowed: isFollowed)
     }
     try replace(entry.key, old, by: winner, table)
   }
@@ -191,7 +196,7 @@ final class Fold {
     return Set(try rivals.map(\.number).filter { try causality.covers($0, held) })
   }
 
-  private func rank(of row: StoredRow, _ origin: WriteOrigin) -> WholeRecordRank {
+  func rank(of row: StoredRow, _ origin: WriteOrigin) -> WholeRecordRank {
     var updatedAt: Int64 = 0
     if let content = row.contents[Fields.wholeRecordUpdatedAt],
       case .integer(let time)? = try? Value(encoded: content[...])

@@ -13,6 +13,12 @@ extension Kind {
     }
   }
 
+  /// SQL that is true for a row that belongs to the record of `parent` whose id is parameter 1; nil if none can.
+  func belongs(to parent: KindNumber) -> String? {
+    guard parentKinds.contains(parent), let columns = parentColumns else { return nil }
+    return "\(columns.id) = ?1" + (columns.kind.map { " AND \($0) = \(parent.rawValue)" } ?? "")
+  }
+
   /// The kinds of which a record can be the parent.
   var parentKinds: [KindNumber] {
     guard let parent, let field = field(parent) else { return [] }
@@ -23,8 +29,16 @@ extension Kind {
     }
   }
 
+  /// The kinds of which some record can be the parent of another.
+  static let parents = Set(Registry.kinds.flatMap(\.parentKinds))
+
   /// The kinds of records that belong to records of this kind.
   var childKinds: [Kind] { Registry.kinds.filter { $0.parentKinds.contains(number) } }
+
+  /// Whether a record of this kind can have records that belong to it.
+  var canHaveChildren: Bool { Self.withChildren.contains(number) }
+
+  private static let withChildren = Set(Registry.kinds.flatMap(\.parentKinds))
 
   private static let owners = [KindNumbers.lodging, KindNumbers.transportation, KindNumbers.activity]
 
@@ -45,6 +59,11 @@ extension Kind {
       return RecordKey(kind: kind, id: id)
     default: return nil
     }
+  }
+
+  /// The record that a stored one belongs to.
+  func parent(of row: StoredRow) -> RecordKey? {
+    parent.flatMap { row.contents[$0] }.flatMap { parentKey($0[...]) }
   }
 
   /// SQL that is true for a row (named `alias`) that lives and whose parent is visible.

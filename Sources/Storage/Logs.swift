@@ -6,31 +6,23 @@ import Wire
 
 /// The log of change sets: their tables, and in memory where each branch stands.
 ///
-/// A log has one branch as long as its author has not forked it.
+/// A log has one branch as long as its author has not forked it. The set that came first keeps the branch; one
+/// that came later for the same place begins a branch of its own, whose parent holds what both stand on. So
+/// which of them is the parent differs between devices; the paths from the tips to the first set do not.
 final class Logs: LogIndex {
-  struct Branch {
-    let number: Int64
-    let log: LogKey
-    /// The newest stored set.
-    var head: StoredPosition
-    var sequence: UInt64
-    /// The newest folded set; nil and 0 if there is none yet.
-    var folded: StoredPosition?
-    var foldedSequence: UInt64
-
-    var logHead: LogHead {
-      LogHead(log: log, sequence: sequence, id: head.id, foldedSequence: foldedSequence)
-    }
-  }
-
-  private let connection: Connection
+  let connection: Connection
   private let insertSet: Statement
   private let insertBranch: Statement
   private let insertDependency: Statement
   private let select: Statement
+  private let newestDeclared: Statement
   private let markFolded: Statement
-  private var branches: [LogKey: Branch] = [:]
-  private var byNumber: [Int64: LogKey] = [:]
+  private var branches: [Int64: Branch] = [:]
+  private var byLog: [LogKey: [Int64]] = [:]
+  /// What cuts leave of the logs that were asked for; see Logs+Cuts.swift.
+  var cuts: [LogKey: LogCuts?] = [:]
+  /// The cuts of a log by the circle's statements; nil for one that is open.
+  var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
 
   init(_ connection: Connection) throws {
@@ -41,11 +33,22 @@ final class Logs: LogIndex {
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
       """)
     insertBranch = try connection.prepare(
-      "INSERT INTO branches(device, incarnation, lane, first_sequence, first_id) VALUES (?1, ?2, ?3, ?4, ?5)")
+      """
+      INSERT INTO branches(device, incarnation, lane, first_sequence, first_id, parent)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      """)
     insertDependency = try connection.prepare(
-      "INSERT INTO dependencies(branch, dep_branch, sequence, dep_sequence) VALUES (?1, ?2, ?3, ?4)")
+      """
+      INSERT INTO dependencies(branch, dep_branch, sequence, dep_sequence) VALUES (?1, ?2, ?3, ?4)
+      ON CONFLICT DO UPDATE SET dep_sequence = max(dep_sequence, excluded.dep_sequence)
+      """)
     select = try connection.prepare(
       "SELECT id, clock, folded FROM change_sets WHERE branch = ?1 AND sequence = ?2")
+    newestDeclared = try connection.prepare(
+      """
+      SELECT dep_sequence FROM dependencies WHERE branch = ?1 AND dep_branch = ?2 AND sequence <= ?3
+      ORDER BY sequence DESC LIMIT 1
+      """)
     markFolded = try connection.prepare("UPDATE change_sets SET folded = 1 WHERE number = ?1")
     try reload()
   }
@@ -53,22 +56,27 @@ final class Logs: LogIndex {
   /// Reads again from the tables what is kept in memory.
   func reload() throws {
     branches = [:]
-    byNumber = [:]
+    byLog = [:]
+    cuts = [:]
     lastNumber = try connection.with("SELECT coalesce(max(number), 0) FROM change_sets") {
       try $0.step() ? $0.integer(0) : 0
     }
-    try connection.with("SELECT branch, device, incarnation, lane FROM branches ORDER BY branch") { row in
+    // A parent comes before its children.
+    let sql = "SELECT branch, device, incarnation, lane, first_sequence, parent FROM branches ORDER BY branch"
+    try connection.with(sql) { row in
       while try row.step() {
         guard let device = DeviceKey(bytes: row.bytes(1)), let incarnation = Incarnation(bytes: row.bytes(2)),
           let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(3)))
         else { throw StoreError.damaged("branch \(row.integer(0))") }
         let log = LogKey(device: device, incarnation: incarnation, lane: lane)
-        try loadBranch(row.integer(0), log)
+        try loadBranch(
+          row.integer(0), log, first: UInt64(bitPattern: row.integer(4)),
+          parent: row.isNull(5) ? nil : row.integer(5))
       }
     }
   }
 
-  private func loadBranch(_ number: Int64, _ log: LogKey) throws {
+  private func loadBranch(_ number: Int64, _ log: LogKey, first: UInt64, parent: Int64?) throws {
     let newest = "SELECT id, clock, folded, sequence FROM change_sets WHERE branch = ?1"
     let backwards = " ORDER BY sequence DESC LIMIT 1"
     func position(_ sql: String) throws -> (StoredPosition, UInt64)? {
@@ -79,11 +87,28 @@ final class Logs: LogIndex {
       }
     }
     guard let (head, sequence) = try position(newest + backwards) else { return }
-    let folded = head.isFolded ? (head, sequence) : try position(newest + " AND folded = 1" + backwards)
-    byNumber[number] = log
-    branches[log] = Branch(
-      number: number, log: log, head: head, sequence: sequence, folded: folded?.0,
-      foldedSequence: folded?.1 ?? 0)
+    var folded = head.isFolded ? (head, sequence) : try position(newest + " AND folded = 1" + backwards)
+    if folded == nil, let parent { folded = try foldedBelow(first, onParent: parent) }
+    add(
+      Branch(
+        number: number, log: log, first: first, parent: parent, head: head, sequence: sequence,
+        folded: folded?.0, foldedSequence: folded?.1 ?? 0))
+  }
+
+  /// The newest folded set below a sequence, on a path that goes on in a child.
+  private func foldedBelow(
+    _ first: UInt64, onParent number: Int64
+  ) throws -> (StoredPosition, UInt64)? {
+    guard let parent = branches[number], let folded = parent.folded else { return nil }
+    guard parent.foldedSequence >= first else { return (folded, parent.foldedSequence) }
+    guard let place = path(number).first(where: { $0.first < first }) else { return nil }
+    return try position(place.branch, first - 1).map { ($0, first - 1) }
+  }
+
+  private func add(_ branch: Branch) {
+    if branches.updateValue(branch, forKey: branch.number) == nil {
+      byLog[branch.log, default: []].append(branch.number)
+    }
   }
 
   private static func position(_ row: borrowing Statement) throws -> StoredPosition {
@@ -91,117 +116,250 @@ final class Logs: LogIndex {
       throw StoreError.damaged("the id of a change set")
     }
     return StoredPosition(
-      id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))), isFolded: row.integer(2) != 0)
+      id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))),
+      isFolded: row.integer(2) == FoldState.folded.rawValue)
   }
 
   // MARK: Questions
 
-  subscript(log: LogKey) -> Branch? { branches[log] }
+  /// The branches of a log in the order in which they came: one, unless it forked.
+  subscript(log: LogKey) -> [Branch] { (byLog[log] ?? []).compactMap { branches[$0] } }
 
-  func log(ofBranch number: Int64) -> LogKey? { byNumber[number] }
+  subscript(branch number: Int64) -> Branch? { branches[number] }
+
+  /// Every log of which something is stored.
+  var all: [LogKey] { byLog.keys.sorted() }
 
   /// The branches of a lane, in order of logs.
   func branches(_ lane: Lane) -> [Branch] {
-    branches.values.filter { $0.log.lane == lane }.sorted { $0.log < $1.log }
+    branches.values.filter { $0.log.lane == lane }
+      .sorted { ($0.log, $0.number) < ($1.log, $1.number) }
   }
 
   func stored(_ log: LogKey, sequence: UInt64) throws -> [StoredPosition] {
-    guard let branch = branches[log], sequence <= branch.sequence else { return [] }
-    if sequence == branch.sequence { return [branch.head] }
-    if sequence == branch.foldedSequence, let folded = branch.folded { return [folded] }
-    try select.bind(1, branch.number)
+    try places(log, sequence).map(\.position)
+  }
+
+  /// The branch that holds a set.
+  func branch(of id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Branch? {
+    try places(log, sequence).first { $0.position.id == id }?.branch
+  }
+
+  private func places(_ log: LogKey, _ sequence: UInt64) throws -> [(
+    branch: Branch, position: StoredPosition
+  )] {
+    var found: [(Branch, StoredPosition)] = []
+    for number in byLog[log] ?? [] {
+      guard let branch = branches[number], sequence >= branch.first, sequence <= branch.sequence else {
+        continue
+      }
+      if let position = try position(number, sequence) { found.append((branch, position)) }
+    }
+    return found
+  }
+
+  private func position(_ number: Int64, _ sequence: UInt64) throws -> StoredPosition? {
+    guard let branch = branches[number] else { return nil }
+    if sequence == branch.sequence { return branch.head }
+    if sequence == branch.foldedSequence, sequence >= branch.first, let folded = branch.folded {
+      return folded
+    }
+    try select.bind(1, number)
     try select.bind(2, Int64(bitPattern: sequence))
     defer { select.reset() }
-    return try select.step() ? [try Self.position(select)] : []
+    return try select.step() ? try Self.position(select) : nil
+  }
+
+  /// Whether the newest folded set of a branch is its own, and no folded set of another branch stands on it.
+  func isFoldedHead(_ branch: Branch) -> Bool {
+    guard branch.foldedSequence >= branch.first else { return false }
+    return !branches(over: branch.number).contains { over, newest in
+      newest >= branch.foldedSequence && (branches[over]?.foldedSequence ?? 0) > branch.foldedSequence
+    }
+  }
+
+  /// The number of another set with the predecessor of one that has just begun a branch; nil if there is none.
+  func sibling(of set: VerifiedChangeSet, at place: SetPlace) throws -> Int64? {
+    guard let branch = branches[place.branch], branch.first == set.header.sequence else { return nil }
+    // A parent goes on after the fork: otherwise the set would have gone on the parent itself.
+    let other = branch.parent ?? byLog[branch.log]?.first
+    guard let other, other != branch.number else { return nil }
+    return try number(other, branch.first)
+  }
+
+  /// The number of the set that a branch holds at a sequence.
+  func number(_ branch: Int64, _ sequence: UInt64) throws -> Int64? {
+    try connection.with("SELECT number FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
+      try row.bind(1, branch)
+      try row.bind(2, Int64(bitPattern: sequence))
+      return try row.step() ? row.integer(0) : nil
+    }
+  }
+
+  // MARK: Paths
+
+  /// The stretches of sets that lead from a branch back to the log's first set, newest first.
+  func path(_ number: Int64, through sequence: UInt64 = .max) -> [Stretch] {
+    var stretches: [Stretch] = []
+    var next: Int64? = number
+    var last = sequence
+    while let branch = next.flatMap({ branches[$0] }) {
+      last = min(last, branch.sequence)
+      if last >= branch.first {
+        stretches.append(Stretch(branch: branch.number, first: branch.first, last: last))
+      }
+      last = min(last, branch.first - 1)
+      next = branch.parent
+    }
+    return stretches
+  }
+
+  /// The branches whose paths lead over a branch, itself first, each with its newest sequence there.
+  func branches(over number: Int64) -> [(branch: Int64, newest: UInt64)] {
+    guard let branch = branches[number] else { return [] }
+    var found = [(branch: number, newest: branch.sequence)]
+    for other in byLog[branch.log] ?? [] where other != number {
+      if let stretch = path(other).first(where: { $0.branch == number }) {
+        found.append((other, stretch.last))
+      }
+    }
+    return found
   }
 
   // MARK: Changes
 
   /// Stores a set that has its place. Its dependencies are stored already.
-  func append(_ set: VerifiedChangeSet, folded: Bool) throws -> SetPlace {
+  func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPlace {
     let header = set.header
-    let branch = try branches[header.log]?.number ?? newBranch(set)
+    var branch = try extended(by: set) ?? newBranch(for: set)
     let number = lastNumber + 1
-    try bind(set, number: number, branch: branch, folded: folded)
+    try bind(set, number: number, branch: branch.number, state)
     _ = try insertSet.run(borrowing: set.raw.body) { statement, bytes throws(SQLiteError) in
       try statement.bindBlob(10, bytes, 0..<set.raw.body.count)
       return true
     }
-    try insertDependencies(header, branch: branch)
+    try insertDependencies(header, branch: branch.number)
     lastNumber = number
-    let position = StoredPosition(id: set.id, clock: header.clock, isFolded: folded)
-    var entry =
-      branches[header.log]
-      ?? Branch(
-        number: branch, log: header.log, head: position, sequence: 0, folded: nil, foldedSequence: 0)
-    entry.head = position
-    entry.sequence = header.sequence
-    if folded {
-      entry.folded = position
-      entry.foldedSequence = header.sequence
+    let position = StoredPosition(id: set.id, clock: header.clock, isFolded: state == .folded)
+    branch.head = position
+    branch.sequence = header.sequence
+    if state == .folded {
+      branch.folded = position
+      branch.foldedSequence = header.sequence
     }
-    branches[header.log] = entry
-    byNumber[branch] = header.log
+    add(branch)
+    noteTip(set.id, header.log, branch: branch.number, sequence: header.sequence)
     return SetPlace(
-      origin: WriteOrigin(number: number, stamp: set.stamp), branch: branch,
+      origin: WriteOrigin(number: number, stamp: set.stamp), log: header.log, branch: branch.number,
       sequence: Int64(bitPattern: header.sequence))
   }
 
-  private func bind(_ set: VerifiedChangeSet, number: Int64, branch: Int64, folded: Bool) throws {
+  /// The branch that ends where a set goes on.
+  private func extended(by set: VerifiedChangeSet) -> Branch? {
+    self[set.header.log].first { $0.sequence == set.header.sequence - 1 && $0.head.id == set.header.previous }
+  }
+
+  private func newBranch(for set: VerifiedChangeSet) throws -> Branch {
+    let header = set.header
+    var branch = Branch(
+      number: 0, log: header.log, first: header.sequence, parent: nil,
+      head: StoredPosition(id: set.id, clock: header.clock, isFolded: false), sequence: header.sequence,
+      folded: nil, foldedSequence: 0)
+    if let previous = header.previous {
+      guard let parent = try self.branch(of: previous, header.log, header.sequence - 1) else {
+        throw StoreError.damaged("a set whose predecessor is not stored")
+      }
+      branch.parent = parent.number
+      if let folded = try foldedBelow(header.sequence, onParent: parent.number) {
+        (branch.folded, branch.foldedSequence) = (folded.0, folded.1)
+      }
+    }
+    branch.number = try insert(branch)
+    return branch
+  }
+
+  private func insert(_ branch: Branch) throws -> Int64 {
+    try insertBranch.bind(1, branch.log.device.bytes)
+    try insertBranch.bind(2, branch.log.incarnation.bytes)
+    try insertBranch.bind(3, Int(branch.log.lane.rawValue))
+    try insertBranch.bind(4, Int64(bitPattern: branch.first))
+    try insertBranch.bind(5, branch.head.id.bytes)
+    if let parent = branch.parent {
+      try insertBranch.bind(6, parent)
+    } else {
+      try insertBranch.bindNull(6)
+    }
+    try insertBranch.run()
+    return connection.lastInsertedRow
+  }
+
+  private func bind(_ set: VerifiedChangeSet, number: Int64, branch: Int64, _ state: FoldState) throws {
     try insertSet.bind(1, number)
     try insertSet.bind(2, set.id.bytes)
     try insertSet.bind(3, branch)
     try insertSet.bind(4, Int64(bitPattern: set.header.sequence))
     try insertSet.bind(5, Int64(bitPattern: set.header.clock.raw))
     try insertSet.bind(6, set.header.operation.bytes)
-    try insertSet.bind(7, folded ? 1 : 0)
+    try insertSet.bind(7, state.rawValue)
     try insertSet.bind(8, set.raw.header)
     try insertSet.bind(9, set.raw.signature)
-  }
-
-  private func newBranch(_ set: VerifiedChangeSet) throws -> Int64 {
-    let log = set.header.log
-    try insertBranch.bind(1, log.device.bytes)
-    try insertBranch.bind(2, log.incarnation.bytes)
-    try insertBranch.bind(3, Int(log.lane.rawValue))
-    try insertBranch.bind(4, Int64(bitPattern: set.header.sequence))
-    try insertBranch.bind(5, set.id.bytes)
-    try insertBranch.run()
-    return connection.lastInsertedRow
   }
 
   private func insertDependencies(_ header: ChangeSetHeader, branch: Int64) throws {
     for dependency in header.dependencies {
       let log = dependency.log(lane: header.log.lane)
-      guard let other = branches[log]?.number else {
-        throw StoreError.damaged("a dependency that is not stored")
+      // What a cut has excluded is not there: it never folds, so nobody asks who has seen it.
+      guard let other = try self.branch(of: dependency.id, log, dependency.sequence)?.number else {
+        try excuse(log)
+        continue
       }
+      // A past never shrinks, even where an author names an older set again.
+      let known = try declared(branch, through: header.sequence, of: other)
       try insertDependency.bind(1, branch)
       try insertDependency.bind(2, other)
       try insertDependency.bind(3, Int64(bitPattern: header.sequence))
-      try insertDependency.bind(4, Int64(bitPattern: dependency.sequence))
+      try insertDependency.bind(4, Int64(bitPattern: max(dependency.sequence, known)))
       try insertDependency.run()
     }
   }
 
+  /// The newest sequence of another branch that a branch itself, without its parents, had declared; 0 if none.
+  func declared(_ branch: Int64, through sequence: UInt64, of other: Int64) throws -> UInt64 {
+    try newestDeclared.bind(1, branch)
+    try newestDeclared.bind(2, other)
+    try newestDeclared.bind(3, Int64(bitPattern: sequence))
+    defer { newestDeclared.reset() }
+    return try newestDeclared.step() ? UInt64(bitPattern: newestDeclared.integer(0)) : 0
+  }
+
   /// A set that was parked is folded now.
-  func folded(_ set: VerifiedChangeSet, number: Int64) throws {
-    try markFolded.bind(1, number)
+  func folded(_ set: VerifiedChangeSet, at place: SetPlace) throws {
+    try markFolded.bind(1, place.origin.number)
     try markFolded.run()
-    guard var branch = branches[set.header.log] else { return }
+    let sequence = set.header.sequence
     let position = StoredPosition(id: set.id, clock: set.header.clock, isFolded: true)
-    branch.folded = position
-    branch.foldedSequence = set.header.sequence
-    if branch.sequence == set.header.sequence { branch.head = position }
-    branches[set.header.log] = branch
+    for (number, newest) in branches(over: place.branch) where newest >= sequence {
+      guard var branch = branches[number] else { continue }
+      branch.folded = position
+      branch.foldedSequence = sequence
+      if number == place.branch, branch.sequence == sequence { branch.head = position }
+      branches[number] = branch
+    }
   }
 
   /// Whether everything that a parked set stands on is folded.
-  func isReady(_ header: ChangeSetHeader) -> Bool {
-    guard branches[header.log]?.foldedSequence == header.sequence - 1 else { return false }
-    return header.dependencies.allSatisfy {
-      branches[$0.log(lane: header.log.lane)].map(\.foldedSequence) ?? 0 >= $0.sequence
+  func isReady(_ header: ChangeSetHeader) throws -> Bool {
+    if let previous = header.previous {
+      guard try isFolded(previous, header.log, header.sequence - 1) else { return false }
     }
+    return try header.dependencies.allSatisfy {
+      let log = $0.log(lane: header.log.lane)
+      return try isFolded($0.id, log, $0.sequence) || excludes(dependency: $0.id, log, $0.sequence)
+    }
+  }
+
+  private func isFolded(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
+    try stored(log, sequence: sequence).contains { $0.id == id && $0.isFolded }
   }
 }
 

@@ -38,19 +38,42 @@ final class Rivals {
 
   /// Replaces the rivals of a cell. Those that say what the winner says are kept, but are no conflict.
   func replace(
-    _ record: RecordKey, _ field: FieldNumber, _ rivals: [Rival], winner: [UInt8]?, isConflict: Bool = true
+    _ record: RecordKey, _ field: FieldNumber, _ rivals: [Rival], winner: [UInt8]?
+  ) throws {
+    // Where a delete has won, the writes it hides are listed as such: `HiddenWrites`.
+    let isConflict = !(field == Fields.life && winner == StoredRow.dead)
+    try replace(record, field, rivals) { isConflict && $0.content != winner }
+  }
+
+  /// Replaces the rivals of a whole record, whose own time of change is no difference.
+  ///
+  /// - Parameters:
+  ///   - isFollowed: a rival has seen the winner and ranks below it: then the winner is not maximal, and it is
+  ///     for the rivals to disagree with one another.
+  func replaceWhole(_ record: RecordKey, _ rivals: [Rival], winner: [UInt8], isFollowed: Bool) throws {
+    let contents = try rivals.map { try Self.withoutTime($0.content) }
+    let isConflict = !isFollowed || Set(contents).count > 1
+    let shown = try Self.withoutTime(winner)
+    let differing = Set(zip(rivals, contents).filter { $0.1 != shown }.map(\.0.number))
+    try replace(record, Fields.life, rivals) { isConflict && differing.contains($0.number) }
+  }
+
+  private static func withoutTime(_ whole: [UInt8]) throws -> [UInt8] {
+    encodedFields(try decodedFields(whole).filter { $0.key != Fields.wholeRecordUpdatedAt })
+  }
+
+  private func replace(
+    _ record: RecordKey, _ field: FieldNumber, _ rivals: [Rival], differs: (Rival) -> Bool
   ) throws {
     try bind(delete, record)
     try delete.bind(3, Int(field))
     try delete.run()
-    // Where a delete has won, the writes it hides are listed as such: `HiddenWrites`.
-    let isConflict = isConflict && !(field == Fields.life && winner == StoredRow.dead)
     for rival in rivals {
       try bind(insert, record)
       try insert.bind(3, Int(field))
       try insert.bind(4, rival.number)
       try insert.bind(5, rival.content)
-      try insert.bind(6, isConflict && rival.content != winner ? 1 : 0)
+      try insert.bind(6, differs(rival) ? 1 : 0)
       try insert.run()
     }
   }

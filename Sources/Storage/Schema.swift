@@ -5,10 +5,17 @@ import Replication
 
 /// The tables of the store, in numbered steps. A step never changes once it is released.
 enum Schema {
-  static let version: Int64 = 1
+  static let version: Int64 = 3
 
   /// What brings a store from the version before to this one.
-  static func migration(to version: Int64) -> String { version == 1 ? first : "" }
+  static func migration(to version: Int64) -> String {
+    switch version {
+    case 1: first
+    case 2: second
+    case 3: third
+    default: ""
+    }
+  }
 
   private static let first = """
     CREATE TABLE statements(
@@ -31,6 +38,25 @@ enum Schema {
     ) WITHOUT ROWID;
     """
 
+  /// History asks for operations, by their ids and by time.
+  private static let second = """
+    CREATE INDEX change_sets_by_operation ON change_sets(operation);
+    CREATE INDEX change_sets_by_clock ON change_sets(clock, number);
+    """
+
+  /// Sets that a cut of their log has left without a place; they come back if the cut turns out to be void. And
+  /// logs of which stored sets have seen something that a cut has left out.
+  private static let third = """
+    CREATE TABLE set_aside(
+      id BLOB PRIMARY KEY NOT NULL, clock INTEGER NOT NULL, header BLOB NOT NULL, signature BLOB NOT NULL,
+      body BLOB NOT NULL
+    );
+    CREATE TABLE excused(
+      device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
+      PRIMARY KEY (device, incarnation, lane)
+    ) WITHOUT ROWID;
+    """
+
   /// Everything that folding the log again brings back.
   static var derived: String {
     derivedTables + Registry.kinds.map { table($0) + Views.sql($0) }.joined()
@@ -47,6 +73,14 @@ enum Schema {
     CREATE TABLE hidden_writes(
       kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL, by_parent INTEGER NOT NULL,
       deletion INTEGER NOT NULL, PRIMARY KEY (kind, record, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE record_writes(
+      kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL,
+      PRIMARY KEY (kind, record, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE undos(
+      target BLOB NOT NULL, operation BLOB NOT NULL, device BLOB NOT NULL,
+      PRIMARY KEY (target, operation, device)
     ) WITHOUT ROWID;
     CREATE TABLE child_counts(
       parent_kind INTEGER NOT NULL, parent BLOB NOT NULL, kind INTEGER NOT NULL, live INTEGER NOT NULL,
@@ -77,12 +111,15 @@ enum Schema {
       let time = kind.number == KindNumbers.log ? ", date" : ""
       sql += "CREATE INDEX \(kind.table)_by_parent ON \(kind.table)(\(parent.id)\(time));\n"
     }
-    if !kind.childKinds.isEmpty {
+    if kind.canHaveChildren {
       sql += "CREATE INDEX \(kind.table)_dead ON \(kind.table)(id) WHERE life = 0;\n"
     }
     return sql
   }
 
-  /// Changes whenever the generated tables would: then the log is folded again into new ones.
-  static var fingerprint: String { derived }
+  /// Changes whenever the derived tables or what the fold writes into them would: then the log is folded again.
+  static var fingerprint: String { "fold \(foldVersion)\n" + derived }
+
+  /// Raised when the fold derives something else than before from the same log.
+  private static let foldVersion = 2
 }

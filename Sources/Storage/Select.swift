@@ -92,7 +92,7 @@ struct Select {
   }
 
   /// The ids that begin with some hexadecimal digits.
-  private static func range(_ prefix: String) -> (first: [UInt8], last: [UInt8])? {
+  static func range(_ prefix: String) -> (first: [UInt8], last: [UInt8])? {
     let digits = Bytes16.count * 2
     guard prefix.utf8.count <= digits else { return nil }
     let missing = digits - prefix.utf8.count

@@ -11,7 +11,10 @@ extension Store {
   ///
   /// - Parameters:
   ///   - horizon: the clock up to which sets fold now; later ones are parked.
-  package func commit(_ sets: [VerifiedChangeSet], horizon: Clock) throws -> CommitReport {
+  ///   - noting: keeps what follows from the report, in the same transaction.
+  package func commit(
+    _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
+  ) throws -> CommitReport {
     try atomically {
       var report = CommitReport()
       var moved: Set<LogKey> = []
@@ -19,31 +22,49 @@ extension Store {
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
         guard case .place(let folds) = placement else { continue }
-        let place = try logs.append(set, folded: folds)
-        noteDeclared(set, place)
+        let place = try logs.append(set, folds ? .folded : logs.isCut(set.header.log) ? .held : .waits)
+        try noteDeclared(set, place)
+        if let sibling = try logs.sibling(of: set, at: place) {
+          report.forks.append(Fork(set: set, sibling: try storedSet(sibling)))
+        }
         moved.insert(set.header.log)
         if folds { try fold.fold(set, at: place, into: &report) }
       }
+      if try logs.releaseHeld(in: moved) { try foldWaiting(horizon, &report, &moved) }
       try finish(&report, moved)
+      try noting(report)
+      if moved.contains(where: hasUnkept) {
+        let placements = report.placements
+        try layOut(horizon, &report)
+        report.placements = placements
+      }
       return report
     }
   }
 
   /// Folds the parked sets whose time has come, in one transaction.
-  package func foldParked(horizon: Clock) throws -> CommitReport {
+  package func foldParked(
+    horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
+  ) throws -> CommitReport {
     try atomically {
       var report = CommitReport()
       var moved: Set<LogKey> = []
-      // Numbers are in causal order, so one pass folds all that can be folded.
-      for number in try parkedNumbers() {
-        let set = try storedSet(number)
-        guard set.header.clock <= horizon, logs.isReady(set.header) else { continue }
-        try logs.folded(set, number: number)
-        try fold.fold(set, at: try fold.causality.place(number), into: &report)
-        moved.insert(set.header.log)
-      }
+      try foldWaiting(horizon, &report, &moved)
       try finish(&report, moved)
+      try noting(report)
       return report
+    }
+  }
+
+  func foldWaiting(_ horizon: Clock, _ report: inout CommitReport, _ moved: inout Set<LogKey>) throws {
+    // Numbers are in causal order, so one pass folds all that can be folded.
+    for number in try parkedNumbers() {
+      let set = try storedSet(number)
+      guard set.header.clock <= horizon, try logs.isReady(set.header) else { continue }
+      let place = try fold.causality.place(number)
+      try logs.folded(set, at: place)
+      try fold.fold(set, at: place, into: &report)
+      moved.insert(set.header.log)
     }
   }
 
@@ -58,9 +79,22 @@ extension Store {
     }
   }
 
-  private func finish(_ report: inout CommitReport, _ moved: Set<LogKey>) throws {
+  /// The authors of parked sets.
+  package func parkedAuthors() throws -> [DeviceKey] {
+    let sql = """
+      SELECT DISTINCT b.device FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE c.folded = 0 ORDER BY b.device
+      """
+    return try connection.with(sql) { row in
+      var devices: [DeviceKey] = []
+      while try row.step() { if let device = DeviceKey(bytes: row.bytes(0)) { devices.append(device) } }
+      return devices
+    }
+  }
+
+  func finish(_ report: inout CommitReport, _ moved: Set<LogKey>) throws {
     try fold.finish(&report)
-    report.heads = moved.sorted().compactMap { logs[$0]?.logHead }
+    report.heads = moved.sorted().flatMap { logs[$0].map(\.logHead) }
     report.settingsDigest = fold.digests[.settings]
     report.recordsDigest = fold.digests[.records]
   }
@@ -87,8 +121,8 @@ extension Store {
 
   // MARK: Where the log stands
 
-  /// The heads of a lane, in order of logs.
-  package func heads(_ lane: Lane) -> [LogHead] { logs.branches(lane).map(\.logHead) }
+  /// The heads of a lane in order of logs, one a branch.
+  package func heads(_ lane: Lane) -> [LogHead] { Heads(logs.branches(lane).map(\.logHead)).sorted }
 
   package func digest(_ lane: Lane) -> Digest { fold.digests[lane] }
 
@@ -97,21 +131,27 @@ extension Store {
 
   /// Stored change sets of a lane, parked ones among them.
   package func changeSetCount(_ lane: Lane) -> UInt64 {
-    logs.branches(lane).reduce(0) { $0 + $1.sequence }
+    logs.branches(lane).reduce(0) { $0 + $1.count }
   }
 
-  package func parkedCount(_ lane: Lane) -> UInt64 {
-    logs.branches(lane).reduce(0) { $0 + $1.logHead.parked }
+  package func parkedCount(_ lane: Lane) throws -> UInt64 {
+    let sql = """
+      SELECT count(*) FROM change_sets c JOIN branches b ON b.branch = c.branch WHERE c.folded = 0 AND b.lane = ?1
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, Int(lane.rawValue))
+      return try row.step() ? UInt64(bitPattern: row.integer(0)) : 0
+    }
   }
 
   /// What the next set of one's own log is built on.
   package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
-    let own = logs[log]
+    let own = logs[log].first
     var position = AuthorPosition(
       circle: circle, log: log, sequence: own?.sequence ?? 0, id: own?.head.id,
       clock: own?.head.clock ?? .zero, unseen: [])
     for branch in logs.branches(log.lane) {
-      guard let folded = branch.folded else { continue }
+      guard let folded = branch.folded, logs.isFoldedHead(branch) else { continue }
       position.clock = max(position.clock, folded.clock)
       guard branch.log != log else { continue }
       let seen = try own.map { try newestDeclared(by: $0, of: branch.number) } ?? 0
@@ -122,10 +162,11 @@ extension Store {
             sequence: branch.foldedSequence, id: folded.id))
       }
     }
+    position.unseen.sort()
     return position
   }
 
-  private func newestDeclared(by own: Logs.Branch, of branch: Int64) throws -> Int64 {
+  private func newestDeclared(by own: Branch, of branch: Int64) throws -> Int64 {
     if declared?.branch != own.number { declared = (own.number, [:]) }
     if let known = declared?.sequences[branch] { return known }
     let seen = try fold.causality.newestSeen(
@@ -134,10 +175,11 @@ extension Store {
     return seen
   }
 
-  private func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) {
+  private func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) throws {
     guard declared?.branch == place.branch else { return }
     for dependency in set.header.dependencies {
-      guard let branch = logs[dependency.log(lane: set.header.log.lane)] else { continue }
+      let log = dependency.log(lane: set.header.log.lane)
+      guard let branch = try logs.branch(of: dependency.id, log, dependency.sequence) else { continue }
       declared?.sequences[branch.number] = Int64(bitPattern: dependency.sequence)
     }
   }

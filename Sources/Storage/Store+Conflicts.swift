@@ -24,8 +24,8 @@ package struct Conflict: Sendable {
     case value(Value)
     /// A whole record.
     case fields([FieldNumber: Value])
-    /// A set that wrote to a record that a deletion hides; `Side.stamp` names it.
-    case write
+    /// What a set wrote to a record that a deletion hides, its life among it; `Side.stamp` names the set.
+    case write([FieldNumber: Value])
     /// Deleted: the record, or with `hiddenByParent` its parent.
     case deletion
   }
@@ -39,6 +39,8 @@ package struct Conflict: Sendable {
   package let winner: Side
   /// Newest first.
   package let losers: [Side]
+  /// The deleted record, where the reason is a deletion.
+  package var hiddenBy: RecordKey?
 }
 
 extension Store {
@@ -111,18 +113,33 @@ extension Store {
       Hidden(
         cell: Cell(record: try Self.key(row), field: Fields.life), byParent: row.integer(2) != 0,
         number: row.integer(3), deletion: row.integer(4))
-    }.compactMap { writes in
-      guard let first = writes.first else { return nil }
-      let reason = first.byParent ? Conflict.Reason.hiddenByParent : .editLostToDelete
-      let losers = try writes.map {
-        Conflict.Side(content: .write, stamp: try fold.causality.origin($0.number).stamp)
-      }
-      return Conflict(
-        id: Self.id(first.cell.record, reason, nil), record: first.cell.record, field: nil, reason: reason,
-        winner: Conflict.Side(
-          content: .deletion, stamp: try fold.causality.origin(first.deletion).stamp),
-        losers: losers.sorted { $0.stamp > $1.stamp })
+    }.compactMap(conflict)
+  }
+
+  private func conflict(_ writes: [Hidden]) throws -> Conflict? {
+    guard let first = writes.first else { return nil }
+    let key = first.cell.record
+    let reason = first.byParent ? Conflict.Reason.hiddenByParent : .editLostToDelete
+    let losers = try writes.map { write in
+      let set = try cachedSet(write.number)
+      return Conflict.Side(content: .write(try set.body.written(to: key)), stamp: set.stamp)
     }
+    return Conflict(
+      id: Self.id(key, reason, nil), record: key, field: nil, reason: reason,
+      winner: Conflict.Side(content: .deletion, stamp: try fold.causality.origin(first.deletion).stamp),
+      losers: losers.sorted { $0.stamp > $1.stamp }, hiddenBy: try deletedAncestors(key).first)
+  }
+
+  /// The deleted records that keep a record out of sight, itself among them: the nearest first.
+  package func deletedAncestors(_ key: RecordKey) throws -> [RecordKey] {
+    var result: [RecordKey] = []
+    var next: RecordKey? = key
+    while let current = next {
+      guard let row = try fold.table(current.kind).row(current.id) else { break }
+      if row.life == false { result.append(current) }
+      next = Registry.kind(current.kind)?.parent(of: row)
+    }
+    return result
   }
 
   private struct Hidden {
@@ -166,5 +183,20 @@ extension Store {
     record.id.raw.append(to: &input)
     input.append(contentsOf: reason.rawValue.utf8)
     return hexadecimal(blake2b256(idPrefix, input).bytes.prefix(8))
+  }
+}
+
+extension ChangeSetBody {
+  /// The fields that the entries of one record write, its life among them.
+  func written(to key: RecordKey) throws -> [FieldNumber: Value] {
+    var fields: [FieldNumber: Value] = [:]
+    for entry in entries where entry.key == key {
+      switch entry.type {
+      case .put: for cell in cells[entry.cells] { fields[cell.field] = try Value(encoded: content(cell)) }
+      case .delete: fields[Fields.life] = .bool(false)
+      case .restore: fields[Fields.life] = .bool(true)
+      }
+    }
+    return fields
   }
 }

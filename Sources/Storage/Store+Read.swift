@@ -13,6 +13,11 @@ package struct StoredChangeSet: Sendable {
 }
 
 extension Store {
+  /// Those of a peer's tips that are not stored here.
+  package func lacking(_ tips: [LogHead]) throws -> [LogHead] {
+    try tips.filter { try logs.branch(of: $0.id, $0.log, $0.sequence) == nil }
+  }
+
   /// Reads what a peer wants in causal order, up to a size, and says what of it is left.
   ///
   /// At least one set is read if there is one; what is not in the store is left out of the rest.
@@ -36,56 +41,64 @@ extension Store {
     return (sets, rest)
   }
 
-  /// How far a want has been read.
+  /// How far a want has been read: along the path that ends in its tip.
   private struct ReadCursor {
     let want: Want
-    let branch: Int64
-    /// The newest sequence that is both wanted and here.
-    let last: UInt64
+    /// What is left, newest first.
+    var stretches: [Stretch]
     var next: UInt64
     /// The number of the set at `next`.
     var number: Int64
 
-    var isAtEnd: Bool { next > last }
+    var isAtEnd: Bool { stretches.isEmpty }
   }
 
   private func cursor(_ lane: Lane, _ want: Want) throws -> ReadCursor? {
-    guard want.log.lane == lane, let branch = logs[want.log], want.from >= 1 else { return nil }
-    let last = min(want.through, branch.sequence)
-    guard want.from <= last, let number = try number(branch.number, want.from) else { return nil }
-    return ReadCursor(want: want, branch: branch.number, last: last, next: want.from, number: number)
-  }
-
-  private func number(_ branch: Int64, _ sequence: UInt64) throws -> Int64? {
-    try connection.with("SELECT number FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
-      try row.bind(1, branch)
-      try row.bind(2, Int64(bitPattern: sequence))
-      return try row.step() ? row.integer(0) : nil
+    guard want.log.lane == lane, want.from >= 1, want.from <= want.through,
+      let branch = try logs.branch(of: want.tip, want.log, want.through)
+    else { return nil }
+    let stretches = logs.path(branch.number, through: want.through).filter { $0.last >= want.from }
+    guard let oldest = stretches.last, let number = try logs.number(oldest.branch, want.from) else {
+      return nil
     }
+    return ReadCursor(want: want, stretches: stretches, next: want.from, number: number)
   }
 
   private func read(
     _ cursor: inout ReadCursor, below end: Int64, setsMax: Int, bytesMax: Int,
     _ sets: inout [StoredChangeSet], _ bytes: inout Int
   ) throws {
+    while let stretch = cursor.stretches.last {
+      let isDone = try read(stretch, &cursor, below: end, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
+      guard isDone else { return }
+      cursor.stretches.removeLast()
+    }
+  }
+
+  /// False if there was no room for all of the stretch, or another log comes first.
+  private func read(
+    _ stretch: Stretch, _ cursor: inout ReadCursor, below end: Int64, setsMax: Int, bytesMax: Int,
+    _ sets: inout [StoredChangeSet], _ bytes: inout Int
+  ) throws -> Bool {
     let sql = """
       SELECT number, id, header, signature, body FROM change_sets
       WHERE branch = ?1 AND sequence BETWEEN ?2 AND ?3 ORDER BY sequence
       """
-    try connection.with(sql) { row in
-      try row.bind(1, cursor.branch)
+    return try connection.with(sql) { row in
+      try row.bind(1, stretch.branch)
       try row.bind(2, Int64(bitPattern: cursor.next))
-      try row.bind(3, Int64(bitPattern: cursor.last))
+      try row.bind(3, Int64(bitPattern: stretch.last))
       while try row.step() {
         cursor.number = row.integer(0)
-        guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return }
+        guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return false }
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
         sets.append(StoredChangeSet(log: cursor.want.log, sequence: cursor.next, id: id, raw: raw))
         bytes += raw.byteCount
         cursor.next += 1
       }
-      guard cursor.isAtEnd else { throw StoreError.damaged("a gap in a log") }
+      guard cursor.next > stretch.last else { throw StoreError.damaged("a gap in a log") }
+      return true
     }
   }
 }

@@ -2,10 +2,12 @@
 
 import Replication
 import SQLite
+import Wire
 
 extension Store {
   /// Folds the whole log again into emptied record tables: after the registry has grown.
-  package func rebuild() throws {
+  @discardableResult
+  package func rebuild() throws -> CommitReport {
     try atomically {
       try Derived.create(connection)
       try fold.reload()
@@ -14,6 +16,9 @@ extension Store {
         try fold.fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
       }
       try fold.finish(&report)
+      report.settingsDigest = fold.digests[.settings]
+      report.recordsDigest = fold.digests[.records]
+      return report
     }
   }
 

@@ -49,6 +49,31 @@ extension Store {
     return try records(query)
   }
 
+  /// The record that a record belongs to, whether that one is there or not; nil if it belongs to none.
+  package func parent(of record: RecordRow) -> RecordKey? {
+    guard let kind = Registry.kind(record.key.kind), let parent = kind.parent else { return nil }
+    return record[parent].flatMap { kind.parentKey($0.encoded[...]) }
+  }
+
+  /// The records of all kinds that belong to a record and live, visible or not.
+  package func livingChildren(of parent: RecordKey) throws -> [RecordKey] {
+    guard Kind.parents.contains(parent.kind) else { return [] }
+    return try (Registry.kind(parent.kind)?.childKinds ?? []).flatMap { child in
+      guard let columns = child.parentColumns else { return [RecordKey]() }
+      let ofKind = columns.kind.map { " AND \($0) = \(parent.kind.rawValue)" } ?? ""
+      let sql = "SELECT id FROM \(child.table) WHERE \(columns.id) = ?1\(ofKind) AND life = 1 ORDER BY id"
+      return try connection.with(sql) { row in
+        try row.bind(1, bigEndian: parent.id.raw.word0, parent.id.raw.word1)
+        var children: [RecordKey] = []
+        while try row.step() {
+          guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
+          children.append(RecordKey(kind: child.number, id: id))
+        }
+        return children
+      }
+    }
+  }
+
   /// Who wrote each cell, and when; seeds are left out.
   package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
     var result: [FieldNumber: Stamp] = [:]

@@ -15,15 +15,19 @@ package final class Store {
   let fold: Fold
   /// What this log has declared to have seen; kept for the log that asked last.
   var declared: (branch: Int64, sequences: [Int64: Int64])?
+  /// Sets that questions about the past have decoded.
+  var setCache = SetCache()
   /// Held as long as the store is open; nil in memory.
   private let lock: StoreLock?
 
   /// Opens a store, or makes it where there is none. No other process can open it meanwhile.
-  package convenience init(path: String) throws {
-    let lock = try StoreLock(path: path + ".lock")
+  ///
+  /// - Parameter refolds: makes the tables that follow from the log anew, as damaged as they may be.
+  package convenience init(path: String, refolds: Bool = false) throws {
+    let lock = try StoreLock(store: path)
     let connection = try Connection(.file(path))
     try connection.setUp()
-    try self.init(connection, lock: lock)
+    try self.init(connection, lock: lock, refolds: refolds)
   }
 
   /// A store that is gone with the process: for tests and previews.
@@ -33,19 +37,28 @@ package final class Store {
     return try Store(connection, lock: nil)
   }
 
-  private init(_ connection: Connection, lock: consuming StoreLock?) throws {
+  /// A store in a file that goes away with its use: fast, and nothing of it survives a crash.
+  static func scratch(path: String) throws -> Store {
+    let connection = try Connection(.file(path))
+    try connection.setUpUnsafe()
+    return try Store(connection, lock: nil)
+  }
+
+  private init(
+    _ connection: Connection, lock: consuming StoreLock?, refolds: Bool = false
+  ) throws {
     self.connection = connection
     self.lock = lock
-    let isCurrent = try Self.migrate(connection)
+    let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try Logs(connection)
-    fold = try Fold(connection)
+    fold = try Fold(connection, logs)
     if !isCurrent { try rebuild() }
   }
 
   // MARK: Schema
 
   /// Brings the tables to this version. False if the records must be folded again.
-  private static func migrate(_ connection: Connection) throws -> Bool {
+  private static func migrate(_ connection: Connection, refolds: Bool) throws -> Bool {
     try connection.transaction {
       try connection.execute(
         "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID")
@@ -61,7 +74,7 @@ package final class Store {
         try Derived.create(connection)
         return true
       }
-      if try Derived.isCurrent(connection) { return true }
+      if try !refolds && Derived.isCurrent(connection) { return true }
       try Derived.create(connection)
       return false
     }
@@ -75,6 +88,7 @@ package final class Store {
       return try connection.transaction(body)
     } catch {
       declared = nil
+      setCache = SetCache()
       try logs.reload()
       try fold.reload()
       throw error

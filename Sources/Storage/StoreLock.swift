@@ -7,14 +7,17 @@
 /// Holds a store for one process: a lock on a file beside it that names the holder.
 ///
 /// The lock belongs to the open file, so it ends with the process however that ends; the file stays.
-struct StoreLock: ~Copyable {
+package struct StoreLock: ~Copyable {
   private let descriptor: Int32
 
-  init(path: String) throws {
+  /// Takes the lock of the store at a path, whether there is one or not.
+  package init(store: String) throws { try self.init(path: store + ".lock") }
+
+  private init(path: String) throws {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw StoreError.lockFailed(errno: errno) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      let code = errno
+    let code = Self.take(descriptor)
+    guard code == 0 else {
       let holder = Self.holder(descriptor)
       close(descriptor)
       throw code == EWOULDBLOCK ? StoreError.storeIsHeld(by: holder) : StoreError.lockFailed(errno: code)
@@ -28,6 +31,21 @@ struct StoreLock: ~Copyable {
   }
 
   deinit { close(descriptor) }
+
+  /// Takes the lock; 0, or the error.
+  ///
+  /// A program that this process starts holds what this process has open until it is on its own, a few
+  /// milliseconds later. So a lock that seems to be held here is tried for again.
+  private static func take(_ descriptor: Int32) -> Int32 {
+    var code: Int32 = 0
+    for _ in 0..<100 {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return 0 }
+      code = errno
+      guard code == EWOULDBLOCK, holder(descriptor) == getpid() else { return code }
+      usleep(10_000)
+    }
+    return code
+  }
 
   private static func holder(_ descriptor: Int32) -> Int32? {
     var bytes = [UInt8](repeating: 0, count: 16)

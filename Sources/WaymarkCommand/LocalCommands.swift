@@ -45,6 +45,23 @@ enum LocalCommands {
       next: "waymark join --yes TICKET")
   }
 
+  /// `restore FILE`: needs the store to itself, so it never goes to a running node.
+  static func restore(_ invocation: Invocation, _ home: Home, _ events: EventPrinter) async throws -> JSON {
+    var order = Restoring.Order(
+      file: invocation["file"] ?? "",
+      name: try invocation["name"] ?? Configuration(home: home).name ?? hostName)
+    order.rootKey = invocation["rootKey"]
+    order.foundsCircle = invocation.arguments["newCircle"]?.boolean == true
+    if order.rootKey != nil, order.foundsCircle {
+      throw CommandFailure.usage(
+        "--root-key is for the circle of the backup, --new-circle leaves it: give one.")
+    }
+    return try await Restoring(home: home, order: order).restore(
+      isConfirmed: invocation.arguments["yes"]?.boolean == true,
+      isPreview: invocation.arguments["preview"]?.boolean == true
+    ) { events.handle($0) }
+  }
+
   /// `issuer init FILE`
   static func makeIssuer(_ invocation: Invocation) throws -> JSON {
     let file = invocation["file"] ?? ""

@@ -41,6 +41,7 @@ struct Session: Sendable {
     case ["paths"]: home.document
     case ["init"]: try LocalCommands.initialize(invocation, home)
     case ["join"]: try await LocalCommands.join(invocation, home)
+    case ["restore"]: try await LocalCommands.restore(invocation, home, events)
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
     case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal)
     default: try await WaymarkClient.perform(request(invocation), home: home) { events.handle($0) }
@@ -50,6 +51,7 @@ struct Session: Sendable {
   /// The request, with what the node can't know: the zone of the person who typed it.
   func request(_ invocation: Invocation) -> CommandRequest {
     var request = invocation.request
+    if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
     if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
     if let fields = request.arguments["fields"]?.array {
       request.arguments["fields"] = .array(fields.map { absolutePath(in: $0, invocation.words[0]) })
@@ -75,6 +77,8 @@ struct Session: Sendable {
     } catch let failure as CommandFailure
       where failure.exitCode == ExitCode.needsYes && failure.code == "needs_yes" && terminal.canAsk
     {
+      for candidate in failure.candidates { terminal.note("  \(printable(candidate))") }
+      if invocation.words == ["sync", "on"] { try await showPreview() }
       guard terminal.confirms(printable(failure.message)) else { throw failure }
       var agreed = invocation
       agreed.arguments["yes"] = true
@@ -82,7 +86,22 @@ struct Session: Sendable {
     }
   }
 
+  /// What the question is about, beside what is data.
+  private func showPreview() async throws {
+    var request = request(invocation)
+    request.arguments["preview"] = true
+    var rendering = rendering
+    rendering.preview(try await WaymarkClient.perform(request, home: home) { _ in })
+    terminal.transient(rendering.data.text + "\n")
+  }
+
   // MARK: Showing
+
+  private var rendering: Rendering {
+    Rendering(
+      width: terminal.output.width, hasColor: terminal.output.hasColor, notesWidth: terminal.error.width,
+      notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()))
+  }
 
   private func show(_ document: JSON) {
     if invocation.options.json {
@@ -90,19 +109,23 @@ struct Session: Sendable {
       return
     }
     if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
-    var rendering = Rendering(
-      width: terminal.output.width, hasColor: terminal.output.hasColor, notesWidth: terminal.error.width,
-      notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()))
+    var rendering = rendering
     rendering.render(document, of: invocation)
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
     if !rendering.notes.lines.isEmpty { terminal.transient(rendering.notes.text) }
   }
 
   /// These print JSON lines, of which the document is the last.
-  private var isStream: Bool { invocation.words == ["import"] }
+  private var isStream: Bool { [["import"], ["backup"], ["restore"]].contains(invocation.words) }
 
-  /// What `--check` makes of a status.
+  /// What `verify` found, and what `--check` makes of a status.
   private func exitCode(for document: JSON) -> Int32 {
+    if invocation.words == ["verify"], let isOk = document["ok"]?.boolean {
+      return isOk ? 0 : ExitCode.failed
+    }
+    if invocation.words == ["verify"], let verdict = document["verdict"]?.string {
+      return verdict == "equal" ? 0 : verdict == "differs" ? ExitCode.failed : ExitCode.notInSync
+    }
     guard invocation.words == ["status"], invocation.arguments["check"]?.boolean == true else { return 0 }
     let peers = document["peers"]?.array ?? []
     if peers.contains(where: { $0["state"]?.string != "in_sync" }) { return ExitCode.notInSync }

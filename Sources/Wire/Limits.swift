@@ -58,6 +58,13 @@ package enum Limits {
   // MARK: Gossip
   package static let pushToAllPeersMax = 8
 
+  // MARK: Questions
+  package static let answerItemsMax = 4_096
+  package static let answerMillisecondsMin: Int64 = 25
+  package static let answerMillisecondsMax: Int64 = 10_000
+  package static let inventoryRecordsMax = 1_000_000
+  package static let inventoryMillisecondsMax: Int64 = 60_000
+
   // MARK: Control socket
   package static let controlClientsMax = 16
   package static let controlBytesMax = 1024 * 1024

@@ -76,7 +76,7 @@ struct ParserTests {
 
   @Test(arguments: [
     (["stauts"], "Did you mean `waymark status`?"), (["trip", "lst"], "Did you mean `waymark trip list`?"),
-    (["trip"], "needs one of: list, show, add, edit, delete, timeline"),
+    (["trip"], "needs one of: list, show, add, edit, delete, restore, timeline"),
     (["trip", "show"], "needs ID"), (["trip", "show", "a", "b"], "“b” is too much here"),
     (["trip", "add", "Rome"], "write name=value"), (["--jsno", "status"], "Did you mean --json?"),
     (["status", "--peer", "x"], "`waymark status` has no option --peer"),

@@ -48,6 +48,48 @@ struct RenderingTests {
     ]
   }
 
+  private func kind(_ plural: String, _ added: Int64, _ changed: Int64, _ deleted: Int64) -> JSON {
+    [
+      "kind": "trip", "plural": .string(plural), "added": .integer(added), "changed": .integer(changed),
+      "deleted": .integer(deleted), "restored": 0,
+    ]
+  }
+
+  @Test func `a forced direction shows what changes, and the way back`() throws {
+    var document: JSON = [
+      "schema": "waymark.mirror/1", "preview": true, "turnsSyncOn": true, "unknown": 2,
+      "kinds": [kind("trips", 2, 0, 1), kind("habit logs", 0, 1_200, 0)], "operation": nil, "backup": nil,
+      "elsewhere": [], "notAsked": [["device": "00", "name": "phone"]],
+    ]
+    let preview = try text(["mirror"], document)
+    #expect(preview.contains("trips           2        0        1         0"))
+    #expect(preview.contains("1,200"))
+    #expect(preview.contains("Sync of records would be turned on."))
+    #expect(preview.contains("2 records that this device has never seen"))
+    #expect(preview.contains("Nothing is written."))
+    #expect(preview.contains("Not there: phone."))
+    document["preview"] = false
+    document["operation"] = "120de230aa"
+    document["backup"] = "/home/a/backups/before-mirror.waymark"
+    document["elsewhere"] = [["kind": "trip", "plural": "trips", "records": 3]]
+    let done = try text(["mirror"], document)
+    #expect(done.contains("Changed on other devices meanwhile, and merged as usual: 3 trips."))
+    #expect(done.contains("To take it back: waymark undo 120de230"))
+    #expect(done.contains("before-mirror.waymark"))
+    document["kinds"] = []
+    document["backup"] = nil
+    #expect(try text(["assert"], document).contains("Nothing differs"))
+  }
+
+  @Test func `leftovers of tests are listed with what gave them away`() throws {
+    let trip: JSON = ["id": "01A1FC7C-96DB", "name": "debug me", "mark": "debug", "items": 3]
+    let found: JSON = ["preview": true, "deleted": 0, "operation": nil, "backup": nil, "trips": [trip]]
+    let shown = try text(["cleanup"], found)
+    #expect(shown.contains("01A1FC7C  debug me      3  “debug”"))
+    #expect(shown.contains("Nothing is deleted."))
+    #expect(try text(["cleanup"], ["preview": false, "trips": []]).contains("No trip looks"))
+  }
+
   @Test func `the status of a premium device tells what waits for whom`() throws {
     let even = lane(0, 0, equal: true)
     let document = status(
@@ -125,6 +167,7 @@ struct RenderingTests {
         c0ffee00  habit · Run · notes  (field)
           won   by the river  by phone   2026-11-21 11:00
           kept  in the park   by laptop  2026-11-21 10:59
+        Decide one: waymark conflicts show ID, waymark conflicts resolve ID --take winner|loser|DEVICE
         """)
   }
 

@@ -55,7 +55,7 @@ class Verified:
         require(len(raw.body) == header[10], "body length")
         require(hashed("body/v1", raw.body) == header[11], "body hash")
         verify(self.device, "change-set-signature/v1", raw.header, raw.signature)
-        self.entries = check_body(raw.body, self.lane)
+        self.verb, self.target, self.entries = check_body(raw.body, self.lane)
 
     @property
     def stamp(self):
@@ -101,7 +101,7 @@ def check_body(data, lane):
     require(ascends([(e[1], e[2], e[0]) for e in entries]), "entries ascend")
     lives = [(e[1], e[2]) for e in entries if e[0] != PUT or 0 in e[3]]
     require(len(lives) == len(set(lives)), "a record's life is written once")
-    return entries
+    return body[0], body.get(1), entries
 
 
 def check_entry(entry, lane):

@@ -57,12 +57,65 @@ def rivals(of_cell, covers):
     return others if len(maximal) > 1 else []
 
 
-def digest(folded):
+def hashes(folded):
+    """[kind, record, what it adds to the digest] for each stored record, ascending."""
     records = {}
     for (kind, record, field), of_cell in cells(folded).items():
         records.setdefault((kind, record), []).append((field, winner(of_cell).set.stamp))
-    total = 0
-    for (kind, record), stamps in records.items():
+    rows = []
+    for (kind, record), stamps in sorted(records.items()):
         parts = [field.to_bytes(4, "big") + stamp for field, stamp in sorted(stamps)]
-        total += int.from_bytes(hashed("record-digest/v1", kind.to_bytes(4, "big"), record, *parts), "big")
+        rows.append([kind, record, hashed("record-digest/v1", kind.to_bytes(4, "big"), record, *parts)])
+    return rows
+
+
+def sums(folded):
+    """The digest in 256 parts, by the first byte of record ids."""
+    totals = [0] * 256
+    for _, record, value in hashes(folded):
+        totals[record[0]] += int.from_bytes(value, "big")
+    return [(total % (1 << 256)).to_bytes(32, "big") for total in totals]
+
+
+def digest(folded):
+    total = sum(int.from_bytes(each, "big") for each in sums(folded))
     return (total % (1 << 256)).to_bytes(32, "big")
+
+
+def parent(kind, fields):
+    """The record that field 1 of some kinds names, as Protocol/records.md says: hidden while that one is."""
+    value = fields.get(1)
+    if kind == 7:
+        return tuple(value) if value and value[0] in (2, 3, 4) else None
+    return {2: 1, 3: 1, 4: 1, 11: 9}[kind], value
+
+
+def inventory(folded):
+    """Items of Protocol/session.md, "Questions": what is visible, without the seeds that nobody has written to."""
+    shown, ranks = {}, {}
+    for (kind, record, field), of_cell in cells(folded).items():
+        best = winner(of_cell)
+        fields = shown.setdefault((kind, record), {})
+        if is_whole(kind):
+            fields.update({number: value for number, value in best.value.items() if number != 0})
+            fields[0] = True
+            ranks[kind, record] = best.rank
+        else:
+            fields[field] = best.value
+    if NONE in shown:
+        shown[NONE].update({0: True, 1: "None"})
+
+    def is_visible(key):
+        fields = shown.get(key, {})
+        return fields.get(0) is True and (key[0] not in (2, 3, 4, 7, 11) or is_visible(parent(key[0], fields)))
+
+    items = []
+    for (kind, record), fields in sorted(shown.items()):
+        if is_visible((kind, record)):
+            held = {number: value for number, value in fields.items() if number != 0 and value is not None}
+            item = [kind, record, hashed("record-contents/v1", encode(held))]
+            if (kind, record) in ranks:
+                changed, filled, stamp = ranks[kind, record]
+                item += [changed, filled, int.from_bytes(stamp[:8], "big"), stamp[8:40], stamp[40:]]
+            items.append(item)
+    return items

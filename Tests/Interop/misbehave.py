@@ -9,7 +9,8 @@ from channel import LAST, MAGIC, MORE, Channel, Ended, Silence, Wire, noise, pre
 from circle import CERTIFICATE, Statement, Ticket, introduction
 from client import HABIT, SETTING, Client, listen, text_id
 from encoding import encode
-from session import HEADS, SERVED, SETS, STATE, SUMMARY, WANT, milliseconds
+from session import (
+    ANSWER, HEADS, HEADS_OF, INVENTORY_OF, QUERY, SERVED, SETS, STATE, SUMMARY, WANT, milliseconds)
 
 YEAR = 365 * 86_400_000
 
@@ -247,6 +248,22 @@ def want_backwards(session):
     session.send(WANT, SETTINGS, [[bytes(32), bytes(16), 5, 1, bytes(32)]])
 
 
+def answer_to_nothing(session):
+    session.send(ANSWER, 1, SETTINGS, bytes(32), True, [HEADS_OF, []])
+
+
+def refusal_that_is_none(session):
+    session.send(ANSWER, 1, 0)
+
+
+def unknown_question(session):
+    session.send(QUERY, 1, SETTINGS, [4])
+
+
+def bucket_256(session):
+    session.send(QUERY, 1, SETTINGS, [2, 256, None])
+
+
 def statement_of_another_circle(session):
     key = session.client.key
     session.send(4, True, [Statement.make(8, key, {0: 1, 1: bytes(32), 2: bytes(key.verify_key), 3: 1, 4: []}).data])
@@ -347,6 +364,15 @@ def records_wanted_by_a_free_device(node, mallory, bob):
     session.close()
 
 
+def records_asked_about_by_a_free_device(node, mallory, bob):
+    session = mallory.dial()
+    session.settle()
+    for question in ([HEADS_OF], [INVENTORY_OF, None]):
+        assert session.ask(RECORDS, *question) == (7,), "the peer is not premium"
+    assert len(session.ask(SETTINGS, HEADS_OF)) == 4
+    session.close()
+
+
 def records_sent_by_a_free_device(node, mallory, bob):
     session = mallory.dial()
     session.settle()
@@ -427,11 +453,12 @@ SILENT = [
 CLOSING = [
     tampered_frame, frame_twice, empty_frame, fragment_header_3, empty_part, endless_fragments,
     endless_small_fragments, empty_message, argument_too_long, indefinite_array, bytes_behind, unknown_tag,
-    second_introduction, depth_bomb, huge_bytes, huge_array, head_of_sequence_0, want_backwards,
+    second_introduction, answer_to_nothing, refusal_that_is_none, unknown_question, bucket_256, depth_bomb,
+    huge_bytes, huge_array, head_of_sequence_0, want_backwards,
     statement_of_another_circle, bad_signature, bad_body, other_circle, kind_of_other_lane, set_in_other_lane,
     body_not_canonical, clock_behind_its_past]
 MISSING = [sequence_gap, wrong_previous, missing_dependency, author_without_certificate]
-GATE = [records_wanted_by_a_free_device, records_sent_by_a_free_device]
+GATE = [records_wanted_by_a_free_device, records_asked_about_by_a_free_device, records_sent_by_a_free_device]
 
 
 def run(node, bob, mallory, step):

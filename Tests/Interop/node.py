@@ -33,6 +33,12 @@ class Node:
         assert done.returncode == 0, f"waymark {' '.join(words)}: {done.returncode} {done.stderr}"
         return done.stdout.strip()
 
+    def during(self, session, *words):
+        """Runs a command during which the node asks the client; its exit code and document."""
+        process = subprocess.Popen([BINARY, "--home", self.home, *words, "--json"], stdout=subprocess.PIPE, text=True)
+        session.until(lambda: process.poll() is not None, 30, "the end of " + " ".join(words), 0.1)
+        return process.returncode, json.loads(process.stdout.read())
+
     def json(self, *words):
         return json.loads(self.command(*words, "--json"))
 
@@ -56,7 +62,7 @@ class Node:
         self.command("issuer", "issue", "--key", str(self.issuer), "--circle", self.circle, *devices,
                      "--until", until, "--output", str(certificate))
         self.command("entitlement", "install", str(certificate))
-        self.command("sync", "on")
+        self.command("sync", "on", "--yes")
 
     def end(self):
         self.process.terminate()

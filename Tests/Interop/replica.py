@@ -37,9 +37,19 @@ class Lane:
         self.past[verified.id] = {**past, verified.log: verified.sequence}
         self.by_id[verified.id] = verified
         log.append(verified)
-        if verified.clock >> 16 <= now + DRIFT and all(each.id in self.folded for each in seen):
-            self.folded[verified.id] = verified
+        self.fold(verified, now)
         return True
+
+    def fold(self, verified, now):
+        """Folds a set, unless its time has not come or what it has seen is parked."""
+        before = [each[3] for each in verified.dependencies] + [verified.previous] * (verified.previous is not None)
+        if verified.clock >> 16 <= now + DRIFT and all(each in self.folded for each in before):
+            self.folded[verified.id] = verified
+
+    def wake(self, now):
+        """Folds what was parked and is due."""
+        for verified in [each for each in self.by_id.values() if each.id not in self.folded]:
+            self.fold(verified, now)
 
     def covers(self, a, b):
         return self.past[a.id].get(b.log, 0) >= b.sequence

@@ -11,7 +11,7 @@ from change_set import PUT, RECORDS, SETTINGS, Verified, body_of, seal
 from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
 from client import HABIT, SETTING, Client, listen, text_id
 from node import Node
-from session import milliseconds
+from session import BUCKET_OF, DIGESTS_OF, HEADS_OF, INVENTORY_OF, milliseconds
 
 
 def step(text):
@@ -150,9 +150,33 @@ def gate(node, bob, session):
     step("sync off closes the records lane; on again, it catches up")
 
 
-def fork(node, bob):
-    """Two sets for one place: the first stays, the fork is reported."""
-    dave, _ = pair(node, "Dave")
+def questions(node, bob, session):
+    """Both sides ask, and each answers what the other computes by itself."""
+    for lane in (SETTINGS, RECORDS):
+        mine, folded = bob.lanes[lane], bob.lanes[lane].folded.values()
+        assert session.ask(lane, HEADS_OF) == (lane, mine.hashes()[1], True, [HEADS_OF, mine.heads()])
+        assert session.ask(lane, DIGESTS_OF)[3] == [DIGESTS_OF, b"".join(merge.sums(folded))]
+        buckets = {row[1][0] for row in merge.hashes(folded)}
+        rows = [row for bucket in sorted(buckets) for row in session.ask_all(lane, BUCKET_OF, bucket)]
+        assert sorted(rows) == merge.hashes(folded)
+        assert session.ask_all(lane, INVENTORY_OF) == merge.inventory(folded), "inventory"
+    step("heads, digests, buckets and inventory are those that this client computes")
+    code, verdict = node.during(session, "verify", "Bob")
+    assert (code, verdict["verdict"]) == (0, "equal"), verdict
+    node.command("sync", "off")
+    follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node says that its sync is off")
+    assert session.ask(RECORDS, HEADS_OF) == (1,), "sync off"
+    bob.write(RECORDS, [[PUT, HABIT, uuid.uuid4().bytes, {0: True, 1: "Run"}]])
+    code, preview = node.during(session, "sync", "on", "--preview")
+    total = preview["total"]
+    assert (code, total["onlyHere"], total["onlyThere"], total["differing"]) == (0, 0, 1, 0), preview
+    node.command("sync", "on")
+    in_sync(session, node)
+    step("the node verifies this client and previews what it would get from it")
+
+
+def fork(node, dave):
+    """Two sets for one place: both are kept and fold, and the fork is reported. This client keeps one branch only."""
     session = dave.dial()
     session.settle()
     before = node.stored()["settings"]
@@ -163,15 +187,13 @@ def fork(node, bob):
     session.push(SETTINGS, [first])
     session.settle()
     session.push(SETTINGS, [other])
-    session.settle()
-    session.close()
-    assert node.stored()["settings"][0] == before[0] + 1
-    assert node.command("settings", "get", "units") == "first"
+    stored = lambda: node.stored()["settings"][0]  # noqa: E731
+    follow(session, node, lambda: stored() == before[0] + 2, "both branches are stored")
+    shown = {Verified(first).stamp: "first", Verified(other).stamp: "second"}
+    assert node.command("settings", "get", "units") == shown[max(shown)]
     assert "fork" in [each["reason"] for each in node.json("status")["notices"]]
-    session = bob.dial()
-    in_sync(session, node)
     session.close()
-    step("of a fork the first branch stays, and it is reported")
+    step("of a fork both branches fold, and it is reported")
 
 
 def main():
@@ -184,10 +206,11 @@ def main():
         session, habit = records(node, bob)
         conflict(node, bob, session, habit)
         gate(node, bob, session)
+        questions(node, bob, session)
         session.close()
-        fork(node, bob)
-        carol, _ = pair(node, "Carol")
+        (carol, _), (dave, _) = pair(node, "Carol"), pair(node, "Dave")
         misbehave.run(node, bob, carol, step)
+        fork(node, dave)
     except BaseException:
         print((node.folder / "log").read_text()[-4000:], file=sys.stderr)
         raise

@@ -2,12 +2,15 @@
 
 import time
 
+import merge
 from change_set import RECORDS, SETTINGS, parse
 from channel import Ended, Silence
 from circle import Statement
 from encoding import decode, encode, hashed, is_bytes, is_number, require
 
-(INTRODUCTION, SUMMARY, STATEMENT_IDS, STATEMENTS, HEADS, WANT, SETS, SERVED, STATE, GOODBYE) = range(1, 11)
+(INTRODUCTION, SUMMARY, STATEMENT_IDS, STATEMENTS, HEADS, WANT, SETS, SERVED, STATE, GOODBYE, QUERY,
+ ANSWER) = range(1, 13)
+HEADS_OF, DIGESTS_OF, BUCKET_OF, INVENTORY_OF = range(4)
 LANES = (SETTINGS, RECORDS)
 
 
@@ -21,6 +24,7 @@ class Session:
     def __init__(self, client, channel, peer, is_initiator):
         self.client, self.channel, self.peer, self.is_initiator = client, channel, peer, is_initiator
         self.heard, self.theirs, self.sent, self.answers, self.goodbye = [], None, None, {}, None
+        self.token, self.told = 0, {}
         self.send_summary()
 
     def send(self, *message):
@@ -64,13 +68,14 @@ class Session:
 
     # Receiving
 
-    def until(self, done, timeout, what):
+    def until(self, done, timeout, what, look=None):
+        """Handles messages until `done`, which is looked at anew after each, and after `look` seconds without one."""
         end = time.monotonic() + timeout
         while not done():
             left = end - time.monotonic()
             assert left > 0, f"waited {timeout} s for {what}; heard {self.heard[-20:]}"
             try:
-                self.step(left)
+                self.step(min(left, look or left))
             except Silence:
                 pass
 
@@ -97,7 +102,8 @@ class Session:
         self.heard.append(tag)
         handlers = {SUMMARY: self.on_summary, STATEMENT_IDS: self.on_ids, STATEMENTS: self.on_statements,
                     HEADS: self.on_heads, WANT: self.on_want, SETS: self.on_sets, SERVED: self.on_served,
-                    STATE: self.on_state, GOODBYE: self.on_goodbye}
+                    STATE: self.on_state, GOODBYE: self.on_goodbye,
+                    QUERY: self.on_query, ANSWER: self.on_answer}
         require(tag in handlers, "tag")
         handlers[tag](*parts)
 
@@ -176,6 +182,48 @@ class Session:
 
     def on_goodbye(self, reason):
         self.goodbye = reason
+
+    # Questions
+
+    def ask(self, lane, *question, timeout=10):
+        """What the peer answers, without the token; [reason] if it refuses."""
+        self.token += 1
+        self.send(QUERY, self.token, lane, list(question))
+        self.until(lambda: self.token in self.told, timeout, "an answer")
+        return self.told[self.token]
+
+    def ask_all(self, lane, *question):
+        """The items of all pages of an answer."""
+        place, items = None, []
+        while True:
+            _, folded, done, (form, page) = self.ask(lane, *question, place)
+            require(form == question[0] and folded == self.client.lanes[lane].hashes()[1], "answer")
+            require(done or page, "page")
+            items += page
+            if done:
+                return items
+            place = page[-1][:2]
+
+    def on_answer(self, token, *answer):
+        require(is_number(token, 1, self.token) and len(answer) in (1, 4), "answer")
+        self.told[token] = answer
+
+    def on_query(self, token, lane, question):
+        require(is_number(token, 0, (1 << 64) - 1) and lane in LANES, "query")
+        mine, (form, *more) = self.client.lanes[lane], question
+        if lane == RECORDS and self.reason() != 0:
+            return self.send(ANSWER, token, self.reason())
+        place = tuple(more[-1]) if more and more[-1] else (0, b"")
+        if form == HEADS_OF:
+            content = mine.heads()
+        elif form == DIGESTS_OF:
+            content = b"".join(merge.sums(mine.folded.values()))
+        elif form == BUCKET_OF:
+            content = [row for row in merge.hashes(mine.folded.values())
+                       if row[1][0] == more[0] and tuple(row[:2]) > place]
+        else:
+            content = [row for row in merge.inventory(mine.folded.values()) if tuple(row[:2]) > place]
+        self.send(ANSWER, token, lane, mine.hashes()[1], True, [form, content])
 
     def is_closed_by_peer(self, timeout=5):
         """Reads on until the other side ends."""

@@ -105,7 +105,10 @@ import Wire
   }
 
   private func syncOnAndOff(_ alice: Device, _ bob: Device) async throws {
-    try await bob.text("sync", "on")
+    let asked = try await bob.run(["sync", "on"])
+    #expect(asked.code == 7 && asked.errors.contains("sync on --yes"))
+    #expect(try await bob.status().preference == false, "nothing is merged before a yes")
+    try await bob.text("sync", "on", "--yes")
     try await bob.waitForSync(with: alice)
     let (mine, theirs) = (try await alice.status(), try await bob.status())
     #expect(mine.digest("records") == theirs.digest("records"))

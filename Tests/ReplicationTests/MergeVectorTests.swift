@@ -15,6 +15,21 @@ struct MergeVectors: Decodable {
       let rivals: [Int]
     }
 
+    struct ConflictRow: Decodable {
+      struct Record: Decodable {
+        let kind: UInt64
+        let record: String
+      }
+
+      let kind: UInt64
+      let record: String
+      let reason: String
+      let field: UInt32?
+      let winner: Int
+      let losers: [Int]
+      let hiddenBy: Record?
+    }
+
     struct RecordHash: Decodable {
       let kind: UInt64
       let record: String
@@ -24,6 +39,7 @@ struct MergeVectors: Decodable {
     let name: String
     let sets: [ChangeSetVectors.Sealed]
     let cells: [CellRow]
+    let conflicts: [ConflictRow]
     let digests: [RecordHash]
     let digest: String
 

@@ -6,8 +6,18 @@ import Wire
 /// A store of headers.
 private struct MemoryLog: LogIndex {
   var sets: [LogKey: [UInt64: [StoredPosition]]] = [:]
+  /// What cuts leave of logs that are cut.
+  var kept: [LogKey: Set<ChangeSetID>] = [:]
 
   func stored(_ log: LogKey, sequence: UInt64) -> [StoredPosition] { sets[log]?[sequence] ?? [] }
+
+  func isCut(_ log: LogKey) -> Bool { kept[log] != nil }
+
+  func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool { kept[log].map { !$0.contains(id) } ?? false }
+
+  func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool {
+    excludes(new: id, log)
+  }
 
   mutating func add(_ set: VerifiedChangeSet, folded: Bool = true) {
     sets[set.header.log, default: [:]][set.header.sequence, default: []].append(
@@ -82,13 +92,22 @@ private struct MemoryLog: LogIndex {
     #expect(try place(alice[2], among: [alice[0], branch]) == .missing(alice[0].header.log, sequence: 2))
   }
 
-  @Test func `another set for the same place is a fork`() throws {
+  @Test func `another set for the same place has its place too: the log has forked`() throws {
     var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
     let branch = try Self.write(&other, wall: 999)
-    #expect(try place(branch, among: alice) == .fork(existing: alice[1].id))
+    #expect(try place(branch, among: alice) == .place(folds: true))
     var twin = author(.alice)
     let first = try Self.write(&twin, wall: 77)
-    #expect(try place(first, among: alice) == .fork(existing: alice[0].id))
+    #expect(try place(first, among: alice) == .place(folds: true))
+  }
+
+  @Test func `what a cut leaves out has no place, and is no reason to wait`() throws {
+    var log = MemoryLog()
+    let alices = alice[0].header.log
+    log.kept[alices] = [alice[0].id]
+    #expect(try Placement.of(alice[0], in: log, horizon: now) == .place(folds: false))
+    #expect(try Placement.of(alice[1], in: log, horizon: now) == .excluded)
+    #expect(try Placement.of(bob[0], in: log, horizon: now) == .place(folds: true))
   }
 
   @Test func `a clock not above what the set follows is refused`() throws {

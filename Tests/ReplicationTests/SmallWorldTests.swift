@@ -63,6 +63,8 @@ enum Action: CaseIterable {
   case insert, editName, editNotes, delete, restore, putAndRestore
   case oldProfile, newProfile, futureProfile
   case insertChild, deleteChild, renameNone, editNone, deleteNone
+  case settle, sameName, emptyName, editChild, moveChild, restoreChild, insertGrandchild, editGrandchild
+  case deleteOtherTrip, insertStrange, editStrange, deleteStrange, sameProfile
 
   /// Actions on different cells don't meet, so those that do are searched together.
   static let alphabets: [[Action]] = [
@@ -73,7 +75,11 @@ enum Action: CaseIterable {
   ]
 
   static let trip = key(1, 1)
+  static let otherTrip = key(1, 2)
   static let child = key(2, 1)
+  static let grandchild = key(7, 1)
+  /// Of a kind that this version does not know.
+  static let strange = key(3_000, 1)
 
   /// The entries of a set; `number` makes contents differ.
   func drafts(_ number: Int) -> [EntryDraft] {
@@ -95,8 +101,36 @@ enum Action: CaseIterable {
     case .renameNone: [EntryDraft(.put, none, [(1, text), (2, text)])]
     case .editNone: [EntryDraft(.put, none, [(2, text)])]
     case .deleteNone: [EntryDraft(.delete, none)]
+    case .sameName: [EntryDraft(.put, Self.trip, [(1, .text("same"))])]
+    case .emptyName: [EntryDraft(.put, Self.trip, [(1, .null)])]
+    case .sameProfile: profile(1 + Int64(number), .text("same"))
+    case .insertStrange: [EntryDraft(.put, Self.strange, [(0, .bool(true)), (3, text), (70, text)])]
+    case .editStrange: [EntryDraft(.put, Self.strange, [(70, text)])]
+    case .deleteStrange: [EntryDraft(.delete, Self.strange)]
+    default: familyDrafts(text)
     }
   }
+
+  /// What happens to a trip, a lodging of it, and an attachment of that.
+  private func familyDrafts(_ text: Value) -> [EntryDraft] {
+    switch self {
+    case .settle:
+      Action.insert.drafts(90) + Action.insertChild.drafts(91) + Action.insertGrandchild.drafts(92)
+        + [EntryDraft(.put, Self.otherTrip, [(0, .bool(true)), (1, text)])]
+    case .editChild: [EntryDraft(.put, Self.child, [(2, text)])]
+    case .moveChild: [EntryDraft(.put, Self.child, [(1, .bytes(Self.otherTrip.id.bytes))])]
+    case .restoreChild: [EntryDraft(.restore, Self.child)]
+    case .insertGrandchild:
+      [EntryDraft(.put, Self.grandchild, [(0, .bool(true)), (1, Self.owner), (2, text)])]
+    case .editGrandchild: [EntryDraft(.put, Self.grandchild, [(2, text)])]
+    case .deleteOtherTrip: [EntryDraft(.delete, Self.otherTrip)]
+    default: []
+    }
+  }
+
+  private static let owner = Value.array([
+    .integer(Int64(child.kind.rawValue)), .bytes(child.id.bytes),
+  ])
 
   private func profile(_ updatedAt: Int64, _ name: Value) -> [EntryDraft] {
     [EntryDraft(.put, FixedRecords.profile, [(1, .integer(updatedAt)), (2, name)])]
@@ -109,9 +143,24 @@ struct Plan {
   private(set) var actions: [Action] = []
   private(set) var seen: [UInt64] = []
 
+  /// How many operations at the beginning everyone has seen.
+  private(set) var common = 0
+
   /// All plans of so many operations by three replicas.
-  static func each(operations: Int, _ alphabet: [Action], _ body: (Plan) -> Void) {
-    Plan().extended(operations, alphabet, body)
+  ///
+  /// - Parameters:
+  ///   - beginning: what one replica did first, and all have seen.
+  static func each(
+    operations: Int, after beginning: [Action] = [], _ alphabet: [Action], _ body: (Plan) -> Void
+  ) {
+    var plan = Plan()
+    for action in beginning {
+      plan.seen.append(1 << UInt64(plan.common) - 1)
+      plan.authors.append(0)
+      plan.actions.append(action)
+      plan.common += 1
+    }
+    plan.extended(beginning.count + operations, alphabet, body)
   }
 
   private func extended(_ operations: Int, _ alphabet: [Action], _ body: (Plan) -> Void) {
@@ -131,7 +180,8 @@ struct Plan {
 
   /// A replica has seen its own operations, and with an operation all that it follows.
   private func isConsistent(_ mask: UInt64, for author: Int) -> Bool {
-    authors.indices.allSatisfy { index in
+    guard mask & (1 << UInt64(common) - 1) == 1 << UInt64(common) - 1 else { return false }
+    return authors.indices.allSatisfy { index in
       let isSeen = mask >> UInt64(index) & 1 == 1
       return isSeen ? seen[index] & ~mask == 0 : authors[index] != author
     }

@@ -75,6 +75,10 @@ import Wire
         _ = try parked.foldParked(horizon: Clock(milliseconds: moment))
       }
       #expect(try Face(parked, expected) == face, "\(history.name) parked first")
+      let conflicts = try history.conflictLines(sets)
+      for store in [oneByOne, atOnce, parked] {
+        #expect(Set(try store.conflicts().map(\.line)) == conflicts, "\(history.name)")
+      }
     }
   }
 }
@@ -167,8 +171,10 @@ struct Expected {
     var result: [String: Set<Stamp>] = [:]
     for (cell, state) in cells {
       if cell.field == Fields.life, isDead(cell.record) { continue }
-      // A rival that alone followed the winner is what its author wanted: nobody disagrees.
-      if state.rivals.count == 1, state.rivals.contains(where: { world.covers($0, state.winner) }) {
+      // Where a rival has followed the winner, it is for the rivals to disagree.
+      if state.rivals.contains(where: { world.covers($0, state.winner) }),
+        Set(state.rivals.map { content($0, cell) }).count == 1
+      {
         continue
       }
       let differing = state.rivals.filter { content($0, cell) != content(state.winner, cell) }
@@ -201,14 +207,25 @@ struct Expected {
   private func deletion(hiding record: RecordKey) -> (set: Int, reason: Conflict.Reason)? {
     func life(_ record: RecordKey) -> Cell { Cell(record: record, field: Fields.life) }
     if isDead(record) { return cells[life(record)].map { ($0.winner, .editLostToDelete) } }
-    let parent = Cell(record: record, field: 1)
-    guard record.kind == Action.child.kind, let own = cells[life(record)], let named = cells[parent],
-      content(own.winner, life(record)) == [0xf5],
-      case .bytes(let bytes)? = try? Value(encoded: content(named.winner, parent)[...]),
-      let id = RecordID(bytes: bytes)
+    guard let own = cells[life(record)], content(own.winner, life(record)) == [0xf5],
+      let above = parent(record), let found = deletion(hiding: above)
     else { return nil }
-    let trip = RecordKey(kind: Action.trip.kind, id: id)
-    return isDead(trip) ? cells[life(trip)].map { ($0.winner, .hiddenByParent) } : nil
+    return (found.set, .hiddenByParent)
+  }
+
+  private func parent(_ record: RecordKey) -> RecordKey? {
+    let cell = Cell(record: record, field: 1)
+    guard let named = cells[cell], let value = try? Value(encoded: content(named.winner, cell)[...]) else {
+      return nil
+    }
+    switch (record.kind, value) {
+    case (Action.child.kind, .bytes(let id)):
+      return RecordID(bytes: id).map { RecordKey(kind: Action.trip.kind, id: $0) }
+    case (Action.grandchild.kind, .array(let parts)):
+      guard parts.count == 2, case .bytes(let id) = parts[1] else { return nil }
+      return RecordID(bytes: id).map { RecordKey(kind: Action.child.kind, id: $0) }
+    default: return nil
+    }
   }
 }
 

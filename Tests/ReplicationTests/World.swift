@@ -156,7 +156,10 @@ extension World {
     set.body.entries.flatMap { entry -> [CellWrite] in
       if entry.key.kind.mergeClass == .wholeRecord {
         guard entry.type == .put else { return [] }
-        let cells = set.body.cells[entry.cells].filter { $0.field != Fields.life }
+        // Two profiles that differ in their time of change alone say the same.
+        let cells = set.body.cells[entry.cells].filter {
+          $0.field != Fields.life && $0.field != Fields.wholeRecordUpdatedAt
+        }
         return [
           CellWrite(
             cell: Cell(record: entry.key, field: Fields.life),

@@ -78,6 +78,9 @@ final class Device {
   var clockAhead: Moment = 0
   var events: [ReplicaEvent] = []
   var closes: [CloseCause] = []
+  /// What became of the questions it asked.
+  var replies: [Reply] = []
+  private(set) var answersRead = 0
   var invalidMessages = 0
   /// Sets that arrived although they were here already.
   private(set) var duplicates = 0
@@ -86,15 +89,17 @@ final class Device {
   private var operations: UInt64 = 0
 
   init(
-    _ name: String, number: Int, family: Family, knowing statements: [Statement], wants: Bool, seed: UInt64
+    _ name: String, number: Int, family: Family, knowing statements: [Statement], wants: Bool, seed: UInt64,
+    copyOf original: Device? = nil
   ) throws {
     self.name = name
     self.number = number
-    signing = Family.key(name)
+    signing = original?.signing ?? Family.key(name)
     key = DeviceKey(signing)
-    transport = Family.transport(of: name)
+    transport = original?.transport ?? Family.transport(of: name)
     store = try Store.inMemory()
-    incarnation = Incarnation(Bytes16(UInt64(number) + 1, 1))
+    incarnation = original?.incarnation ?? Incarnation(Bytes16(UInt64(number) + 1, 1))
+    if let original { try store.copy(from: original.store) }
     replica = Replica(
       device: key, circle: try Circle(statements: [family.genesis] + statements, developmentIssuer: nil),
       preference: wants, localPremium: .none,
@@ -157,6 +162,23 @@ final class Device {
       return (try part.sets.map { try VerifiedChangeSet(stored: $0.raw, id: $0.id) }, heads, part.rest)
     }
   }
+
+  func answer(_ query: Query) -> Answer {
+    answersRead += 1
+    return obeyed { try store.answer(query.lane, query.question) }
+  }
+
+  /// Takes over what the statements admit; what the core must know if that changed the store.
+  func admit(wall: Moment) -> Input? {
+    let evaluation = replica.circle.evaluation
+    let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
+    guard obeyed({ try store.admit(by: evaluation.admission, horizon: horizon) }) else { return nil }
+    return .rebuilt(
+      settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
+      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)))
+  }
+
+  func lacking(_ tips: [LogHead]) -> [LogHead] { obeyed { try store.lacking(tips) } }
 
   func save(_ added: [Statement], _ removed: [StatementID]) {
     obeyed { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
@@ -235,5 +257,21 @@ extension Message {
   var isWant: Bool { if case .want = self { true } else { false } }
   var isHeads: Bool { if case .heads = self { true } else { false } }
   var isState: Bool { if case .state = self { true } else { false } }
+  var isAnswer: Bool { if case .answer = self { true } else { false } }
+  var isQuery: Bool { if case .query = self { true } else { false } }
   var isGoodbye: Bool { if case .goodbye = self { true } else { false } }
+}
+
+extension Store {
+  /// Takes in all that another store holds.
+  func copy(from other: Store) throws {
+    for lane in Lane.allCases {
+      let wants = other.heads(lane).map {
+        Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
+      }
+      let part = try other.read(lane, wants, bytesMax: .max, setsMax: .max)
+      _ = try commit(
+        try part.sets.map { try VerifiedChangeSet(stored: $0.raw, id: $0.id) }, horizon: Clock(raw: .max))
+    }
+  }
 }

@@ -48,20 +48,27 @@ final class World {
     random = SeededRandom(seed: seed)
     var statements = try names.dropFirst().map { try family.certificate(for: $0) }
     statements += try (premium ?? names).map { try family.entitlement(for: $0) }
+    self.statements = statements
     for name in names {
       try add(name, knowing: statements, wants: wanting?.contains(name) ?? true)
     }
   }
 
+  /// - Parameter original: the device of whose data directory this one has a copy.
   @discardableResult
-  func add(_ name: String, knowing statements: [Statement], wants: Bool = true) throws -> Device {
+  func add(
+    _ name: String, knowing statements: [Statement], wants: Bool = true, copyOf original: Device? = nil
+  ) throws -> Device {
     let device = try Device(
       name, number: devices.count, family: family, knowing: statements, wants: wants,
-      seed: random.next())
+      seed: random.next(), copyOf: original)
     devices.append(device)
     turn(device, [.started])
     return device
   }
+
+  /// What everyone knew at the start.
+  private(set) var statements: [Statement] = []
 
   subscript(name: String) -> Device {
     guard let device = devices.first(where: { $0.name == name }) else { fatalError("no device \(name)") }
@@ -87,6 +94,14 @@ final class World {
 
   func learn(_ name: String, _ statements: Statement...) {
     turn(self[name], [.statementsAdded(statements.map(\.bytes))])
+  }
+
+  /// One device asks another over the link they have.
+  func ask(_ from: String, _ to: String, _ lane: Lane, _ question: Question) {
+    guard let connection = connections(from, to).first else {
+      fatalError("\(from) is not connected to \(to)")
+    }
+    turn(self[from], [.ask(connection.link, lane, question)])
   }
 
   func wall(_ device: Device) -> Moment { now + device.clockAhead }
@@ -256,12 +271,23 @@ final class World {
       let input = Input.served(
         link, lane, sent: part.heads, rest: part.rest, isCongested: isCongested(link, device))
       device.replica.handle(input, now: wall(device), into: &following)
+    case .answer(let link, let query):
+      let answer = isCongested(link, device) ? nil : device.answer(query)
+      device.replica.handle(.answered(link, query, answer), now: wall(device), into: &following)
+    case .reply(_, let reply): device.replies.append(reply)
+    case .lookUp(let link, let lane, let tips):
+      let input = Input.lookedUp(link, lane, lacking: device.lacking(tips))
+      device.replica.handle(input, now: wall(device), into: &following)
     case .saveStatements(let added, let removed): device.save(added, removed)
     case .foldParked:
       let committed = device.foldParked(wall: wall(device))
       device.replica.handle(.committed(committed), now: wall(device), into: &following)
     case .schedule(let timer, let moment): device.schedule(timer, at: moment)
-    case .report(let event): device.events.append(event)
+    case .report(let event):
+      device.events.append(event)
+      if event == .membershipChanged, let rebuilt = device.admit(wall: wall(device)) {
+        device.replica.handle(rebuilt, now: wall(device), into: &following)
+      }
     }
   }
 

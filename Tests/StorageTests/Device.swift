@@ -63,8 +63,12 @@ func id(_ number: UInt64) -> RecordID { RecordID(Bytes16(number << 56, number)) 
 
 func trip(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.trip, id: id(number)) }
 func lodging(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.lodging, id: id(number)) }
+func attachment(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.attachment, id: id(number)) }
 func habit(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.habit, id: id(number)) }
 func log(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.log, id: id(number)) }
+
+/// The field that says what an attachment belongs to.
+func owner(_ key: RecordKey) -> Value { .array([.integer(Int64(key.kind.rawValue)), .bytes(key.id.bytes)]) }
 
 func insert(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
   EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields.map { ($0.key, $0.value) })
@@ -107,7 +111,11 @@ func dump(_ store: Store, kinds: [KindNumber] = Registry.kinds.map(\.number)) th
 
 private func text(_ side: Conflict.Side) -> String {
   let author = "\(side.stamp.clock.raw) \(side.stamp.device) \(side.stamp.set)"
-  guard case .fields(let fields) = side.content else { return "\(side.content) \(author)" }
+  let fields: [FieldNumber: Value]
+  switch side.content {
+  case .fields(let all), .write(let all): fields = all
+  case .value, .deletion: return "\(side.content) \(author)"
+  }
   return fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ") + author
 }
 

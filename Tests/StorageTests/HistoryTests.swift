@@ -26,7 +26,7 @@ import Wire
     let trips = [trip(1), trip(2)]
     let item = lodging(UInt64(chance.below(3)))
     let parent = trips[chance.below(2)]
-    switch chance.below(12) {
+    switch chance.below(15) {
     case 0: return insert(parent, [1: .text("trip \(step)")])
     case 1: return edit(parent, [1: .text("name \(chance.below(3))"), 2: .text("notes \(step)")])
     case 2: return delete(parent)
@@ -40,7 +40,10 @@ import Wire
         FixedRecords.profile,
         [1: .integer(Int64(chance.below(step * 10 + 10))), 2: .text("me \(chance.below(2))")])
     case 9: return edit(FixedRecords.none, [2: .text("\(step)"), 1: .text("renamed")])
-    case 10: return edit(item, [333: .integer(Int64(chance.below(2)))])
+    case 10: return insert(attachment(1), [1: owner(item), 2: .text("\(step)")])
+    case 11: return edit(attachment(1), [1: owner(item), 3: .text("\(step)")])
+    case 12: return restore(item)
+    case 13: return edit(item, [333: .integer(Int64(chance.below(2)))])
     default:
       let kind = Self.strange ?? KindNumbers.trip
       return insert(RecordKey(kind: kind, id: id(7)), [4: .text("\(step)")])
@@ -85,7 +88,7 @@ import Wire
       }
     }
     _ = try store.foldParked(horizon: Device.horizon)
-    #expect(store.parkedCount(.records) == 0)
+    #expect(try store.parkedCount(.records) == 0)
     let result = try dump(store, kinds: Self.kinds)
     try store.rebuild()
     #expect(try dump(store, kinds: Self.kinds) == result)

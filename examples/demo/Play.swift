@@ -137,8 +137,19 @@ struct Play {
   private mutating func merge(_ story: inout Story) throws {
     story.chapter("Sync is turned on: two histories become one")
     let before = try laptop.status()
+    try laptop.text("sync", "on")
+    let preview = try phone.json("sync", "on", "--preview")
+    let total = preview["total"]
+    func sum(_ key: String) -> Int64 { total?[key]?.integer ?? -1 }
+    try expect(
+      sum("onlyHere") > 0 && sum("onlyThere") > 0, "the preview says that nothing would come together")
+    story.tick(
+      "phone",
+      "is told before: \(grouped(sum("onlyHere"))) records only here, \(grouped(sum("onlyThere"))) only there",
+      "sync on --preview")
+    try expect(try phone.run(["sync", "on"]).code == 7, "two histories became one without a yes")
     let began = story.seconds
-    for device in [laptop, phone] { try device.text("sync", "on") }
+    try phone.text("sync", "on", "--yes")
     try phone.text("wait", "--peer", "laptop", "--timeout", "60s", seconds: 70)
     let seconds = story.seconds - began
     let (mine, theirs) = try equalDigests()

@@ -4,14 +4,14 @@ import Sodium
 import Storage
 import Wire
 
-/// `waymark KIND list|show|add|edit|delete`, the same for every kind.
+/// `waymark KIND list|show|add|edit|delete|restore`, the same for every kind.
 enum KindCommand {
   /// The kinds that have commands of their own.
   static let kinds = [
     "trip", "lodging", "transportation", "activity", "organization", "habit", "category", "log",
     "attachment",
   ]
-  static let actions = ["list", "show", "add", "edit", "delete"]
+  static let actions = ["list", "show", "add", "edit", "delete", "restore"]
 }
 
 extension Node {
@@ -22,6 +22,7 @@ extension Node {
     case "show": try showRecord(kind, request)
     case "add": try addRecord(kind, request)
     case "edit": try editRecord(kind, request)
+    case "restore": try restoreRecord(kind, request)
     default: try deleteRecord(kind, request)
     }
   }
@@ -31,6 +32,7 @@ extension Node {
   // MARK: Read
 
   private func listRecords(_ kind: Kind, _ request: CommandRequest) throws -> JSON {
+    if request.flag("deleted") { return try listDeleted(kind, request) }
     if kind.number == KindNumbers.trip { return try listTrips(request) }
     var writer = RecordDocument(store: store)
     let records = try RecordList(store: store, names: names).records(kind, request)

@@ -6,18 +6,53 @@ import Wire
 /// Finds the one record that a name or an id, or the beginning of one, means.
 struct NameResolver {
   let store: Store
+  var scope = Scope.visible
+
+  /// Which records a name can mean.
+  enum Scope {
+    case visible
+    /// What is deleted, or hidden with what it belongs to.
+    case gone
+    /// Also what nobody has inserted yet: its fields have come before it.
+    case all
+
+    func holds(_ record: RecordRow) -> Bool {
+      switch self {
+      case .visible: record.isVisible
+      case .gone: !record.isVisible && record.life != nil
+      case .all: true
+      }
+    }
+  }
 
   /// Exact id, exact name, the same in other letters' case, then the beginning of an id or name.
   func resolve(_ kind: Kind, _ text: String) throws -> RecordRow {
-    if let id = RecordText.id(text), let record = try store.visible(kind, id) { return record }
-    guard !text.isEmpty else { throw CommandFailure.notFound(kind.name, text, next: listing(kind)) }
-    guard kind.nameField != nil else { return try only(kind, text, beginningWith(kind, text)) }
-    let records = try store.visible(kind)
+    try only(kind, text, try find(kind, text))
+  }
+
+  /// All records that a text can mean: those of the first way of reading it that finds any.
+  func find(_ kind: Kind, _ text: String) throws -> [RecordRow] {
+    if let id = RecordText.id(text), let record = try store.record(RecordKey(kind: kind.number, id: id)),
+      scope.holds(record)
+    {
+      return [record]
+    }
+    guard !text.isEmpty else { return [] }
+    guard kind.hasNames else { return try beginningWith(kind, text) }
+    var records: [RecordRow] = []
+    try forEach(kind) { records.append($0) }
     for matches in [exactly(text), ignoringCase(text)] {
       let found = records.filter { matches(kind.names(of: $0)) }
-      if !found.isEmpty { return try only(kind, text, found) }
+      if !found.isEmpty { return found }
     }
-    return try only(kind, text, records.filter { begins(with: text, kind, $0) })
+    return records.filter { begins(with: text, kind, $0) }
+  }
+
+  /// The records that a name can mean, by id.
+  func forEach(_ kind: Kind, _ body: (RecordRow) throws -> Void) throws {
+    var query = RecordQuery(kind.number)
+    query.visibleOnly = scope == .visible
+    try store.forEach(query) { if scope.holds($0) { try body($0) } }
   }
 
   private func exactly(_ text: String) -> ([String]) -> Bool {
@@ -39,8 +74,9 @@ struct NameResolver {
     guard let digits = RecordText.idPrefix(text) else { return [] }
     var query = RecordQuery(kind.number)
     query.idPrefix = digits
-    query.limit = Self.candidatesMax + 1
-    return try store.records(query)
+    query.visibleOnly = scope == .visible
+    if scope == .visible { query.limit = Self.candidatesMax + 1 }
+    return try store.records(query).filter(scope.holds)
   }
 
   private func only(_ kind: Kind, _ text: String, _ found: [RecordRow]) throws -> RecordRow {
@@ -48,20 +84,25 @@ struct NameResolver {
       throw CommandFailure.notFound(kind.name, text, next: listing(kind))
     }
     guard found.count == 1 else {
-      let shown = found.prefix(Self.candidatesMax).map { label(kind, $0) }
-      let rest = found.count - shown.count
-      throw CommandFailure.ambiguous(kind.name, text, shown + (rest > 0 ? ["and \(rest) more"] : []))
+      throw CommandFailure.ambiguous(kind.name, text, Self.shown(found.map { label(kind, $0) }))
     }
     return first
   }
 
-  private func label(_ kind: Kind, _ record: RecordRow) -> String {
+  /// The first of many candidates, and how many more there are.
+  static func shown(_ candidates: [String]) -> [String] {
+    let rest = candidates.count - candidatesMax
+    return candidates.prefix(candidatesMax) + (rest > 0 ? ["and \(rest) more"] : [])
+  }
+
+  func label(_ kind: Kind, _ record: RecordRow) -> String {
     let id = record.key.id.uuid
     return kind.title(of: record).map { "\($0)  \(id)" } ?? id
   }
 
   private func listing(_ kind: Kind) -> String? {
-    KindCommand.kinds.contains(kind.name) ? "waymark \(kind.name) list" : nil
+    guard KindCommand.kinds.contains(kind.name) else { return nil }
+    return "waymark \(kind.name) list" + (scope == .gone ? " --deleted" : "")
   }
 
   private static let candidatesMax = 20
@@ -73,10 +114,13 @@ extension Kind {
 
   /// What a record may be called.
   func names(of record: RecordRow) -> [String] {
-    ["name", "fileName", "displayName", "key"].compactMap { name in
-      field(named: name).flatMap { record.text($0.number) }
-    }
+    Self.namingFields.compactMap { name in field(named: name).flatMap { record.text($0.number) } }
   }
+
+  /// Whether records of this kind have names at all; entries of habits don't.
+  var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
+
+  private static let namingFields = ["name", "fileName", "displayName", "key"]
 
   /// What a record is called in messages and lists.
   func title(of record: RecordRow) -> String? {

@@ -76,12 +76,11 @@ extension Node {
 
   // MARK: What only this device knows
 
-  private func isCompletedHere() throws -> Bool { try store.meta(Self.completedHere) == [1] }
+  private func isCompletedHere() throws -> Bool { try store.meta(MetaKey.completedOnboarding) == [1] }
 
   private func setCompletedHere(_ isCompleted: Bool) throws {
-    if try isCompletedHere() != isCompleted { try store.setMeta(Self.completedHere, isCompleted ? [1] : nil) }
+    if try isCompletedHere() != isCompleted {
+      try store.setMeta(MetaKey.completedOnboarding, isCompleted ? [1] : nil)
+    }
   }
-
-  /// One byte: whether this very device completed onboarding.
-  private static let completedHere = "completed-onboarding"
 }

@@ -12,10 +12,19 @@ extension Node {
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
     try checkOpen()
+    try foldDue()
     if let done = try performHere(request) { return done }
     switch request.command {
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
+    case "sync.on": return try await syncOn(request)
+    case "backup": return try await backUpToFile(request, events)
+    case "verify" where request.flag("deep") || request.flag("repair"):
+      return try await verifyDeep(request, events)
+    case "verify": return try await verify(request)
+    case "cleanup": return try await cleanUp(request)
+    case "mirror": return try await mirror(request, events)
+    case "assert": return try await assertState(request, events)
     default: break
     }
     if let done = try await performWithNetwork(request, events) { return done }
@@ -38,10 +47,14 @@ extension Node {
 
   private func performFeature(_ request: CommandRequest) throws -> JSON? {
     switch request.command {
-    case "status": try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
+    case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
     case "members.list": MemberSnapshot.document(memberSnapshots())
     case "conflicts.list": try listConflicts(request)
+    case "history": try showHistory(request)
+    case "undo": try undo(request)
+    case "conflicts.show": try showConflict(request)
+    case "conflicts.resolve": try resolveConflicts(request)
     case "trip.timeline": try tripTimeline(request)
     case "habit.tick": try tickHabit(request)
     case "habit.untick": try untickHabit(request)
@@ -56,7 +69,6 @@ extension Node {
     case "onboarding.complete": try completeOnboarding(request)
     case "onboarding.reset": try resetOnboarding(request)
     case "sync.status": syncStatus(request)
-    case "sync.on": try syncOn(request)
     case "sync.off": try syncOff(request)
     case "entitlement.show": showEntitlement(request)
     case "entitlement.install": try installEntitlement(request)
@@ -65,6 +77,11 @@ extension Node {
     case "issuer.trust": try trustIssuer(request)
     default: nil
     }
+  }
+
+  private func showStatus(_ request: CommandRequest) throws -> JSON {
+    if request.flag("acknowledge") { try acknowledgeDeletions() }
+    return try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
   }
 
   /// How many records of each kind are visible; seeds that nobody has touched are left out.

@@ -33,7 +33,18 @@ struct RecordEditing {
     try check(given.fields, isNew: true)
     // An empty list is a value that files have; whatever else is empty need not be written.
     let fields = given.fields.filter { !$0.value.isEmpty || $0.value == .array([]) }
-    return (key, given.others + EntryDraft.putting(key, fields, on: existing))
+    return (
+      key, given.others + EntryDraft.putting(key, fields + left(of: existing, by: fields), on: existing)
+    )
+  }
+
+  /// A new record has nothing of a deleted one of the same id but what is typed again.
+  private func left(
+    of existing: RecordRow?, by fields: [(field: FieldNumber, value: Value)]
+  ) -> [(field: FieldNumber, value: Value)] {
+    let written = Set(fields.map(\.field))
+    return (existing?.allFields.keys ?? [:].keys).filter { $0 != Fields.life && !written.contains($0) }
+      .map { ($0, .null) }
   }
 
   /// The entries that change a record; none if it says all that already.

@@ -82,7 +82,8 @@ extension Node {
         "There is no room for “\(shortened(key))”: at most \(Limits.settingsKeysMax) settings and 1 MiB in all.",
         next: "waymark settings list")
     }
-    return EntryDraft.putting(Self.settingKey(key), fields, on: held)
+    // Its life goes with each value: what is set later than it was unset elsewhere, unaware, is set.
+    return [EntryDraft(.put, Self.settingKey(key), [(Fields.life, .bool(true))] + fields)]
   }
 
   private func checkSetting(_ key: String, _ value: Value) throws {

@@ -94,9 +94,12 @@ struct NoticeSnapshot: Hashable, Sendable {
   var reason: Reason
   var text: String
   var next: String?
+  /// What else programs may want to know.
+  var details: [JSON.Member]
 
-  init(_ reason: Reason, text: String? = nil, next: String? = nil) {
+  init(_ reason: Reason, text: String? = nil, next: String? = nil, details: [JSON.Member] = []) {
     self.reason = reason
+    self.details = details
     self.text = text ?? reason.sentence()
     self.next = next ?? reason.next()
   }
@@ -238,10 +241,11 @@ extension LaneSnapshot {
 
 extension NoticeSnapshot {
   fileprivate var json: JSON {
-    [
-      "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
-      "text": .string(text), "next": .text(next),
-    ]
+    .object(
+      [
+        .init("reason", .string(reason.rawValue)), .init("severity", .string(reason.severity.rawValue)),
+        .init("text", .string(text)), .init("next", .text(next)),
+      ] + details)
   }
 }
 

@@ -17,28 +17,40 @@ extension Node {
       ])
   }
 
-  /// Opt in. A free user is told how to get premium, and the preference stays as it is.
-  func syncOn(_ request: CommandRequest) throws -> JSON {
-    let gate = replica.ownGate(now: wall())
-    guard gate.isPremium else {
-      let reason = Reason(gate.premiumReason ?? .freeTier)
-      let why = reason == .freeTier ? "this device is \(reason.sentence())" : reason.sentence()
-      throw CommandFailure(
-        exitCode: ExitCode.needsPremium, code: reason.rawValue,
-        message: "Sync of records needs premium; \(why).",
-        next: "waymark entitlement install FILE (waymark help premium says how to get one)")
+  /// Opt in, after a look at what it means. A free user is told how to get premium, and the preference stays
+  /// as it is.
+  func syncOn(_ request: CommandRequest) async throws -> JSON {
+    try checkPremium()
+    if request.flag("preview") { return try await syncPreview(request) }
+    if !replica.preference, !request.flag("yes"), let failure = try await reasonToAsk(request) {
+      throw failure
     }
+    // Peers were asked meanwhile.
+    try checkOpen()
+    try checkPremium()
     try setSync(true)
     return syncStatus(request)
   }
 
+  func checkPremium() throws {
+    let gate = replica.ownGate(now: wall())
+    guard !gate.isPremium else { return }
+    let reason = Reason(gate.premiumReason ?? .freeTier)
+    let why = reason == .freeTier ? "this device is \(reason.sentence())" : reason.sentence()
+    throw CommandFailure(
+      exitCode: ExitCode.needsPremium, code: reason.rawValue,
+      message: "Sync of records needs premium; \(why).",
+      next: "waymark entitlement install FILE (waymark help premium says how to get one)")
+  }
+
   /// Works for everyone: it only closes one's own lane.
   func syncOff(_ request: CommandRequest) throws -> JSON {
+    try dropDirection()
     try setSync(false)
     return syncStatus(request)
   }
 
-  private func setSync(_ isOn: Bool) throws {
+  func setSync(_ isOn: Bool) throws {
     guard replica.preference != isOn else { return }
     try store.setMeta(MetaKey.preference, isOn ? [1] : nil)
     handle(.preferenceChanged(isOn))

@@ -14,7 +14,16 @@ public enum WaymarkClient {
     if let socket = LineSocket.connect(to: home.controlSocket) {
       return try await ask(socket, request, events)
     }
-    let node = try open(home)
+    do {
+      return try await perform(request, on: try open(home), events)
+    } catch let failure as CommandFailure where failure.code == "store" && request.command == "verify" {
+      return try await DeepCheck(home).runClosed(request, events)
+    }
+  }
+
+  private static func perform(
+    _ request: CommandRequest, on node: Node, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
     let result = await node.answer(request, events: events)
     await node.close()
     return try result.get()
@@ -89,7 +98,8 @@ extension CommandFailure {
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
     default:
-      return .failed("store", "The store in \(home.path) can't be opened: \(error).")
+      return .failed(
+        "store", "The store in \(home.path) can't be opened: \(error).", next: "waymark verify --deep")
     }
   }
 }

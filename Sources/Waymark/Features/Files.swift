@@ -59,6 +59,11 @@ enum Files {
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+  static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// The last part of a path.
   static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path

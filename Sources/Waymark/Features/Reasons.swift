@@ -23,12 +23,15 @@ public enum Reason: String, CaseIterable, Sendable {
   case parked
   case newerProtocol = "newer_protocol"
   case waitingDependency = "waiting_dependency"
+  case massDelete = "mass_delete"
   case fork
   case badSignature = "bad_signature"
   case digestMismatch = "digest_mismatch"
   case diskFull = "disk_full"
   case refusedByPeer = "refused_by_peer"
   case conflicts
+  case directionWaiting = "direction_waiting"
+  case directionOvertaken = "direction_overtaken"
 }
 
 /// How much a reason asks of the reader.
@@ -45,10 +48,10 @@ extension Reason {
   public var severity: Severity {
     switch self {
     case .inSync, .sending, .receiving, .connecting, .offline, .paused, .syncOff, .freeTier, .peerSyncOff,
-      .peerFreeTier, .waitingDependency, .entitlementNotYetValid:
+      .peerFreeTier, .waitingDependency, .entitlementNotYetValid, .directionWaiting:
       .info
     case .dialRefused, .dialTimeout, .noRoute, .entitlementExpired, .peerEntitlementExpired,
-      .peerClockAhead, .parked, .conflicts, .refusedByPeer:
+      .peerClockAhead, .parked, .massDelete, .conflicts, .refusedByPeer, .directionOvertaken:
       .warning
     case .notAMember, .revoked, .clockAhead, .newerProtocol, .fork, .badSignature, .digestMismatch,
       .diskFull:
@@ -83,12 +86,15 @@ extension Reason {
     case .parked: "changes dated in the future wait for their time"
     case .newerProtocol: "\(other) speaks a newer protocol"
     case .waitingDependency: "changes wait for others that they build on"
+    case .massDelete: "\(other) deleted much at once"
     case .fork: "two different logs of one device exist, as after a restored copy of its data"
     case .badSignature: "\(other) sent something with a wrong signature and was disconnected"
     case .digestMismatch: "the same changes gave different data on \(other)"
     case .diskFull: "the disk is full; nothing more is stored"
     case .refusedByPeer: "\(other) refused the connection"
     case .conflicts: "changes made at the same time wait for a look"
+    case .directionWaiting: "a forced direction waits for what it needs to know"
+    case .directionOvertaken: "records of a forced direction were changed by a device that did not know of it"
     }
   }
 
@@ -97,9 +103,10 @@ extension Reason {
     let other = peer.map(shellWord) ?? "PEER"
     return switch self {
     case .inSync, .sending, .receiving, .connecting, .offline, .peerClockAhead, .parked, .waitingDependency,
-      .fork, .badSignature, .peerSyncOff, .entitlementNotYetValid, .revoked, .digestMismatch, .diskFull,
-      .clockAhead:
+      .fork, .badSignature, .peerSyncOff, .entitlementNotYetValid, .revoked, .diskFull, .clockAhead,
+      .directionWaiting:
       nil
+    case .digestMismatch: "waymark verify \(other)"
     case .dialRefused, .dialTimeout, .noRoute: "waymark peers add ADDR:PORT"
     case .notAMember, .refusedByPeer: "waymark invite"
     case .paused: "waymark peers resume \(other)"
@@ -107,7 +114,9 @@ extension Reason {
     case .freeTier, .peerFreeTier: "waymark help premium"
     case .entitlementExpired, .peerEntitlementExpired: "waymark entitlement install FILE"
     case .newerProtocol: "waymark version"
+    case .massDelete: "waymark history"
     case .conflicts: "waymark conflicts"
+    case .directionOvertaken: "waymark history"
     }
   }
 }

@@ -1,54 +1,104 @@
 import Foundation
+import Storage
 import Wire
 
+/// What takes the place of a home: a complete one beside it, and what becomes of the old.
+struct Replacement {
+  /// Where the old store and keys go: a folder of the backups that is not there yet.
+  let aside: String
+  /// The root key stays if the new store is of the same circle.
+  let isSameCircle: Bool
+
+  fileprivate var marker: Data {
+    Data("\(isSameCircle ? "same circle" : "other circle")\n\(aside)\n".utf8)
+  }
+
+  fileprivate init?(marker: Data) {
+    let lines = String(decoding: marker, as: UTF8.self).split(separator: "\n")
+    guard lines.count == 2 else { return nil }
+    isSameCircle = lines[0] == "same circle"
+    aside = String(lines[1])
+  }
+
+  init(aside: String, isSameCircle: Bool) {
+    self.aside = aside
+    self.isSameCircle = isSameCircle
+  }
+}
+
 extension Home {
-  /// Whether a join was complete and only its last step is missing.
-  var isReplacing: Bool { FileManager.default.fileExists(atPath: staging + "/ready") }
+  private var marker: String { staging + "/ready" }
+
+  /// Whether a join or a restore was complete and only its last step is missing.
+  var isReplacing: Bool { Files.exists(marker) }
 
   /// Removes what an interrupted attempt left.
   func discard() throws {
-    guard FileManager.default.fileExists(atPath: path) else { return }
+    guard Files.exists(path) else { return }
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Puts a complete home in the place of this one. The old store and keys move to the backups.
-  func replace(by staged: Home, at now: Int64) throws {
-    try Data().write(to: URL(filePath: staged.path + "/ready"))
+  /// Copies the store of this home, which nobody has open, to another.
+  func copyStore(to other: Home) throws {
+    // Whoever closes a store leaves it in one file.
+    do { try Store(path: store).checkpoint() }
+    try FileManager.default.copyItem(atPath: store, toPath: other.store)
+    other.protectStore()
+  }
+
+  /// Puts the complete home in `staging` in the place of this one. The old store moves aside; so do the keys, if
+  /// others come.
+  func replace(_ replacement: Replacement, at now: Int64) throws {
+    try replacement.marker.write(to: URL(filePath: marker), options: .atomic)
     try finishReplacing(at: now)
   }
 
-  /// Finishes a replacement that was complete but not yet in place when the process ended.
+  /// Finishes a replacement that was complete but not yet in place when the process ended. May be interrupted and
+  /// done again at any point.
   func finishReplacing(at now: Int64) throws {
-    let staged = Home(path: staging)
-    let files = FileManager.default
     guard isReplacing else { return }
-    if files.fileExists(atPath: staged.store) {
-      try retire(at: now)
-      for suffix in ["-wal", "-shm", ""] where files.fileExists(atPath: staged.store + suffix) {
-        try files.moveItem(atPath: staged.store + suffix, toPath: store + suffix)
-      }
+    let staged = Home(path: staging)
+    let written = try Data(contentsOf: URL(filePath: marker))
+    let replacement =
+      try Replacement(marker: written)
+      ?? Replacement(
+        aside: automaticBackup(before: "join", at: now, suffix: ""), isSameCircle: false)
+    if Files.exists(staged.deviceKey) { try retireKeys(replacement) }
+    if Files.exists(staged.store) {
+      try move(from: store, to: replacement.aside + "/store.db")
+      try move(from: staged.store, to: store)
     }
-    if files.fileExists(atPath: staged.deviceKey) {
-      try? files.removeItem(atPath: deviceKey)
-      try files.moveItem(atPath: staged.deviceKey, toPath: deviceKey)
+    if Files.exists(staged.deviceKey) {
+      try? FileManager.default.removeItem(atPath: deviceKey)
+      try FileManager.default.moveItem(atPath: staged.deviceKey, toPath: deviceKey)
+    }
+    if Files.exists(staged.rootKey) {
+      try FileManager.default.moveItem(atPath: staged.rootKey, toPath: rootKey)
     }
     try staged.discard()
   }
 
-  /// Moves the store and copies the keys into a folder of the backups.
-  private func retire(at now: Int64) throws {
-    let files = FileManager.default
-    guard files.fileExists(atPath: store) || files.fileExists(atPath: deviceKey) else { return }
-    let folder = "\(backups)/before-join-\(now)"
-    try files.createDirectory(
+  /// Copies the keys aside; the root key of a circle that this device leaves goes away here.
+  private func retireKeys(_ replacement: Replacement) throws {
+    for file in [deviceKey, rootKey] where Files.exists(file) {
+      try makeAside(replacement.aside)
+      let copy = "\(replacement.aside)/\(Files.name(of: file))"
+      if !Files.exists(copy) { try FileManager.default.copyItem(atPath: file, toPath: copy) }
+    }
+    if !replacement.isSameCircle { try? FileManager.default.removeItem(atPath: rootKey) }
+  }
+
+  /// Moves a store, the database itself last: as long as that is there, it is this step that goes on.
+  private func move(from store: String, to target: String) throws {
+    guard Files.exists(store) else { return }
+    if let slash = target.lastIndex(of: "/") { try makeAside(String(target[..<slash])) }
+    for suffix in ["-wal", "-shm", ""] where Files.exists(store + suffix) {
+      try FileManager.default.moveItem(atPath: store + suffix, toPath: target + suffix)
+    }
+  }
+
+  func makeAside(_ folder: String) throws {
+    try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    for file in [deviceKey, rootKey] where files.fileExists(atPath: file) {
-      let name = String(file.split(separator: "/").last ?? "key")
-      try files.copyItem(atPath: file, toPath: "\(folder)/\(name)")
-    }
-    try? files.removeItem(atPath: rootKey)
-    for suffix in ["-wal", "-shm", ""] where files.fileExists(atPath: store + suffix) {
-      try files.moveItem(atPath: store + suffix, toPath: "\(folder)/store.db\(suffix)")
-    }
   }
 }

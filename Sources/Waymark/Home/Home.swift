@@ -32,6 +32,8 @@ public struct Home: Hashable, Sendable {
   /// The local copy of the settings, readable without opening the store.
   public var settings: String { path + "/settings.json" }
   public var configuration: String { path + "/config.json" }
+  /// What ties the incarnation to this directory.
+  var incarnation: String { path + "/incarnation" }
   public var backups: String { path + "/backups" }
   /// Where a join lays the new store and keys before they take the place of the old.
   public var staging: String { path + "/joining" }

@@ -93,4 +93,4 @@ extension Home {
 }
 
 /// What the last failed system call says.
-func reason() -> String { String(cString: strerror(errno)) }
+func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

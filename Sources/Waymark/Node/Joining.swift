@@ -63,7 +63,7 @@ public struct Joining: Sendable {
 
   /// What this home holds of its own; nil if there is no store yet.
   public func preview() async throws -> JoinPreview? {
-    guard home.hasStore else { return nil }
+    guard home.hasStore, heldCircle() != ticket.circle else { return nil }
     let node = try WaymarkClient.open(home)
     let preview = try await node.joinPreview()
     await node.close()
@@ -73,6 +73,8 @@ public struct Joining: Sendable {
   /// Asks the inviter, lays the new store, writes what this device held into it, and puts it in its place.
   public func join() async throws -> NewMembership {
     try home.prepare()
+    try home.finishReplacing(at: wall())
+    if heldCircle() == ticket.circle { return try await joinWithStore() }
     let held = try await heldRecords()
     let identity = try Identity.generate()
     let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
@@ -89,7 +91,63 @@ public struct Joining: Sendable {
       try await node.adopt(held)
       await node.close()
     }
-    try home.replace(by: staged, at: wall())
+    try home.replace(
+      Replacement(
+        aside: try home.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: false),
+      at: wall())
+    return NewMembership(circle: circle.id, device: identity.device, name: member.name)
+  }
+
+  // MARK: The circle of the store that is here
+
+  /// The circle of the store; nil if there is none, or it can't be read.
+  private func heldCircle() -> CircleID? {
+    guard home.hasStore, let glance = try? StoreGlance(path: home.store) else { return nil }
+    return glance.circle
+  }
+
+  /// The store is of the ticket's circle already: it stays, and nothing is written again. Keys that wait for
+  /// admission are taken in, any others give way to new ones.
+  private func joinWithStore() async throws -> NewMembership {
+    let waiting = try StoreGlance(path: home.store).meta(MetaKey.waiting).flatMap {
+      AwaitedAdmission(bytes: $0)
+    }
+    if let waiting, try Identity.load(from: home.deviceKey).device == waiting.device {
+      let node = try WaymarkClient.open(home)
+      do {
+        let joined = try await admit(node)
+        await node.close()
+        return joined
+      } catch {
+        await node.close()
+        throw error
+      }
+    }
+    return try await joinWithNewKeys()
+  }
+
+  private func admit(_ node: Node) async throws -> NewMembership {
+    let identity = node.identity
+    let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
+    guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
+    try await node.admitted(by: circle.statements(notIn: []))
+    return NewMembership(circle: circle.id, device: identity.device, name: member.name)
+  }
+
+  private func joinWithNewKeys() async throws -> NewMembership {
+    let identity = try Identity.generate()
+    let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
+    guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
+    let staged = Home(path: home.staging)
+    try staged.discard()
+    try staged.prepare()
+    try identity.save(to: staged.deviceKey)
+    try home.copyStore(to: staged)
+    try Node.makeStore(staged, circle.statements(notIn: []))
+    try home.replace(
+      Replacement(
+        aside: try home.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: true),
+      at: wall())
     return NewMembership(circle: circle.id, device: identity.device, name: member.name)
   }
 
@@ -119,18 +177,26 @@ public struct Joining: Sendable {
 extension Node {
   /// What a join would carry over, by kind.
   func joinPreview() throws -> JoinPreview {
-    let drafts = try ownRecords()
+    let drafts = try store.visibleDrafts()
     let counts = Registry.kinds.map { kind in
       (kind: kind.plural, count: drafts.filter { $0.key.kind == kind.number }.count)
     }
     return JoinPreview(counts: counts.filter { $0.count > 0 })
   }
 
+  /// What comes along into another circle.
+  func ownRecords() throws -> [EntryDraft] { try store.visibleDrafts() }
+
+  /// Writes the records that this device held before it joined, as one operation that can be undone.
+  func adopt(_ drafts: [EntryDraft]) throws { try write("join", drafts) }
+}
+
+extension Store {
   /// Every visible record and setting as an insert into another circle; untouched seeds stay behind.
-  func ownRecords() throws -> [EntryDraft] {
+  func visibleDrafts() throws -> [EntryDraft] {
     var drafts: [EntryDraft] = []
     for kind in Registry.kinds {
-      try store.forEach(RecordQuery(kind.number)) { row in
+      try forEach(RecordQuery(kind.number)) { row in
         guard !row.isUntouchedSeed else { return }
         let isFixed = Merge.isFixed(row.key, Fields.life)
         let life: [(field: FieldNumber, value: Value)] = isFixed ? [] : [(Fields.life, .bool(true))]
@@ -141,9 +207,6 @@ extension Node {
     }
     return drafts
   }
-
-  /// Writes the records that this device held before it joined, as one operation that can be undone.
-  func adopt(_ drafts: [EntryDraft]) throws { try write("join", drafts) }
 }
 
 /// The joiner's side of pairing: dials the ticket's addresses one after the other.

@@ -6,7 +6,6 @@ import Wire
 /// Something a person should know until it is over or the node starts again.
 enum NodeNotice: Hashable, Sendable {
   case storeFailed(String)
-  case fork(device: DeviceKey)
   case digestMismatch(device: DeviceKey, Lane)
   case settingsBeyondLimits
 }
@@ -22,23 +21,24 @@ extension Node {
     case .peerJoined(let device, let link):
       log.info("peers", "connected to \(name(of: device))")
       network?.identified(link, as: device, at: wall())
+      // Who was dialled may have been paused before it said who it is.
+      if isPaused(device) { hangUp(link) }
     case .laneOpened(let device, let lane): log.info("sync", "\(lane) open with \(name(of: device))")
     case .laneClosed(let device, let lane, let reason):
       log.info("sync", "\(lane) closed with \(name(of: device)): \(Reason(reason).rawValue)")
     case .inSync(let device):
       log.debug("sync", "in sync with \(name(of: device))")
+      noteSeen(with: device)
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
       }
     case .digestMismatch(let device, let lane):
       log.error("sync", "\(lane): equal change sets, unequal digests with \(name(of: device))")
       notice(.digestMismatch(device: device, lane))
-    case .fork(let log, _):
-      self.log.warning("log", "two logs of \(name(of: log.device))")
-      notice(.fork(device: log.device))
     case .membershipChanged:
       log.info("circle", "\(circle.evaluation.members.count) members")
       learnAddresses()
+      noteForkProofs()
     case .gateChanged: logGate()
     }
   }
@@ -60,31 +60,55 @@ extension Node {
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
     scheduleCheckpoint()
+    unprovenForks += report.forks
+    if report.isLaidOutAnew { isLaidOutAnew = true }
     guard report.foldedAnything else { return }
+    lookForOvertaking()
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
   }
 
-  func noticeSnapshots(_ now: Moment) -> [NoticeSnapshot] {
+  func noticeSnapshots(_ now: Moment) throws -> [NoticeSnapshot] {
     var found = notices.map { notice in
       switch notice {
       case .storeFailed(let why):
         NoticeSnapshot(.diskFull, text: "the store refused to write: \(why)", next: "waymark status")
-      case .fork(let device): NoticeSnapshot(.fork, text: "two logs of \(name(of: device)) exist")
       case .digestMismatch(let device, let lane):
         NoticeSnapshot(
-          .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))")
+          .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
+          next: Reason.digestMismatch.next(peer: name(of: device)))
       case .settingsBeyondLimits:
         NoticeSnapshot(
           .conflicts, text: "the settings of all devices together are beyond their limits",
           next: "waymark settings list")
       }
     }
-    if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
-    let parked = Lane.allCases.reduce(0) { $0 + store.parkedCount($1) }
-    if parked > 0 {
+    if waiting != nil {
       found.append(
-        NoticeSnapshot(.parked, text: "\(parked) change sets dated in the future wait for their time"))
+        NoticeSnapshot(
+          .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
+    found += forkNotices()
+    if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
+    found += directionNotices()
+    found += try massDeletes().map(notice)
+    if let parked = try parkedNotice() { found.append(parked) }
     return found
+  }
+
+  /// Whose sets wait for their time, and until when.
+  private func parkedNotice() throws -> NoticeSnapshot? {
+    let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
+    guard count > 0, let next = try store.nextParkedClock else { return nil }
+    let names = try store.parkedAuthors().map(name(of:))
+    let due = next.milliseconds - Limits.clockDriftMilliseconds
+    return NoticeSnapshot(
+      .parked,
+      text:
+        "\(count) change set\(count == 1 ? "" : "s") of \(names.joined(separator: " and ")), dated in the future, "
+        + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
+      details: [
+        .init("changeSets", .integer(count)), .init("due", timeJSON(due)),
+        .init("deviceNames", .array(names.map(JSON.string))),
+      ])
   }
 }

@@ -49,7 +49,7 @@ extension Node {
     return NewMembership(circle: statement.circle, device: identity.device, name: name)
   }
 
-  private static func saveRoot(_ root: SigningKey, to path: String) throws {
+  static func saveRoot(_ root: SigningKey, to path: String) throws {
     var secrets = [root.exportSeed()]
     defer { wipe(&secrets[0]) }
     try KeyFile.write(secrets, .root, to: path)

@@ -15,6 +15,7 @@ extension Node {
   /// - Throws: `CommandFailure` if the address is taken or not this machine's.
   @discardableResult
   public func serve(listen: String, peers: [String] = []) throws -> String {
+    try checkAdmitted()
     guard let endpoint = Endpoint(listen) else {
       throw CommandFailure.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
     }
@@ -53,7 +54,9 @@ extension Node {
     for id in serving.links.keys.sorted() {
       if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
       serving.links[id]?.link.close()
+      let device = replica.sessions[id]?.device
       handle(.closed(id))
+      forgetQuestions(id, of: device)
     }
     network = nil
   }
@@ -98,7 +101,9 @@ extension Node {
   private func takeInboxes() {
     var inputs: [Input] = []
     for (id, active) in network?.links.sorted(by: { $0.key < $1.key }) ?? [] {
-      for message in active.link.takeInbox() {
+      // What a peer still had under way when it was paused waits for its return.
+      let isPaused = replica.sessions[id]?.device.map(isPaused) ?? false
+      for message in active.link.takeInbox() where !isPaused {
         switch message {
         case .session(let message): inputs.append(.received(id, message))
         case .pairing(let bytes): receivedJoinRequest(id, bytes)
@@ -120,6 +125,7 @@ extension Node {
       network?.links[id] = nil
       if let device = session?.device { ended(device, session?.goodbye, end) }
       handle(.closed(id))
+      forgetQuestions(id, of: session?.device)
       log.debug("link", "ended: \(end)")
       if let dialled { redial(dialled, wasLetIn: session?.device != nil) }
     } else if let dialled {

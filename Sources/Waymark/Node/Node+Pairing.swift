@@ -9,6 +9,7 @@ extension Node {
   ///
   /// - Throws: `CommandFailure` if this device is no admin, serves nowhere, or has too many tickets open.
   func makeTicket(role: Role, lifetime: Moment) throws -> Ticket {
+    try checkAdmitted()
     guard member?.role == .admin else {
       throw CommandFailure.failed(
         "not_admin", "This device is no admin of the circle and can't invite.",

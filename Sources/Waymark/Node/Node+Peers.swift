@@ -59,13 +59,16 @@ extension Node {
     try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
     pausedPeers = paused
     if isPaused {
-      for session in replica.sessions.values where session.device == device {
-        send(Message.goodbye(.paused).encoded, to: session.link)
-        network?.links[session.link]?.link.close()
-      }
+      for session in replica.sessions.values where session.device == device { hangUp(session.link) }
     } else {
       network?.dialing.hurry(now: wall())
       dial()
     }
+  }
+
+  /// Ends the connection with a paused peer.
+  func hangUp(_ link: LinkID) {
+    send(Message.goodbye(.paused).encoded, to: link)
+    network?.links[link]?.link.close()
   }
 }

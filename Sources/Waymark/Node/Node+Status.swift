@@ -10,20 +10,21 @@ extension Node {
     let gate = replica.ownGate(now: now)
     let reason = gate.reason.map { Reason($0) }
     return NodeSnapshot(
-      device: identity.device, name: member?.name ?? "", circle: circle.id, incarnation: incarnation,
+      device: identity.device, name: member?.name ?? waiting?.name ?? "", circle: circle.id,
+      incarnation: incarnation,
       isRunning: network != nil, listen: network?.listening, runningSince: network?.startedAt,
       premium: PremiumSnapshot(
         isActive: gate.isPremium, source: gate.source.rawValue, validUntil: gate.validUntil,
         reason: gate.premiumReason.map { Reason($0) }),
       sync: SyncSnapshot(preference: gate.preference, isActive: gate.isOpen, reason: reason),
-      settings: lane(.settings, nil), records: lane(.records, reason),
-      conflicts: try store.conflictCount(), notices: noticeSnapshots(now), peers: peerSnapshots(now))
+      settings: try lane(.settings, nil), records: try lane(.records, reason),
+      conflicts: try store.conflictCount(), notices: try noticeSnapshots(now), peers: peerSnapshots(now))
   }
 
-  private func lane(_ lane: Lane, _ reason: Reason?) -> LaneSnapshot {
+  private func lane(_ lane: Lane, _ reason: Reason?) throws -> LaneSnapshot {
     LaneSnapshot(
       isOpen: reason == nil, reason: reason, digest: store.digest(lane).sum,
-      changeSets: store.changeSetCount(lane), parked: store.parkedCount(lane))
+      changeSets: store.changeSetCount(lane), parked: try store.parkedCount(lane))
   }
 
   // MARK: Peers
@@ -91,7 +92,7 @@ extension Node {
     let mine = replica[lane].heads
     return PeerLaneSnapshot(
       isOpen: state.isOpen, reason: state.reason.map { Reason($0) },
-      behind: state.theirs.map { Int(clamping: mine.behind($0)) },
+      behind: state.behind(mine).map { Int(clamping: $0) },
       ahead: state.theirs.map { Int(clamping: $0.behind(mine)) }, digestEqual: state.isDigestEqual)
   }
 
@@ -129,7 +130,7 @@ extension Reason {
     }
   }
 
-  private init(theirs code: ReasonCode) {
+  init(theirs code: ReasonCode) {
     switch code {
     case .freeTier, .entitlementNotYetValid: self = .peerFreeTier
     case .entitlementExpired: self = .peerEntitlementExpired

@@ -29,6 +29,8 @@ extension Node {
       if !sets.isEmpty { store(sets, &following) }
       effects = following
     }
+    if !unprovenForks.isEmpty { proveForks() }
+    finishDirection()
     evaluateWaiters()
   }
 
@@ -38,10 +40,15 @@ extension Node {
     case .close(let link, let cause): close(link, cause)
     case .commit: break
     case .serve(let link, let lane, let wants): serve(link, lane, wants, &following)
+    case .answer(let link, let query): answer(link, query, &following)
+    case .reply(let link, let reply): asked(link, reply, &following)
+    case .lookUp(let link, let lane, let tips): lookUp(link, lane, tips, &following)
     case .saveStatements(let added, let removed): save(added, removed)
     case .foldParked: foldParked(&following)
     case .schedule(let timer, let moment): schedule(timer, at: moment)
-    case .report(let event): note(event)
+    case .report(let event):
+      note(event)
+      if event == .membershipChanged { admitByCircle(&following) }
     }
   }
 
@@ -52,7 +59,9 @@ extension Node {
     guard !isDiskFull else { return }
     do {
       let committed = try commit(sets, horizon: horizon)
+      noteOwnSets(committed.items)
       replica.handle(.committed(committed), now: wall(), into: &following)
+      if isLaidOutAnew { logsWereLaidOut(&following) }
     } catch {
       storeFailed(error)
       guard !isDiskFull else { return }
@@ -61,9 +70,15 @@ extension Node {
     }
   }
 
+  /// Folds parked sets whose time has come: a command sees them also where no node runs.
+  func foldDue() throws {
+    guard let next = try store.nextParkedClock, next <= horizon else { return }
+    obey([.foldParked])
+  }
+
   private func foldParked(_ following: inout [Effect]) {
     do {
-      let report = try store.foldParked(horizon: horizon)
+      let report = try store.foldParked(horizon: horizon, noting: noteDeletions)
       didCommit(report)
       replica.handle(.committed(try committed([], report)), now: wall(), into: &following)
     } catch {
@@ -89,6 +104,36 @@ extension Node {
     } catch {
       storeFailed(error)
       close(link, .shuttingDown)
+    }
+  }
+
+  /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
+  private func admitByCircle(_ following: inout [Effect]) {
+    do {
+      guard try store.admit(by: circle.evaluation.admission, horizon: horizon) else { return }
+      logsWereLaidOut(&following)
+    } catch {
+      storeFailed(error)
+    }
+  }
+
+  private func logsWereLaidOut(_ following: inout [Effect]) {
+    isLaidOutAnew = false
+    log.info("log", "laid out the logs anew: a cut of one of them has changed")
+    renumberSeen()
+    settingsDidFold()
+    let rebuilt = Input.rebuilt(
+      settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
+      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)))
+    replica.handle(rebuilt, now: wall(), into: &following)
+  }
+
+  private func lookUp(_ link: LinkID, _ lane: Lane, _ tips: [LogHead], _ following: inout [Effect]) {
+    do {
+      let lacking = try store.lacking(tips)
+      replica.handle(.lookedUp(link, lane, lacking: lacking), now: wall(), into: &following)
+    } catch {
+      storeFailed(error)
     }
   }
 

@@ -11,10 +11,12 @@ extension Node {
   /// - Parameter leastClock: raises the first clock of the records lane (a profile's own time of change).
   @discardableResult
   func write(
-    _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero
+    _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero,
+    id: OperationID = OperationID(random16())
   ) throws -> OperationID {
+    try checkAdmitted()
     try checkDisk()
-    let operation = OperationDraft(id: OperationID(random16()), verb: verb, target: target)
+    let operation = OperationDraft(id: id, verb: verb, target: target)
     var sets: [VerifiedChangeSet] = []
     var rest = consume drafts
     for lane in Lane.allCases {
@@ -43,7 +45,7 @@ extension Node {
 
   /// One transaction for sets of one's own or of peers.
   func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock) throws -> Committed {
-    let report = try store.commit(items.map(\.set), horizon: horizon)
+    let report = try store.commit(items.map(\.set), horizon: horizon, noting: noteDeletions)
     let placed = zip(items, report.placements).map { item, placement in
       Committed.Item(set: item.set, link: item.link, placement: placement)
     }

@@ -14,9 +14,16 @@ public actor Node {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let identity: Identity
+  /// What this device will be called, while its store is restored and no circle has taken its keys in.
+  private(set) var waiting: AwaitedAdmission?
   /// Nil once the node is closed.
   private var opened: Store?
-  let incarnation: Incarnation
+  /// Which logs this data directory writes; a new one where another directory may write the same.
+  var incarnation: Incarnation
+  /// Forks that the circle has not been told of.
+  var unprovenForks: [Fork] = []
+  /// Cuts have changed what is stored, and the replica has not been told.
+  var isLaidOutAnew = false
   let wall: @Sendable () -> Moment
   let log: NodeLog
   var replica: Replica
@@ -29,9 +36,14 @@ public actor Node {
   /// Since the store last had no room; see `checkDisk()`.
   var isDiskFull = false
   let credentials: Credentials
+  var isVerifying = false
   /// The device that joined last with a ticket of this node.
   var lastJoined: DeviceKey?
   var waiters = Waiters()
+  var directions: Directions
+  /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
+  var seenSets: [Lane: Int64]
+  var questions = Questions()
   /// The command line's socket, while the node serves it.
   var control: ControlServer?
 
@@ -58,22 +70,44 @@ public actor Node {
     self.log = log
     executor = NodeExecutor(label: "waymark.node")
     timers = Timers(queue: executor.queue)
-    let stored = try StoredState(store, device: identity.device)
-    guard stored.circle.evaluation.isMember(identity.device) else {
+    let stored = try StoredState(store, device: identity.device, wall: wall())
+    let isMember = stored.circle.evaluation.isMember(identity.device)
+    guard isMember || stored.waiting?.device == identity.device else {
       throw HomeError(
         .keyMissing, "The keys in \(home.keys) are not those of a member of the circle in this store.",
         next: "put the right key file back, or join the circle anew")
     }
-    incarnation = stored.incarnation
+    waiting = isMember ? nil : stored.waiting
+    incarnation = try Self.incarnation(stored.incarnation, home, store)
     replica = Replica(
       device: identity.device, circle: stored.circle, preference: stored.preference,
       localPremium: stored.localPremium, settings: stored.settings, records: stored.records,
       newestForeignClock: stored.newestForeignClock, seed: randomSeed())
+    seenSets = try Self.seenSets(store)
     opened = store
     ballast = Ballast(home)
     ballast.hold()
     pausedPeers = stored.pausedPeers
+    directions = stored.directions
     credentials = Credentials(identity: identity, circle: stored.circle, wall: wall)
+  }
+
+  /// A circle has taken in the keys that waited.
+  func admitted(by statements: [Statement]) throws {
+    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.waiting, nil)
+    waiting = nil
+  }
+
+  /// The incarnation that this data directory writes under: a new one if it is a copy, or its store came from
+  /// elsewhere.
+  private static func incarnation(_ stored: Incarnation, _ home: Home, _ store: Store) throws -> Incarnation {
+    let token = IncarnationToken(home)
+    if token.names(stored) { return stored }
+    let next = Incarnation(random16())
+    try store.setMeta(MetaKey.incarnation, next.bytes)
+    try token.write(next)
+    return next
   }
 
   /// The store of a node that is open.
@@ -93,8 +127,9 @@ public actor Node {
   /// This device's certificate.
   var member: Member? { circle.evaluation.members[identity.device] }
 
-  /// Ends everything and lets go of the store.
+  /// Ends everything and lets go of the store; a second time does nothing.
   public func close() {
+    guard let store = opened else { return }
     control?.stop()
     control = nil
     stopServing()
@@ -115,17 +150,23 @@ struct StoredState {
   let records: Replica.LaneState
   let newestForeignClock: Clock
   let pausedPeers: Set<DeviceKey>
+  let waiting: AwaitedAdmission?
+  let directions: Directions
 
-  init(_ store: Store, device: DeviceKey) throws {
+  init(_ store: Store, device: DeviceKey, wall: Moment) throws {
     var statements: [Statement] = []
     for bytes in try store.statements() { statements.append(try Statement(bytes)) }
     circle = try Circle(statements: statements)
+    let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
+    _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
     guard let incarnation = try store.meta(MetaKey.incarnation).flatMap({ Incarnation(bytes: $0) }) else {
       throw StoreError.damaged("it names no incarnation")
     }
     self.incarnation = incarnation
     preference = try store.meta(MetaKey.preference) == [1]
+    waiting = try store.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     localPremium = try LocalPremium(store)
+    directions = try Directions(store, preference: preference)
     pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
     settings = Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings))
     records = Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records))
@@ -142,8 +183,22 @@ enum MetaKey {
   static let addresses = "peer-addresses"
   /// Devices the person paused, in hexadecimal, a line each.
   static let paused = "paused-peers"
+  /// A forced direction that is under way, and the last one that was carried out.
+  static let direction = "direction"
+  static let lastDirection = "last-direction"
+  /// What operations of other devices deleted, as JSON.
+  static let deletions = "deletions"
+  /// For each lane the newest set number when the device was last in sync.
+  static let seen = "seen-sets"
   /// The end of a mock purchase.
   static let mockPurchase = "mock-purchase"
+  /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.
+  static let waiting = "awaited-admission"
+  /// One byte: whether this very device completed onboarding.
+  static let completedOnboarding = "completed-onboarding"
+
+  /// The person's choices on this device, which a backup takes along.
+  static let choices = [preference, addresses, paused, completedOnboarding]
 }
 
 extension Store {

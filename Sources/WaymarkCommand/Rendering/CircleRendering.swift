@@ -6,7 +6,8 @@ extension Rendering {
     switch words.joined(separator: " ") {
     case "peers list": peers(document)
     case "members list": members(document)
-    case "conflicts list": conflicts(document)
+    case "conflicts list": conflicts(document["conflicts"]?.array ?? [])
+    case "conflicts show": conflict(document)
     case "init", "join": founded(document, words[0])
     case "invite": data.line(document["ticket"]?.string ?? "")
     case "wait": verdict(document)
@@ -59,6 +60,7 @@ extension Rendering {
     let isWanted = document["preference"]?.boolean == true
     let isActive = document["active"]?.boolean == true
     guard document["preference"] != nil else { return said(document) }
+    if document["preview"]?.boolean == true { return preview(document) }
     var line = isWanted ? "sync on" : "sync off"
     if isWanted, !isActive {
       line += " · records stay on this device for now" + (reasonText(document).map { ": \($0)" } ?? "")
@@ -73,37 +75,6 @@ extension Rendering {
 
   private func reasonText(_ document: JSON) -> String? {
     (document["text"]?.string ?? document["reason"]?.string).map { printable($0.replacing("_", with: " ")) }
-  }
-
-  /// One line per conflict and one per write that lost.
-  private mutating func conflicts(_ document: JSON) {
-    let conflicts = document["conflicts"]?.array ?? []
-    guard !conflicts.isEmpty else { return notes.paragraph("No conflicts.") }
-    let ids = distinctPrefixes(conflicts.compactMap { $0["id"]?.string })
-    for conflict in conflicts {
-      data.gap()
-      let id = conflict["id"]?.string ?? ""
-      let what = ["kind", "name", "field"].compactMap { conflict[$0]?.string }.map(printable)
-      data.line(
-        data.paint(ids[id] ?? id, .strong) + "  " + what.joined(separator: " · ") + "  " + reason(conflict))
-      var table = TextTable([.init(""), .init(""), .init("", widthMin: 20), .init(""), .init("")])
-      if let winner = conflict["winner"] { table.rows.append(write("won", winner, .good)) }
-      for loser in conflict["losers"]?.array ?? [] { table.rows.append(write("kept", loser, .careful)) }
-      table.hasHead = false
-      data.table(table)
-    }
-  }
-
-  private func reason(_ conflict: JSON) -> String {
-    data.paint("(\(printable(conflict["reason"]?.string ?? "").replacing("-", with: " ")))", .faint)
-  }
-
-  private func write(_ word: String, _ write: JSON, _ stress: Stress) -> [TextTable.Cell] {
-    let device = write["deviceName"]?.string ?? shortID(write["device"]?.string)
-    return [
-      .init(""), .init(word, stress), .init(write["value"]?.plainText ?? "–"), .init("by \(device)"),
-      .init(time.full(write["time"]?.string)),
-    ]
   }
 
   /// What a command has to say that has no layout of its own.

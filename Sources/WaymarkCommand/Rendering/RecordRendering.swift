@@ -1,16 +1,18 @@
 import Waymark
 
-/// `KIND list|show|add|edit|delete`, timelines and the days of habits.
+/// `KIND list|show|add|edit|delete|restore`, timelines and the days of habits.
 extension Rendering {
   mutating func records(_ document: JSON, _ invocation: Invocation) {
     let kind = invocation.words[0]
     switch invocation.words.last ?? "" {
+    case "list" where invocation.arguments["deleted"]?.boolean == true: trash(document, kind)
     case "list": list(document, kind)
     case "add": data.line(document["id"]?.string ?? "")
     case "edit": changed(document)
     case "delete":
       notes.paragraph(
         "Deleted \(kind) “\(printable(document["name"]?.string ?? document["id"]?.string ?? ""))”.")
+    case "restore": restored(document, kind)
     case "timeline": timeline(document)
     case "tick", "untick", "set": day(document)
     default: show(document)

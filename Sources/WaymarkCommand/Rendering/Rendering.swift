@@ -20,7 +20,15 @@ struct Rendering {
     case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
       circle(document, words)
     case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
+    case "history": history(document)
+    case "undo": undone(document)
     case "import", "export": files(document, words)
+    case "verify" where document["deep"]?.boolean == true: verify(document)
+    case "verify": comparison(document)
+    case "backup": backup(document)
+    case "cleanup": cleanup(document)
+    case "restore": restore(document)
+    case "mirror", "assert": direction(document, words[0])
     case "paths", "version": about(document, words)
     default: records(document, invocation)
     }

@@ -2,13 +2,13 @@ import Waymark
 
 /// Every command that `waymark` offers, in the order in which help lists them.
 enum CommandTable {
-  static let all: [CommandSpec] = circle + watching + records + state + premium + files + about
+  static let all: [CommandSpec] = circle + watching + records + state + premium + files + largeChanges + about
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
     ("Your circle of devices", circle), ("See what is going on", watching),
     ("Trips and habits", records), ("Profile, settings, onboarding", state),
-    ("Premium", premium), ("Files", files), ("About this program", about),
+    ("Premium", premium), ("Files", files), ("Large changes", largeChanges), ("About this program", about),
   ]
 
   private static let circle: [CommandSpec] = [
@@ -59,7 +59,10 @@ enum CommandTable {
     CommandSpec(
       words: ["status"], summary: "say how things are, and what waits",
       options: [
-        .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait")
+        .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait"),
+        .init(
+          flag: "--acknowledge", placeholder: nil,
+          summary: "take note of what other devices deleted; it is not said again"),
       ]),
     CommandSpec(
       words: ["wait"], summary: "wait until in sync with the connected peers",
@@ -70,6 +73,22 @@ enum CommandTable {
         .init(flag: "--peer", placeholder: "P", summary: "with this peer only"),
         .init(flag: "--timeout", placeholder: "30s", summary: "give up after this", type: .duration),
       ]),
+    CommandSpec(
+      words: ["verify"], summary: "compare what is stored here with the connected peers",
+      operands: [.init(placeholder: "PEER", key: "peer", isOptional: true)],
+      options: [
+        .init(
+          flag: "--deep", placeholder: nil,
+          summary: "instead this device alone: every signature, and every row against the log"),
+        .init(
+          flag: "--repair", placeholder: nil,
+          summary: "and make damaged tables anew from the log, after a backup"),
+      ],
+      details: """
+        Ends with 0 if all is equal, 5 if change sets are still on their way, 1 if the same change sets gave
+        other data; then it names the records that differ. With --deep nobody is asked: it ends with 1 if
+        anything is not as the signed log says.
+        """),
     CommandSpec(words: ["peers", "list"], summary: "list the other devices", impliesLastWord: true),
     CommandSpec(
       words: ["peers", "add"], summary: "dial an address from now on",
@@ -82,12 +101,56 @@ enum CommandTable {
       operands: [.init(placeholder: "PEER", key: "peer")]),
     CommandSpec(
       words: ["sync", "status"], summary: "say whether records sync, and why", impliesLastWord: true),
-    CommandSpec(words: ["sync", "on"], summary: "sync records too (premium)"),
+    CommandSpec(
+      words: ["sync", "on"], summary: "sync records too (premium)",
+      options: [
+        .init(
+          flag: "--preview", placeholder: nil,
+          summary: "ask the other devices what would come together; write nothing")
+      ],
+      details: """
+        Where records here and elsewhere differ, a person at a terminal sees that first and is asked. A script
+        needs --yes where two sets of records meet for the first time.
+        """),
     CommandSpec(words: ["sync", "off"], summary: "keep records on this device; nothing is deleted"),
     CommandSpec(words: ["sync", "now"], summary: "ask every peer at once"),
     CommandSpec(
       words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
       impliesLastWord: true),
+    CommandSpec(
+      words: ["history"], summary: "what was done, or what was written to one record",
+      operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
+      options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
+      details: """
+        Newest first. A record is named by its id or name, deleted ones too; `profile` is the
+        profile. Every write is shown with what it replaced; one that lost to another device's is
+        marked, and kept.
+        """),
+    CommandSpec(
+      words: ["undo"], summary: "take back an operation",
+      operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
+      options: [.init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing")],
+      details: """
+        Without OPERATION the newest one of this device. What was changed since, and records that
+        others have added to, are listed and left alone; with --yes they are taken back too. An undo
+        can be undone.
+        """),
+    CommandSpec(
+      words: ["conflicts", "show"], summary: "all that both sides wrote, and what can be done",
+      operands: [.init(placeholder: "ID", key: "id")]),
+    CommandSpec(
+      words: ["conflicts", "resolve"], summary: "decide for one side, on all devices",
+      operands: [.init(placeholder: "ID", key: "id", isOptional: true)],
+      options: [
+        .init(
+          flag: "--take", placeholder: "winner|loser|DEVICE",
+          summary: "what shows now, the other side, or what that device wrote"),
+        .init(flag: "--all", placeholder: nil, summary: "every conflict; with --take winner only"),
+      ],
+      details: """
+        A decision is an ordinary change: it reaches every device, both values stay in the history, and
+        waymark undo takes it back. Where a delete hides changes, winner deletes again and loser restores.
+        """),
   ]
 
   /// The kinds of record, and an example of a field of each.
@@ -113,7 +176,8 @@ enum CommandTable {
       placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)
     let article = "aeiou".contains(kind.name.prefix(1)) ? "an" : "a"
     return [
-      CommandSpec(words: [kind.name, "list"], summary: "list \(kind.plural)", options: filters(kind.name)),
+      CommandSpec(
+        words: [kind.name, "list"], summary: "list \(kind.plural)", options: filters(kind.name) + [deleted]),
       CommandSpec(
         words: [kind.name, "show"], summary: "show all of \(article) \(kind.name)", operands: [id],
         options: kind.name == "attachment" ? [output("write its content to a file")] : []),
@@ -124,8 +188,14 @@ enum CommandTable {
         words: [kind.name, "delete"], summary: "delete \(article) \(kind.name)", operands: [id],
         options: kind.name == "organization"
           ? [.init(flag: "--force", placeholder: nil, summary: "even if it is in use")] : []),
+      CommandSpec(
+        words: [kind.name, "restore"], summary: "bring a deleted \(kind.name) back, with all its changes",
+        operands: [id]),
     ]
   }
+
+  private static let deleted = CommandSpec.Option(
+    flag: "--deleted", placeholder: nil, summary: "what is in the trash instead")
 
   private static func filters(_ kind: String) -> [CommandSpec.Option] {
     func only(_ parent: String) -> CommandSpec.Option {
@@ -232,7 +302,7 @@ enum CommandTable {
       operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
       options: [
         format,
-        .init(flag: "--preview", placeholder: nil, summary: "count only, write nothing"),
+        preview("count only, write nothing"),
       ]),
     CommandSpec(
       words: ["export"], summary: "write an export that the other application reads",
@@ -241,7 +311,35 @@ enum CommandTable {
         .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
         output("instead of standard output"),
       ]),
+    CommandSpec(
+      words: ["backup"], summary: "write all of the circle that this device holds to one file, without keys",
+      operands: [.init(placeholder: "FILE", key: "file", type: .path)],
+      details: """
+        A running node goes on with its work meanwhile. --yes overwrites a file that is there. Keep the keys
+        folder (waymark paths) apart from it: with them the backup comes back as the same device.
+        """),
+    CommandSpec(
+      words: ["restore"], summary: "put a backup in the place of the store that is here",
+      operands: [.init(placeholder: "FILE", key: "file", type: .path)],
+      options: [
+        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called if it is a new one"),
+        .init(
+          flag: "--root-key", placeholder: "FILE", summary: "take this device into the circle at once",
+          type: .path),
+        .init(flag: "--new-circle", placeholder: nil, summary: "write the records again in a new circle"),
+        .init(flag: "--preview", placeholder: nil, summary: "verify and count only, change nothing"),
+      ],
+      details: """
+        Stop the node first. Every signature is verified before anything changes, and the present store is kept
+        among the backups. With the keys that were here the device is the same one; without them it can be read
+        at once and joins the circle with a ticket, or with the root key. Changes that other devices have made
+        since the backup come back from them.
+        """),
   ]
+
+  static func preview(_ summary: String) -> CommandSpec.Option {
+    .init(flag: "--preview", placeholder: nil, summary: summary)
+  }
 
   private static let format = CommandSpec.Option(
     flag: "--format", placeholder: "F", summary: "ritualist or traveling-snails",

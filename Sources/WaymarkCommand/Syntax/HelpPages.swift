@@ -49,13 +49,13 @@ enum HelpPages {
   private static func summaries(_ commands: [CommandSpec]) -> TextTable {
     var rows: [(String, String)] = []
     let kinds = CommandTable.kinds.map(\.name)
-    let actions = ["list", "show", "add", "edit", "delete"]
+    let actions = ["list", "show", "add", "edit", "delete", "restore"]
     for spec in commands {
       let isShared = kinds.contains(spec.words[0]) && actions.contains(spec.words.last ?? "")
       if !isShared { rows.append((short(spec), spec.summary)) }
     }
     if rows.count < commands.count {
-      rows.insert(("KIND list | show ID | delete ID", "KIND is one of those below"), at: 0)
+      rows.insert(("KIND list | show ID | delete ID | restore ID", "KIND is one of those below"), at: 0)
       rows.insert(("KIND add FIELD=VALUE…", "waymark help fields says what can be given"), at: 1)
       rows.insert(("KIND edit ID FIELD=VALUE…", "an empty value clears the field"), at: 2)
     }

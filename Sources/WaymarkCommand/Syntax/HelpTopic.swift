@@ -6,7 +6,7 @@ struct HelpTopic {
   /// The text of a topic; nil if there is none of that name.
   static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
 
-  static let all = [premium, sync, ids, fields, exitCodes, home]
+  static let all = [premium, sync, conflicts, trash, ids, fields, exitCodes, home]
 
   private static let premium = HelpTopic(
     name: "premium",
@@ -31,11 +31,50 @@ struct HelpTopic {
       Two lanes: settings sync always; records (trips, habits, profile) sync while this device has
       premium and you have turned sync on. It is off until you turn it on.
         waymark sync                         whether records sync, and if not, why
+        waymark sync on --preview            what would come together, before anything is written
         waymark sync on | off                change your mind; nothing is deleted either way
         waymark wait --timeout 30s           until everything is equal on the connected devices
+        waymark verify                       whether the devices really hold the same, record by record
+        waymark mirror --from PEER           make the records here those of another device
+        waymark assert                       make those of all others the ones of this device
 
       Where two devices changed the same field at the same time, the newer change shows and the
       other is kept: waymark conflicts. A delete wins over an edit; what was edited is kept too.
+      """)
+
+  private static let trash = HelpTopic(
+    name: "trash",
+    text: """
+      The trash, and taking things back
+      Nothing is lost. What is deleted is kept, and so is every value that was replaced.
+        waymark trip list --deleted          what is in the trash, and who put it there
+        waymark trip restore Rome            brings it back with all that belongs to it, and with what
+                                             other devices changed or added meanwhile
+        waymark history                      what was done, on all devices, newest first
+        waymark history Rome                 everything that was written to one record
+        waymark undo                         takes back the newest thing this device did
+        waymark undo 3fa91c22                any other: a command, an import, somebody else's delete
+        waymark undo 3fa91c22 --preview      what that would do
+
+      What was changed since is left alone, unless you say --yes. Undoing an undo brings back what it
+      took. All this is written as ordinary changes: it reaches the other devices like any other.
+      """)
+
+  private static let conflicts = HelpTopic(
+    name: "conflicts",
+    text: """
+      Conflicts
+      Two devices changed the same thing without knowing of each other. One change shows, the other
+      is kept until you decide; the list is the same on every device.
+        waymark conflicts                    what shows, and what is kept
+        waymark conflicts show ID            all that both sides wrote
+        waymark conflicts resolve ID --take winner      keep what shows
+        waymark conflicts resolve ID --take loser       take the other
+        waymark conflicts resolve ID --take phone       take what the phone wrote
+
+      Editing the field settles it too. Where one device deleted what another was changing, winner
+      deletes again and loser restores: the record, and what it belongs to if that is deleted as well.
+      Both values stay in the history of the record.
       """)
 
   private static let ids = HelpTopic(

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Waymark
 
@@ -18,16 +19,16 @@ import Waymark
 
 /// Several nodes in temporary homes, paired and serving.
 final class TestCircle: Sendable {
-  private let nodes: [String: Node]
+  private let nodes: Mutex<[String: Node]>
   private let folder: String
 
   private init(nodes: [String: Node], folder: String) {
-    self.nodes = nodes
+    self.nodes = Mutex(nodes)
     self.folder = folder
   }
 
   subscript(name: String) -> Node {
-    guard let node = nodes[name] else { preconditionFailure("no node called \(name)") }
+    guard let node = nodes.withLock({ $0[name] }) else { preconditionFailure("no node called \(name)") }
     return node
   }
 
@@ -35,20 +36,42 @@ final class TestCircle: Sendable {
   static func make(_ names: [String]) async throws -> TestCircle {
     let folder = FileManager.default.temporaryDirectory.path + "/waymark-test-\(UUID().uuidString)"
     var nodes: [String: Node] = [:]
-    func home(_ name: String) -> Home { Home(path: "\(folder)/\(name)") }
-    _ = try Node.initialize(home: home(names[0]), name: names[0])
-    let founder = try Node(home: home(names[0]))
+    let home = Home(path: "\(folder)/\(names[0])")
+    _ = try Node.initialize(home: home, name: names[0])
+    let founder = try Node(home: home)
     try await founder.serve(listen: "127.0.0.1:0")
     nodes[names[0]] = founder
-    for name in names.dropFirst() {
-      let invitation = try await founder.perform(CommandRequest("invite"))
-      let ticket = invitation["ticket"]?.string ?? ""
-      _ = try await Node.join(ticket: ticket, home: home(name), name: name, isConfirmed: true)
-      let node = try Node(home: home(name))
-      try await node.serve(listen: "127.0.0.1:0")
-      nodes[name] = node
-    }
-    return TestCircle(nodes: nodes, folder: folder)
+    let circle = TestCircle(nodes: nodes, folder: folder)
+    for name in names.dropFirst() { try await circle.join(name, invitedBy: names[0]) }
+    return circle
+  }
+
+  func home(_ name: String) -> Home { Home(path: "\(folder)/\(name)") }
+
+  /// Lets one more device join, and serve.
+  @discardableResult
+  func join(_ name: String, invitedBy inviter: String) async throws -> Node {
+    let invitation = try await self[inviter].perform(CommandRequest("invite"))
+    let ticket = invitation["ticket"]?.string ?? ""
+    _ = try await Node.join(ticket: ticket, home: home(name), name: name, isConfirmed: true)
+    return try await start(name)
+  }
+
+  /// Opens the node of a home and serves.
+  @discardableResult
+  func start(
+    _ name: String, wall: @escaping @Sendable () -> Int64 = systemWall
+  ) async throws -> Node {
+    let node = try Node(home: home(name), wall: wall)
+    try await node.serve(listen: "127.0.0.1:0")
+    nodes.withLock { $0[name] = node }
+    return node
+  }
+
+  /// Ends a node and opens its home again, at another port.
+  func restart(_ name: String, wall: @escaping @Sendable () -> Int64 = systemWall) async throws {
+    await self[name].close()
+    try await start(name, wall: wall)
   }
 
   func waitForSync(_ name: String) async throws {
@@ -56,7 +79,7 @@ final class TestCircle: Sendable {
   }
 
   func end() {
-    let nodes = nodes
+    let nodes = nodes.withLock { $0 }
     let folder = folder
     Task {
       for node in nodes.values { await node.close() }

@@ -1,0 +1,93 @@
+// Protocol/merge.md, "Operations and undo"
+
+package import Replication
+import Wire
+
+/// The entries that bring records from what they are to what is wanted: of undo, and of a forced direction.
+package struct ChangePlan: Sendable {
+  package private(set) var drafts: [EntryDraft] = []
+  /// What the first set's clock must be at least, so that a whole record's time of change is not cut down.
+  package private(set) var leastClock = Clock.zero
+  private let now: Moment
+
+  package init(now: Moment) { self.now = now }
+
+  /// Adds what one record needs, each record at most once. False if it shows all that is wanted.
+  ///
+  /// Cells that no write changes are left as they are; nothing written and null are the same.
+  @discardableResult
+  package mutating func bring(
+    _ record: RecordKey, from held: RecordState, to wanted: WantedRecord
+  ) throws -> Bool {
+    if record.kind.mergeClass == .wholeRecord {
+      return try bringWhole(record, from: held, wanted.contents)
+    }
+    let before = drafts.count
+    let fields = Set(held.cells.keys).union(wanted.contents.keys)
+      .filter { $0 != Fields.life && !Merge.isFixed(record, $0) }
+    let changed = try fields.sorted().compactMap { field -> (field: FieldNumber, value: Value)? in
+      let content = wanted.contents[field] ?? Self.null
+      guard content != held.cells[field]?.content ?? Self.null else { return nil }
+      return (field, try Value(encoded: content[...]))
+    }
+    let isFixed = Merge.isFixed(record, Fields.life)
+    // A record that nobody has inserted is inserted; to any other, life is given back.
+    if held.life == nil, wanted.isAlive, !isFixed {
+      drafts.append(EntryDraft(.put, record, [(Fields.life, .bool(true))] + changed))
+      return true
+    }
+    if !changed.isEmpty { drafts.append(EntryDraft(.put, record, changed)) }
+    if !isFixed, held.life ?? false != wanted.isAlive {
+      drafts.append(EntryDraft(wanted.isAlive ? .restore : .delete, record))
+    }
+    return drafts.count > before
+  }
+
+  private mutating func bringWhole(
+    _ record: RecordKey, from held: RecordState, _ wanted: [FieldNumber: [UInt8]]
+  ) throws -> Bool {
+    var fields = Self.filled(wanted)
+    guard fields != Self.filled(held.contents) else { return false }
+    let updatedAt = max(now, held.timeOfChange.map { $0 + 1 } ?? now)
+    fields[Fields.wholeRecordUpdatedAt] = Value.integer(updatedAt).encoded
+    let values = try fields.map { (field: $0.key, value: try Value(encoded: $0.value[...])) }
+    drafts.append(EntryDraft(.put, record, values))
+    leastClock = max(leastClock, Clock(milliseconds: updatedAt))
+    return true
+  }
+
+  /// What a whole record says, without its time of change and without what reads as nothing.
+  private static func filled(_ contents: [FieldNumber: [UInt8]]) -> [FieldNumber: [UInt8]] {
+    contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
+  }
+
+  private static let null = Value.null.encoded
+}
+
+/// What a record shall be: whether it lives, and what its fields hold; fields left out shall hold nothing.
+package struct WantedRecord: Hashable, Sendable {
+  package var isAlive: Bool
+  /// Canonical CBOR.
+  package var contents: [FieldNumber: [UInt8]]
+
+  package init(isAlive: Bool, contents: [FieldNumber: [UInt8]]) {
+    self.isAlive = isAlive
+    self.contents = contents
+  }
+
+  /// Exactly what a record was at some time.
+  package init(_ state: RecordState) {
+    self.init(isAlive: state.life ?? false, contents: state.contents)
+  }
+}
+
+extension RecordState {
+  /// A whole record's own time of change as merging reads it; nil of a seed.
+  fileprivate var timeOfChange: Int64? {
+    guard let author = cells[Fields.life]?.author, author.origin.number != 0 else { return nil }
+    guard let content = cells[Fields.wholeRecordUpdatedAt]?.content,
+      case .integer(let time)? = try? Value(encoded: content[...])
+    else { return 0 }
+    return min(time, author.origin.stamp.clock.milliseconds)
+  }
+}

@@ -1,0 +1,51 @@
+// Protocol/store.md, "Verifying"
+
+package import Replication
+
+/// What a deep verification found.
+package struct DeepReport: Sendable {
+  package var statements = 0
+  package var changeSets: Int64 = 0
+  /// Rows of the tables that follow from the log.
+  package var rows: Int64 = 0
+  /// What is wrong, as much of it as can be listed.
+  package private(set) var findings: [DeepFinding] = []
+  /// All that is wrong, listed or not, by where it is.
+  package private(set) var counts: [DeepFinding.Place: Int] = [:]
+
+  package static let listedMax = 200
+
+  package var isClean: Bool { counts.isEmpty }
+
+  mutating func note(_ finding: DeepFinding) {
+    counts[finding.place, default: 0] += 1
+    if findings.count < Self.listedMax { findings.append(finding) }
+  }
+
+  mutating func note(_ place: DeepFinding.Place, _ text: String) {
+    note(DeepFinding(place: place, text: text))
+  }
+}
+
+/// One thing that is not as the signed log says.
+package struct DeepFinding: Hashable, Sendable {
+  /// What it would take to mend it.
+  package enum Place: String, CaseIterable, Sendable {
+    /// The database file itself.
+    case file
+    /// What is signed: only another copy of it helps.
+    case log
+    /// What the store notes beside each change set: follows from what is signed.
+    case index
+    /// The tables that folding the log gives.
+    case records
+  }
+
+  package var place: Place
+  package var record: RecordKey?
+  /// What people call the record.
+  package var title: String?
+  /// Names of the fields that differ.
+  package var fields: [String] = []
+  package var text: String
+}

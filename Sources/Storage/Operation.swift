@@ -1,0 +1,202 @@
+// Protocol/merge.md, "Operations and undo"
+
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+/// Names an operation: another device may have used the same id, so the author belongs to the name.
+package struct OperationKey: Hashable, Sendable {
+  package let id: OperationID
+  package let device: DeviceKey
+
+  package init(id: OperationID, device: DeviceKey) {
+    self.id = id
+    self.device = device
+  }
+}
+
+/// What a person did, as far as it is folded.
+package struct Operation: Sendable {
+  package let key: OperationKey
+  package let verb: String
+  /// The operation that this one undoes, if it does.
+  package let target: OperationID?
+  /// Its sets in causal order, those of the settings lane among them; never empty.
+  package let sets: [SetPlace]
+
+  /// When it began.
+  package var clock: Clock { sets.map(\.origin.stamp.clock).min() ?? .zero }
+  package var numbers: Set<Int64> { Set(sets.map(\.origin.number)) }
+  package static let undoVerb = "undo"
+}
+
+extension Store {
+  /// Folded operations for which `isWanted` holds, newest first: of one device, or of all.
+  package func operations(
+    of device: DeviceKey? = nil, limit: Int, where isWanted: (Operation) throws -> Bool = { _ in true }
+  ) throws -> [Operation] {
+    var found: [Operation] = []
+    var seen: Set<OperationKey> = []
+    var position: (clock: Int64, number: Int64) = (.max, .max)
+    while found.count < limit, let (next, key) = try operation(of: device, before: position) {
+      position = next
+      guard seen.insert(key).inserted, let operation = try operation(key) else { continue }
+      if try isWanted(operation) { found.append(operation) }
+    }
+    return found
+  }
+
+  /// The operation of the newest folded set before a position.
+  private func operation(
+    of device: DeviceKey?, before position: (clock: Int64, number: Int64)
+  ) throws -> ((clock: Int64, number: Int64), OperationKey)? {
+    let sql = """
+      SELECT c.clock, c.number, c.operation, b.device
+      FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE c.folded = 1 AND (c.clock, c.number) < (?1, ?2) AND (?3 IS NULL OR b.device = ?3)
+      ORDER BY c.clock DESC, c.number DESC LIMIT 1
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, position.clock)
+      try row.bind(2, position.number)
+      try row.bind(3, device.map { .blob($0.bytes) } ?? .null)
+      guard try row.step() else { return nil }
+      return ((row.integer(0), row.integer(1)), try Self.operationKey(row, 2))
+    }
+  }
+
+  /// One operation; nil if nothing of it is folded.
+  package func operation(_ key: OperationKey) throws -> Operation? {
+    let sql = """
+      SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE c.operation = ?1 AND b.device = ?2 AND c.folded = 1 ORDER BY c.number
+      """
+    let numbers = try connection.with(sql) { row in
+      try row.bind(1, key.id.bytes)
+      try row.bind(2, key.device.bytes)
+      var numbers: [Int64] = []
+      while try row.step() { numbers.append(row.integer(0)) }
+      return numbers
+    }
+    guard let first = numbers.first else { return nil }
+    let body = try cachedSet(first).body
+    return Operation(
+      key: key, verb: body.verb, target: body.target, sets: try numbers.map(fold.causality.place))
+  }
+
+  /// The operation that a folded set is part of.
+  package func operationKey(of place: SetPlace) throws -> OperationKey {
+    let sql = "SELECT operation FROM change_sets WHERE number = ?1"
+    return try connection.with(sql) { row in
+      try row.bind(1, place.origin.number)
+      guard try row.step(), let id = OperationID(bytes: row.bytes(0)) else {
+        throw StoreError.damaged("change set \(place.origin.number) is not there")
+      }
+      return OperationKey(id: id, device: place.log.device)
+    }
+  }
+
+  /// The folded operations of an id: one, unless another device has used the id as well.
+  package func operations(named id: OperationID) throws -> [Operation] {
+    try operations(prefix: id.description, limit: Limits.devicesMax)
+  }
+
+  /// Folded operations whose id begins with some hexadecimal digits, by id; at most `limit`.
+  package func operations(prefix: String, limit: Int) throws -> [Operation] {
+    guard let (first, last) = Select.range(prefix) else { return [] }
+    let sql = """
+      SELECT DISTINCT c.operation, b.device FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE c.operation BETWEEN ?1 AND ?2 AND c.folded = 1 ORDER BY 1, 2 LIMIT ?3
+      """
+    let keys = try connection.with(sql) { row in
+      try row.bind(1, first)
+      try row.bind(2, last)
+      try row.bind(3, limit)
+      var keys: [OperationKey] = []
+      while try row.step() { keys.append(try Self.operationKey(row, 0)) }
+      return keys
+    }
+    return try keys.compactMap(operation)
+  }
+
+  /// The operations that undo one: their target is its id.
+  package func undos(of operation: OperationID) throws -> [Operation] {
+    let sql = "SELECT operation, device FROM undos WHERE target = ?1 ORDER BY operation, device"
+    let keys = try connection.with(sql) { row in
+      try row.bind(1, operation.bytes)
+      var keys: [OperationKey] = []
+      while try row.step() { keys.append(try Self.operationKey(row, 0)) }
+      return keys
+    }
+    return try keys.compactMap(self.operation)
+  }
+
+  private static func operationKey(_ row: borrowing Statement, _ column: Int) throws -> OperationKey {
+    guard let id = OperationID(bytes: row.bytes(column)), let device = DeviceKey(bytes: row.bytes(column + 1))
+    else { throw StoreError.damaged("the id of an operation") }
+    return OperationKey(id: id, device: device)
+  }
+
+  // MARK: What sets wrote
+
+  /// Gives the entries of sets one by one, set by set in the order given.
+  package func forEachEntry(
+    of sets: [SetPlace], _ body: (Entry, ChangeSetBody, SetPlace) throws -> Void
+  ) throws {
+    for place in sets {
+      let set = try cachedSet(place.origin.number)
+      for entry in set.body.entries { try body(entry, set.body, place) }
+    }
+  }
+
+  /// The records that some sets write to, in order.
+  package func records(touchedBy sets: [SetPlace]) throws -> [RecordKey] {
+    var records: Set<RecordKey> = []
+    try forEachEntry(of: sets) { entry, _, _ in records.insert(entry.key) }
+    return records.sorted()
+  }
+
+  /// The folded sets of a lane that a cut does not hold, in causal order.
+  package func sets(_ lane: Lane, outside cut: [LogKey: UInt64]) throws -> [SetPlace] {
+    var places: [SetPlace] = []
+    let sql = """
+      SELECT number FROM change_sets WHERE branch = ?1 AND sequence > ?2 AND folded = 1 ORDER BY sequence
+      """
+    for branch in logs.branches(lane) {
+      try connection.with(sql) { row in
+        try row.bind(1, branch.number)
+        try row.bind(2, Int64(bitPattern: cut[branch.log] ?? 0))
+        while try row.step() { places.append(try fold.causality.place(row.integer(0))) }
+      }
+    }
+    return places.sorted { $0.origin.number < $1.origin.number }
+  }
+
+  /// Whether the causal past of one folded set covers another.
+  package func covers(_ later: SetPlace, _ earlier: SetPlace) throws -> Bool {
+    try fold.causality.covers(later.origin.number, earlier.origin.number)
+  }
+
+  /// A set of one's own store, decoded once for many questions.
+  func cachedSet(_ number: Int64) throws -> VerifiedChangeSet {
+    if let known = setCache.sets[number] { return known }
+    let set = try storedSet(number)
+    setCache.add(set, number)
+    return set
+  }
+}
+
+/// Decoded sets: questions about an import ask the same few sets for each of its records.
+struct SetCache {
+  private(set) var sets: [Int64: VerifiedChangeSet] = [:]
+  private var bytes = 0
+
+  mutating func add(_ set: VerifiedChangeSet, _ number: Int64) {
+    if bytes > Self.bytesMax { self = SetCache() }
+    sets[number] = set
+    bytes += set.raw.byteCount
+  }
+
+  private static let bytesMax = 16 << 20
+}

@@ -1,0 +1,125 @@
+// Protocol/session.md, "Questions"
+
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+extension Store {
+  /// What a question about a lane is answered with: to a peer, and to this device where it compares.
+  package func answer(_ lane: Lane, _ question: Question) throws -> Answer {
+    let heads = heads(lane)
+    let content: Answer.Content
+    var isDone = true
+    switch question {
+    case .heads: content = .heads(heads)
+    case .digests: content = .digests(digestBuckets(lane).map(\.sum))
+    case .bucket(let bucket, let after):
+      let page = try bucketPage(lane, bucket, after)
+      (content, isDone) = (.bucket(page.items), page.isDone)
+    case .inventory(let after):
+      let page = try inventoryPage(lane, after)
+      (content, isDone) = (.inventory(page.items), page.isDone)
+    }
+    return Answer(lane: lane, folded: Heads(heads).foldedHash, isDone: isDone, content: content)
+  }
+
+  /// As many items as an answer holds, and whether that is all.
+  private struct Page<Item> {
+    var items: [Item] = []
+    var isDone = true
+
+    /// False if there was no room.
+    mutating func add(_ item: Item) -> Bool {
+      isDone = items.count < Limits.answerItemsMax
+      if isDone { items.append(item) }
+      return isDone
+    }
+  }
+
+  /// Every stored record of a bucket, visible or not, with what its stamps add to the digest.
+  private func bucketPage(_ lane: Lane, _ bucket: UInt8, _ after: RecordKey?) throws -> Page<RecordHash> {
+    var page = Page<RecordHash>()
+    for (number, kind) in try kinds(lane, after) {
+      let table = kind?.table ?? "other_rows"
+      let start = after?.kind == number ? after?.id : nil
+      let sql = """
+        SELECT r.id, r.stamps FROM \(table) r WHERE \(Self.isOfKind(number, kind))
+          AND r.id \(start == nil ? ">=" : ">") ?1 AND r.id <= ?2 ORDER BY r.id
+        """
+      try connection.with(sql) { row in
+        try row.bind(1, start?.bytes ?? [bucket])
+        try row.bind(2, [bucket] + Array(repeating: 0xff, count: Bytes16.count - 1))
+        while page.isDone, try row.step() {
+          let key = try Self.key(row, number)
+          let hash = try digestHash(key, row.bytes(1))
+          if hash != .zero, !page.add(RecordHash(key: key, hash: hash)) { return }
+        }
+      }
+      guard page.isDone else { break }
+    }
+    return page
+  }
+
+  /// What a record adds to the digest. One that can't be read is like no other, so that a comparison names it.
+  private func digestHash(_ key: RecordKey, _ stamps: [UInt8]) throws -> Bytes32 {
+    do {
+      return try fold.hash(key, Stamps(packed: stamps))
+    } catch StoreError.damaged {
+      return Bytes32(.max, .max, .max, .max)
+    }
+  }
+
+  /// Every visible record that is no untouched seed, with a hash of its fields.
+  private func inventoryPage(_ lane: Lane, _ after: RecordKey?) throws -> Page<InventoryItem> {
+    var page = Page<InventoryItem>()
+    for (number, kind) in try kinds(lane, after) {
+      let columns = RecordTable.fixedColumns + (kind?.columnNames ?? [])
+      let table = kind?.table ?? "other_rows"
+      let sql = """
+        SELECT \(columns.map { "r.\($0)" }.joined(separator: ", ")) FROM \(table) r
+        WHERE \(Self.isOfKind(number, kind)) AND \(after?.kind == number ? "r.id > ?1" : "1")
+          AND (\(kind?.isVisible("r") ?? "r.life = 1")) ORDER BY r.id
+        """
+      try connection.with(sql) { row in
+        if after?.kind == number { try row.bind(1, after?.id.bytes ?? []) }
+        while page.isDone, try row.step() {
+          let stored = try RecordTable.row(row, kind)
+          guard stored.stamps.cells.contains(where: { $0.number != 0 }) else { continue }
+          if try !page.add(inventoryItem(try Self.key(row, number), stored)) { return }
+        }
+      }
+      guard page.isDone else { break }
+    }
+    return page
+  }
+
+  private func inventoryItem(_ key: RecordKey, _ row: StoredRow) throws -> InventoryItem {
+    var rank: WholeRecordRank?
+    if key.kind.mergeClass == .wholeRecord, let number = row.stamps[Fields.life] {
+      rank = fold.rank(of: row, try fold.causality.origin(number))
+    }
+    return InventoryItem(key: key, hash: InventoryItem.hash(of: row.contents), rank: rank)
+  }
+
+  /// The kinds of a lane of which there may be records, from that of a record on, ascending.
+  private func kinds(_ lane: Lane, _ after: RecordKey?) throws -> [(number: KindNumber, kind: Kind?)] {
+    var numbers = Set(Registry.kinds.map(\.number))
+    try connection.with("SELECT DISTINCT kind FROM other_rows") { row in
+      while try row.step() {
+        if let number = KindNumber(UInt64(bitPattern: row.integer(0))) { numbers.insert(number) }
+      }
+    }
+    return numbers.filter { $0.lane == lane && $0 >= after?.kind ?? $0 }.sorted()
+      .map { ($0, Registry.kind($0)) }
+  }
+
+  private static func isOfKind(_ number: KindNumber, _ kind: Kind?) -> String {
+    kind == nil ? "r.kind = \(number.rawValue)" : "1"
+  }
+
+  private static func key(_ row: borrowing Statement, _ kind: KindNumber) throws -> RecordKey {
+    guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
+    return RecordKey(kind: kind, id: id)
+  }
+}

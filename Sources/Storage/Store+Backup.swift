@@ -1,0 +1,158 @@
+// Protocol/store.md, "Backups"
+
+import Records
+import SQLite
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What a backup took in.
+package struct BackupSummary: Hashable, Sendable {
+  package let bytes: Int64
+  package let changeSets: Int64
+}
+
+/// Where a backup goes did not take it; the number is the operating system's.
+package struct BackupTargetError: Error, Hashable, Sendable {
+  package let errno: Int32
+  package var isThereAlready: Bool { errno == EEXIST }
+  package var isFull: Bool { errno == ENOSPC || errno == EDQUOT }
+}
+
+extension Store {
+  /// Writes a backup of all that is committed now.
+  package func backup(
+    to path: String, about: BackupAbout, overwrites: Bool = false,
+    progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
+  ) throws -> BackupSummary {
+    try Self.backup(connection, to: path, about, overwrites, progress)
+  }
+
+  /// Writes a backup of the store in a file that another holds open, without disturbing it: for a node that has
+  /// other things to do meanwhile. What is committed later is not in it.
+  package static func backup(
+    storeAt store: String, to path: String, about: BackupAbout, overwrites: Bool = false,
+    progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
+  ) throws -> BackupSummary {
+    let connection = try Connection(.existingFileReadOnly(store))
+    try connection.setUpReadOnly()
+    return try backup(connection, to: path, about, overwrites, progress)
+  }
+
+  private static func backup(
+    _ source: Connection, to path: String, _ about: BackupAbout, _ overwrites: Bool,
+    _ progress: (Int64, Int64) -> Void
+  ) throws -> BackupSummary {
+    let temporary = "\(path).\(getpid()).new"
+    try makeFile(temporary)
+    defer { unlink(temporary) }
+    let changeSets: Int64
+    do {
+      changeSets = try source.snapshot { try write(source, to: temporary, about, progress) }
+    } catch let error as SQLiteError where error.isFull {
+      throw BackupTargetError(errno: ENOSPC)
+    }
+    let bytes = try settle(temporary)
+    if overwrites {
+      guard rename(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
+    } else {
+      // A link fails where the name is taken; a rename would overwrite what is there.
+      guard link(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
+    }
+    syncDirectory(of: path)
+    return BackupSummary(bytes: bytes, changeSets: changeSets)
+  }
+
+  // MARK: Content
+
+  private static func write(
+    _ source: Connection, to path: String, _ about: BackupAbout, _ progress: (Int64, Int64) -> Void
+  ) throws -> Int64 {
+    let target = try Connection(.file(path))
+    try target.setUpUnsafe()
+    return try target.transaction {
+      try target.execute(BackupFormat.tables)
+      try target.execute("PRAGMA application_id = \(BackupFormat.application)")
+      try target.execute("PRAGMA user_version = \(BackupFormat.version)")
+      let statements = try copyStatements(source, target)
+      let changeSets = try copyChangeSets(source, target, progress)
+      var values = about.values
+      values["statements"] = .integer(statements)
+      values["change_sets"] = .integer(changeSets)
+      try target.with("INSERT INTO about(key, value) VALUES (?1, ?2)") { row in
+        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+          try row.bind(1, key)
+          try row.bind(2, value)
+          try row.run()
+        }
+      }
+      return changeSets
+    }
+  }
+
+  private static func copyStatements(_ source: Connection, _ target: Connection) throws -> Int64 {
+    try target.with("INSERT INTO statements(id, bytes) VALUES (?1, ?2)") { insert in
+      try source.with("SELECT id, bytes FROM statements ORDER BY id") { row in
+        var count: Int64 = 0
+        while try row.step() {
+          try insert.bind(1, row.bytes(0))
+          try insert.bind(2, row.bytes(1))
+          try insert.run()
+          count += 1
+        }
+        return count
+      }
+    }
+  }
+
+  private static func copyChangeSets(
+    _ source: Connection, _ target: Connection, _ progress: (Int64, Int64) -> Void
+  ) throws -> Int64 {
+    let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
+    let sql = "INSERT INTO change_sets(number, header, signature, body) VALUES (?1, ?2, ?3, ?4)"
+    return try target.with(sql) { insert in
+      try source.with("SELECT header, signature, body FROM change_sets ORDER BY number") { row in
+        var count: Int64 = 0
+        while try row.step() {
+          count += 1
+          try insert.bind(1, count)
+          for column in 0..<3 { try insert.bind(2 + column, row.bytes(column)) }
+          try insert.run()
+          if count.isMultiple(of: 2_000) { progress(count, total) }
+        }
+        progress(count, total)
+        return count
+      }
+    }
+  }
+
+  // MARK: Files
+
+  private static func makeFile(_ path: String) throws {
+    unlink(path)
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw BackupTargetError(errno: errno) }
+    close(file)
+  }
+
+  /// Makes a complete file durable and gives its size.
+  private static func settle(_ path: String) throws -> Int64 {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw BackupTargetError(errno: errno) }
+    defer { close(file) }
+    var status = stat()
+    guard fsync(file) == 0, fstat(file, &status) == 0 else { throw BackupTargetError(errno: errno) }
+    return Int64(status.st_size)
+  }
+
+  private static func syncDirectory(of path: String) {
+    let slash = path.lastIndex(of: "/")
+    let directory = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
+    guard directory >= 0 else { return }
+    fsync(directory)
+    close(directory)
+  }
+}

@@ -1,0 +1,136 @@
+// Protocol/circle.md, "What folds"
+
+package import Membership
+package import Replication
+import SQLite
+package import Wire
+
+extension Store {
+  /// Takes over which sets the circle's statements admit. Where cuts change what is stored or folded, the logs are
+  /// laid out anew and folded from the beginning, so that the state never depends on when a cut was heard of.
+  ///
+  /// - Returns: whether anything stored or folded is different now.
+  package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
+    let known = Set(logs.all).union(try logsAside()).union(try logs.excused())
+    let before = Dictionary(uniqueKeysWithValues: known.map { ($0, logs.cutRule($0)) })
+    logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
+    logs.cuts = [:]
+    let changed = known.filter { before[$0] != logs.cutRule($0) }
+    guard try changed.contains(where: { try !isLaidOut($0) }) else { return false }
+    try atomically {
+      var report = CommitReport()
+      try layOut(horizon, &report)
+    }
+    return true
+  }
+
+  /// Whether the sets of a log are stored and folded already as its cuts have it.
+  private func isLaidOut(_ log: LogKey) throws -> Bool {
+    guard try !logsAside().contains(log), try !logs.excused().contains(log) else { return false }
+    return logs[log].allSatisfy { branch in
+      logs.newestAllowed(branch) == branch.sequence && branch.foldedSequence == branch.sequence
+    }
+  }
+
+  /// The logs of sets that have no place.
+  private func logsAside() throws -> Set<LogKey> {
+    try connection.with("SELECT header FROM set_aside") { row in
+      var found: Set<LogKey> = []
+      while try row.step() {
+        if let header = try? ChangeSetHeader(decoding: row.bytes(0)) { found.insert(header.log) }
+      }
+      return found
+    }
+  }
+
+  // MARK: Laying out anew
+
+  /// Lays out all logs again, with the sets that were set aside, and folds what counts.
+  func layOut(_ horizon: Clock, _ report: inout CommitReport) throws {
+    try Derived.create(connection)
+    try takeOut("SELECT \(Self.columns) FROM change_sets UNION SELECT \(Self.columns) FROM set_aside")
+    try connection.execute("DELETE FROM set_aside")
+    try putBackAll()
+    // Only with everything in its place it is clear what leads to which tip. Without the rest the branches are
+    // those of a store that never had it.
+    if try logs.all.reduce(false, { try prune($1) || $0 }) {
+      try takeOut("SELECT \(Self.columns) FROM change_sets")
+      try putBackAll()
+    }
+    _ = try logs.releaseHeld(in: Set(logs.all))
+    report = CommitReport()
+    var moved = Set(logs.all)
+    try foldWaiting(horizon, &report, &moved)
+    try finish(&report, moved)
+    report.isLaidOutAnew = true
+  }
+
+  private static let columns = "id, clock, header, signature, body"
+
+  private func takeOut(_ sets: String) throws {
+    try connection.execute(
+      """
+      DROP TABLE IF EXISTS taken_out;
+      CREATE TABLE taken_out AS \(sets);
+      DELETE FROM change_sets;
+      DELETE FROM branches;
+      DELETE FROM dependencies;
+      DELETE FROM excused;
+      """)
+    try logs.reload()
+    try fold.reload()
+    declared = nil
+    setCache = SetCache()
+  }
+
+  private func putBackAll() throws {
+    // A clock is above those of all that its set stands on. Late clocks are kept as negative numbers.
+    let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
+    try connection.with(sql) { row in
+      while try row.step() {
+        guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
+        let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
+        let set = try VerifiedChangeSet(stored: raw, id: id)
+        if try logs.hasGround(set.header) {
+          _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
+        } else {
+          // It has seen what a cut had left out, and what must come first again now.
+          try setAside(set)
+        }
+      }
+    }
+    try connection.execute("DROP TABLE taken_out")
+  }
+
+  private func setAside(_ set: VerifiedChangeSet) throws {
+    let sql =
+      "INSERT OR IGNORE INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+    try connection.with(sql) { row in
+      try row.bind(1, set.id.bytes)
+      try row.bind(2, Int64(bitPattern: set.header.clock.raw))
+      try row.bind(3, set.raw.header)
+      try row.bind(4, set.raw.signature)
+      try row.bind(5, set.raw.body)
+      try row.run()
+    }
+  }
+
+  /// Whether sets of a log have no place any more: all kept tips are here, and they lead to none.
+  func hasUnkept(_ log: LogKey) -> Bool {
+    logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
+  }
+
+  /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.
+  private func prune(_ log: LogKey) throws -> Bool {
+    guard hasUnkept(log) else { return false }
+    for branch in logs[log] {
+      let bounds = "branch = \(branch.number) AND sequence > \(logs.newestKept(branch))"
+      try connection.execute(
+        """
+        INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM change_sets WHERE \(bounds);
+        DELETE FROM change_sets WHERE \(bounds);
+        """)
+    }
+    return true
+  }
+}

@@ -1,0 +1,110 @@
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+/// What the deletions of one operation took out of sight in one batch.
+package struct Loss: Sendable {
+  package let operation: OperationKey
+  package let clock: Clock
+  /// Records that were visible before, by kind: deleted ones, and those that only belonged to them.
+  package var records: [KindNumber: Int]
+
+  package init(operation: OperationKey, clock: Clock, records: [KindNumber: Int] = [:]) {
+    self.operation = operation
+    self.clock = clock
+    self.records = records
+  }
+}
+
+extension Store {
+  /// The number of the newest set in the store.
+  package var newestNumber: Int64 { logs.lastNumber }
+
+  /// What a batch took out of sight, by operation.
+  ///
+  /// - Parameters:
+  ///   - own: whose operations are left out.
+  ///   - seen: for each lane the newest set that a person at this device can have seen folded; what came later
+  ///     and was not written here counts for nothing.
+  package func losses(
+    _ report: CommitReport, exceptBy own: DeviceKey, seen: [Lane: Int64]
+  ) throws -> [Loss] {
+    var losses: [OperationKey: Loss] = [:]
+    var keys: [Int64: OperationKey] = [:]
+    for (record, death) in report.deaths {
+      let deletion = try fold.causality.origin(death.by).stamp
+      guard deletion.device != own, try wasSeen(record, death, own, seen),
+        try wasVisible(record, report.deaths)
+      else { continue }
+      let key = try keys[death.by] ?? operationKey(ofSet: death.by, by: deletion.device)
+      keys[death.by] = key
+      var loss = losses[key] ?? Loss(operation: key, clock: deletion.clock)
+      loss.records[record.kind, default: 0] += 1
+      try addLiving(below: record, to: &loss.records)
+      losses[key] = loss
+    }
+    return losses.values.sorted { ($0.clock, $0.operation.id) < ($1.clock, $1.operation.id) }
+  }
+
+  private func wasSeen(
+    _ record: RecordKey, _ death: Death, _ own: DeviceKey, _ seen: [Lane: Int64]
+  ) throws -> Bool {
+    if death.since <= seen[record.kind.lane] ?? 0 { return true }
+    return try fold.causality.origin(death.since).stamp.device == own
+  }
+
+  /// Whether all above it lived before the batch.
+  private func wasVisible(_ record: RecordKey, _ deaths: [RecordKey: Death]) throws -> Bool {
+    var next = try parent(of: record)
+    while let above = next {
+      guard let row = try fold.table(above.kind).row(above.id) else { return false }
+      guard row.life == true || deaths[above] != nil else { return false }
+      next = Registry.kind(above.kind)?.parent(of: row)
+    }
+    return true
+  }
+
+  private func parent(of record: RecordKey) throws -> RecordKey? {
+    guard let kind = Registry.kind(record.kind), kind.parent != nil,
+      let row = try fold.table(record.kind).row(record.id)
+    else { return nil }
+    return kind.parent(of: row)
+  }
+
+  /// Counts what lives below a record, and is hidden with it.
+  private func addLiving(below record: RecordKey, to counts: inout [KindNumber: Int]) throws {
+    for child in Registry.kind(record.kind)?.childKinds ?? [] {
+      counts[child.number, default: 0] += try liveCount(below: record, child.number)
+      guard child.canHaveChildren, let condition = child.belongs(to: record.kind) else { continue }
+      let sql = "SELECT id FROM \(child.table) WHERE \(condition) AND life = 1"
+      let ids = try connection.with(sql) { row in
+        try row.bind(1, bigEndian: record.id.raw.word0, record.id.raw.word1)
+        var ids: [RecordID] = []
+        while try row.step() { if let id = RecordID(bytes: row.bytes(0)) { ids.append(id) } }
+        return ids
+      }
+      for id in ids { try addLiving(below: RecordKey(kind: child.number, id: id), to: &counts) }
+    }
+  }
+
+  private func liveCount(below record: RecordKey, _ kind: KindNumber) throws -> Int {
+    let sql = "SELECT live FROM child_counts WHERE parent_kind = ?1 AND parent = ?2 AND kind = ?3"
+    return try connection.with(sql) { row in
+      try row.bind(1, Int(record.kind.rawValue))
+      try row.bind(2, bigEndian: record.id.raw.word0, record.id.raw.word1)
+      try row.bind(3, Int(kind.rawValue))
+      return try row.step() ? Int(row.integer(0)) : 0
+    }
+  }
+
+  private func operationKey(ofSet number: Int64, by device: DeviceKey) throws -> OperationKey {
+    try connection.with("SELECT operation FROM change_sets WHERE number = ?1") { row in
+      try row.bind(1, number)
+      guard try row.step(), let id = OperationID(bytes: row.bytes(0)) else {
+        throw StoreError.damaged("change set \(number) is not there")
+      }
+      return OperationKey(id: id, device: device)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import Storage
+import Wire
+
+/// `backup FILE`: all that this device holds of the circle, in one file without keys.
+extension Node {
+  func backUpToFile(
+    _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
+    let path = try request.required("file", "a file to write")
+    try BackupTarget.check(path, overwrites: request.flag("yes"))
+    let records = try store.visibleCounts().values.reduce(0, +)
+    let created = wall()
+    let summary = try await backUp(to: path, overwrites: request.flag("yes")) { done, total in
+      events([
+        "type": "progress", "stage": "writing", "file": .string(path), "done": .integer(done),
+        "total": .integer(total),
+      ])
+    }
+    return document(
+      request.command,
+      [
+        .init("type", "summary"), .init("file", .string(path)), .init("bytes", .integer(summary.bytes)),
+        .init("changeSets", .integer(summary.changeSets)), .init("records", .integer(records)),
+        .init("created", .string(CivilTime.text(created))),
+      ])
+  }
+}
+
+/// Where a person wants a backup.
+private enum BackupTarget {
+  /// Refuses in words what can't become a backup, before any work is done.
+  static func check(_ path: String, overwrites: Bool) throws {
+    let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    guard Files.isDirectory(parent) else {
+      throw CommandFailure.failed(
+        "file", "There is no folder \(parent) for the backup.",
+        next: "mkdir -p \(shellWord(parent)), or name another place")
+    }
+    guard !Files.isDirectory(path) else {
+      throw CommandFailure.failed(
+        "file", "\(path) is a folder; a backup is one file.",
+        next: "waymark backup \(shellWord(path + "/laptop.waymark"))")
+    }
+    guard !Files.exists(path) || overwrites else {
+      throw CommandFailure.needsYes(
+        "\(path) is there already.", next: "waymark backup --yes \(shellWord(path)), or another name")
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import Dispatch
+import Membership
+import Storage
+import Wire
+
+/// Backups of a node's store. They are written from a second, reading connection, so that the node goes on with
+/// its work meanwhile.
+extension Node {
+  /// Takes an automatic backup before something that changes much, and gives its path. Only the newest ten are
+  /// kept.
+  ///
+  /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
+  @discardableResult
+  func backUp(before what: String) async throws -> String {
+    let path: String
+    do {
+      path = try home.automaticBackup(before: what, at: wall())
+    } catch {
+      throw CommandFailure.failed(
+        "backup", "No backup can be taken in \(home.backups), so nothing was changed.",
+        next: "see that the folder can be written to")
+    }
+    _ = try await backUp(to: path)
+    home.pruneAutomaticBackups()
+    return path
+  }
+
+  /// Writes a backup of what is committed now.
+  func backUp(
+    to path: String, overwrites: Bool = false,
+    progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
+  ) async throws -> BackupSummary {
+    let about = try backupAbout()
+    let store = home.store
+    do {
+      return try await offNode {
+        try Store.backup(
+          storeAt: store, to: path, about: about, overwrites: overwrites, progress: progress)
+      }
+    } catch let error as BackupTargetError {
+      throw CommandFailure.backupTarget(path, error)
+    }
+  }
+
+  private func backupAbout() throws -> BackupAbout {
+    var kept: [String: [UInt8]] = [:]
+    for key in MetaKey.choices { kept[key] = try store.meta(key) }
+    return BackupAbout(
+      created: wall(), program: WaymarkVersion.text, device: identity.device,
+      name: member?.name ?? waiting?.name ?? "", kept: kept)
+  }
+}
+
+/// Runs long work on a thread of its own, away from the node and from the threads that all tasks share.
+func offNode<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(with: Swift.Result { try body() }) }
+  }
+}
+
+extension CommandFailure {
+  static func backupTarget(_ path: String, _ error: BackupTargetError) -> CommandFailure {
+    if error.isFull {
+      return .failed(
+        "disk_full", "The disk of \(path) has no room for a backup; nothing was written.",
+        next: "make room on it, or name a file on another disk")
+    }
+    if error.isThereAlready {
+      return .needsYes(
+        "\(path) is there already.", next: "waymark backup --yes \(shellWord(path)), or another name")
+    }
+    return .failed("file", "Can't write \(path): \(reason(error.errno).lowercased()).")
+  }
+}

@@ -1,0 +1,152 @@
+import Records
+import Replication
+import Storage
+import Wire
+
+/// `verify --deep [--repair]`: this device's store against its own signed log.
+extension Node {
+  func verifyDeep(
+    _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
+    guard request.text("peer") == nil else {
+      throw CommandFailure.usage(
+        "--deep and --repair are about this device alone.",
+        next: "waymark verify --deep, or waymark verify PEER")
+    }
+    guard !isVerifying else {
+      throw CommandFailure.failed("busy", "The store is being verified already; wait until that is done.")
+    }
+    isVerifying = true
+    defer { isVerifying = false }
+    let check = DeepCheck(home)
+    var outcome = DeepOutcome(found: try await check.run(events))
+    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    outcome.backup = try await backUp(before: "repair")
+    try checkOpen()
+    try repair()
+    outcome.after = try await check.run(events)
+    return outcome.document(request)
+  }
+
+  /// Folds the log again into new tables, in one transaction.
+  private func repair() throws {
+    do {
+      let report = try store.rebuild()
+      didCommit(report)
+      handle(.committed(try committed([], report)))
+    } catch  where isNoRoom(error) {
+      throw CommandFailure.diskFull(home)
+    }
+  }
+}
+
+/// The deep verification of a home, away from the node: it takes a while.
+struct DeepCheck: Sendable {
+  private let home: Home
+  /// The log is folded again in here.
+  private var scratch: Home { Home(path: home.path + "/verifying") }
+
+  init(_ home: Home) { self.home = home }
+
+  func run(_ events: @escaping @Sendable (JSON) -> Void) async throws -> DeepReport {
+    do {
+      return try await offNode {
+        try scratch.discard()
+        try scratch.prepare()
+        defer { try? scratch.discard() }
+        return try DeepVerification.run(storeAt: home.store, scratch: scratch.store) { done, total in
+          events([
+            "type": "progress", "stage": "verifying", "done": .integer(done), "total": .integer(total),
+          ])
+        }
+      }
+    } catch  where isNoRoom(error) {
+      throw CommandFailure.failed(
+        "disk_full",
+        "The disk of \(home.path) has no room for folding the log a second time; nothing was changed.",
+        next: "make room on it (df -h \(shellWord(home.path))), then try again")
+    }
+  }
+
+  /// Verifies a store that can't be opened, and makes its tables anew if that is wanted and helps.
+  func runClosed(_ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void) async throws -> JSON
+  {
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    var outcome = DeepOutcome(found: try await run(events))
+    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    let present = try PresentStore(home)
+    let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
+    try present.keepReadable(home, in: folder, now: systemWall())
+    outcome.backup = folder
+    lock.release()
+    do { try Store(path: home.store, refolds: true).checkpoint() }
+    outcome.after = try await run(events)
+    return outcome.document(request)
+  }
+}
+
+/// What a deep verification came to, before and after a repair.
+struct DeepOutcome: Sendable {
+  let found: DeepReport
+  var after: DeepReport?
+  var backup: String?
+
+  init(found: DeepReport) { self.found = found }
+
+  /// Whether folding the log again can mend something, and would lose nothing.
+  var isRepairable: Bool {
+    found.counts[.log] == nil && (found.counts[.records] != nil || found.counts[.file] != nil)
+  }
+
+  func document(_ request: CommandRequest) -> JSON {
+    let now = after ?? found
+    return Waymark.document(
+      request.command,
+      [
+        .init("deep", true), .init("ok", .bool(now.isClean)), .init("text", .string(text)),
+        .init("next", .text(next(now))), .init("statements", .integer(found.statements)),
+        .init("changeSets", .integer(found.changeSets)), .init("rows", .integer(found.rows)),
+        .init("found", .integer(found.counts.values.reduce(0, +))),
+        .init("findings", .array(found.findings.map(\.json))),
+        .init("mended", after.map { .bool($0.isClean) } ?? .null), .init("backup", .text(backup)),
+      ])
+  }
+
+  private var text: String {
+    let count = found.counts.values.reduce(0, +)
+    if found.isClean {
+      return "\(found.changeSets) change sets and \(found.statements) statements verified, "
+        + "\(found.rows) rows equal to the log"
+    }
+    guard let after else {
+      return count == 1 ? "1 difference from the signed log" : "\(count) differences from the signed log"
+    }
+    if after.isClean { return "mended: the tables were made anew from the log (\(count) found before)" }
+    return "not all is mended: \(after.counts.values.reduce(0, +)) of \(count) remain"
+  }
+
+  /// What helps, by the worst that was found.
+  private func next(_ report: DeepReport) -> String? {
+    if report.counts[.log] != nil {
+      return "waymark restore FILE with a backup; without one, move store.db away and waymark join TICKET"
+    }
+    let isRepaired = after != nil
+    if report.counts[.index] != nil || isRepaired && !report.isClean {
+      return "waymark backup FILE, then waymark restore FILE: that builds everything from what is signed"
+    }
+    return report.isClean ? nil : "waymark verify --deep --repair"
+  }
+}
+
+extension DeepFinding {
+  fileprivate var json: JSON {
+    let kind = record.flatMap { Registry.kind($0.kind) }
+    return [
+      "place": .string(place.rawValue),
+      "kind": .text(kind?.name ?? record.map { "kind \($0.kind.rawValue)" }),
+      "id": .text(record?.id.uuid), "name": .text(title), "fields": .array(fields.map(JSON.string)),
+      "text": .string(text),
+    ]
+  }
+}

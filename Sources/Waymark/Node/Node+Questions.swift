@@ -1,0 +1,86 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// Asking peers, and answering them.
+extension Node {
+  // MARK: Asking
+
+  /// Puts a question to a peer that is connected.
+  ///
+  /// - Throws: `CommandFailure` if the peer is not connected, keeps the lane closed, or does not answer in time.
+  func ask(_ peer: DeviceKey, _ lane: Lane, _ question: Question) async throws -> Answer {
+    try checkOpen()
+    guard let link = replica.session(with: peer)?.link else { throw notReachable(peer) }
+    let reply = try await withCheckedThrowingContinuation { continuation in
+      let id = questions.add(link, lane, question, continuation)
+      timers.after(milliseconds: Limits.answerMillisecondsMax) { [weak self] in
+        self?.assumeIsolated { $0.unanswered(link, id, peer) }
+      }
+      askNext(link)
+    }
+    switch reply {
+    case .answer(let answer): return answer
+    case .refused(let reason): throw refused(Reason(reason), by: peer)
+    }
+  }
+
+  /// The heads of a peer's lane: what it has stored and folded at this moment.
+  func heads(of peer: DeviceKey, _ lane: Lane) async throws -> [LogHead] {
+    guard case .heads(let heads) = try await ask(peer, lane, .heads).content else { return [] }
+    return heads
+  }
+
+  private func askNext(_ link: LinkID) {
+    if let next = questions.next(link) { handle(next) }
+  }
+
+  /// What became of the question under way.
+  func asked(_ link: LinkID, _ reply: Reply, _ following: inout [Effect]) {
+    questions.end(link)?.continuation.resume(returning: reply)
+    if let next = questions.next(link) { replica.handle(next, now: wall(), into: &following) }
+  }
+
+  private func unanswered(_ link: LinkID, _ id: UInt64, _ peer: DeviceKey) {
+    guard let pending = questions.remove(link, id) else { return }
+    let seconds = Limits.answerMillisecondsMax / 1_000
+    pending.continuation.resume(
+      throwing: CommandFailure.failed(
+        "no_answer", "\(name(of: peer)) did not answer within \(seconds) seconds.", next: "waymark peers"))
+    askNext(link)
+  }
+
+  /// The link is gone: nobody answers any more.
+  func forgetQuestions(_ link: LinkID, of peer: DeviceKey?) {
+    for pending in questions.removeAll(link) {
+      pending.continuation.resume(throwing: peer.map(notReachable) ?? CommandFailure.hungUp)
+    }
+  }
+
+  /// Why a peer can't be asked: it is not connected.
+  func notReachable(_ peer: DeviceKey) -> CommandFailure {
+    guard network != nil else { return .notServing }
+    let reason = peerSnapshots(wall()).first { $0.device == peer }?.reason ?? .offline
+    return refused(reason == .inSync ? .offline : reason, by: peer)
+  }
+
+  private func refused(_ reason: Reason, by peer: DeviceKey) -> CommandFailure {
+    let name = name(of: peer)
+    return .failed(
+      reason.rawValue, "\(name) can't be asked: \(reason.sentence(peer: name)).",
+      next: reason.next(peer: name))
+  }
+
+  // MARK: Answering
+
+  func answer(_ link: LinkID, _ query: Query, _ following: inout [Effect]) {
+    do {
+      let answer = isCongested(link) ? nil : try store.answer(query.lane, query.question)
+      replica.handle(.answered(link, query, answer), now: wall(), into: &following)
+    } catch {
+      storeFailed(error)
+      close(link, .shuttingDown)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import Waymark
+
+/// Backups and what comes back from them.
+extension Rendering {
+  mutating func backup(_ document: JSON) {
+    let counts = [
+      ("record", document["records"]?.integer ?? 0), ("change set", document["changeSets"]?.integer ?? 0),
+    ].map { counted($0.1, $0.0) }
+    data.line(
+      "Wrote \(printable(document["file"]?.string ?? "")): \(counts.joined(separator: " in ")), "
+        + byteText(document["bytes"]?.integer ?? 0))
+    notes.paragraph("It holds no keys. Keep a copy of them too: waymark paths says where they are.")
+  }
+
+  mutating func restore(_ document: JSON) {
+    let isPreview = document["preview"]?.boolean == true
+    let records = counted(document["records"]?.integer ?? 0, "record")
+    let changeSets = counted(document["changeSets"]?.integer ?? 0, "change set")
+    let source =
+      "backup of \(printable(document["from"]?.string ?? "")) of \(time.full(document["created"]?.string))"
+    data.paragraph(
+      "\(isPreview ? "Would restore" : "Restored") \(records) from \(changeSets): \(source)")
+    data.pairs([
+      (
+        "circle",
+        (document["circle"]?.string ?? "") + (document["newCircle"]?.boolean == true ? " (new)" : "")
+      ),
+      ("device", deviceText(document)),
+    ])
+    if let text = document["text"]?.string { notes.paragraph(printable(text), .careful) }
+    if let kept = document["keptAt"]?.string {
+      notes.paragraph(
+        "The store that was here is in \(printable(kept)); store.waymark there can be restored in its turn.")
+    }
+    if isPreview { return notes.paragraph("Nothing was changed. Next: waymark restore without --preview") }
+    if document["admitted"]?.boolean == false {
+      notes.paragraph(
+        "This device is not in the circle yet: what it holds can be read, not written.", .careful)
+    }
+    notes.paragraph("Next: \(printable(document["next"]?.string ?? "waymark run"))")
+  }
+
+  private func deviceText(_ document: JSON) -> String {
+    guard document["newKeys"]?.boolean == true else { return document["device"]?.string ?? "" }
+    return document["device"]?.string.map { "\($0) (new keys)" } ?? "new keys"
+  }
+}
+
+/// `1.4 MB`
+func byteText(_ bytes: Int64) -> String {
+  let units = ["bytes", "kB", "MB", "GB", "TB"]
+  var value = Double(bytes)
+  var unit = 0
+  while value >= 1_000, unit < units.count - 1 {
+    value /= 1_000
+    unit += 1
+  }
+  let tenths = Int64((value * 10).rounded())
+  return unit == 0 ? "\(bytes) bytes" : "\(grouped(tenths / 10)).\(tenths % 10) \(units[unit])"
+}

@@ -1,0 +1,256 @@
+"""Protocol/change-set.md and merge.md as a function of a set of change sets, whatever order they came in.
+
+Nothing here is kept up to date step by step: each answer is worked out from all writes at once.
+"""
+
+import functools
+from collections import defaultdict
+from dataclasses import dataclass
+
+import catalogue
+from catalogue import KINDS, NONE_ID, ORGANIZATION, OWNERS, SEEDS
+from change_set import DELETE, PUT, is_whole
+from encoding import encode, hashed
+
+LIFE = 0
+EMPTY = (b"\xf6", b"\x60", b"\x40", b"\x80")
+
+
+@dataclass(frozen=True, eq=False)
+class Write:
+    set: object
+    value: object
+    content: bytes
+    rank: tuple
+    # What is compared to find out whether two writes say the same.
+    says: bytes
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """The ids are those of the sets that wrote the winner and the others."""
+    reason: str
+    kind: int
+    record: bytes
+    field: object
+    winner: bytes
+    losers: frozenset
+
+
+class Broken(Exception):
+    """A log that no correct node would hold."""
+
+
+def demand(condition, rule, about):
+    if not condition:
+        raise Broken(f"{rule}: set {about.sequence} of {about.device.hex()[:8]}, lane {about.lane}, {about.id.hex()}")
+
+
+class Model:
+    def __init__(self, sets):
+        self.sets = {each.id: each for each in sets}
+        # Clocks ascend along causality, so this order is causal.
+        self.ordered = sorted(self.sets.values(), key=lambda each: each.stamp)
+        self.pasts = {}
+        places = {}
+        for each in self.ordered:
+            place = (each.log, each.lane, each.sequence)
+            demand(place not in places, "two sets for one place", each)
+            places[place] = each.id
+            self.pasts[each.id] = self.past(each)
+
+    # MARK: Causality
+
+    def past(self, each):
+        """The newest sequence of each log that the set has seen, itself among them."""
+        past = {}
+        if each.previous is not None:
+            before = self.sets.get(each.previous)
+            demand(before is not None, "the predecessor is missing", each)
+            demand((before.log, before.lane, before.sequence) == (each.log, each.lane, each.sequence - 1),
+                   "the predecessor is not the set before", each)
+            demand(before.clock < each.clock, "the clock is not above the predecessor's", each)
+            past.update(self.pasts[before.id])
+        for device, incarnation, sequence, identity in each.dependencies:
+            seen = self.sets.get(identity)
+            demand(seen is not None, "a dependency is missing", each)
+            demand((seen.log, seen.lane, seen.sequence) == ((device, incarnation), each.lane, sequence),
+                   "a dependency is elsewhere", each)
+            demand(seen.clock < each.clock, "the clock is not above a dependency's", each)
+            past[seen.log] = max(past.get(seen.log, 0), sequence)
+        past[each.log] = each.sequence
+        for dependency in each.dependencies:
+            older = self.pasts[dependency[3]]
+            demand(all(past.get(log, 0) >= number for log, number in older.items()),
+                   "what a dependency has seen is not declared", each)
+        return past
+
+    def covers(self, later, earlier):
+        """Whether the past of one set holds another, or they are the same."""
+        return later.lane == earlier.lane and self.pasts[later.id].get(earlier.log, 0) >= earlier.sequence
+
+    def concurrent(self, one, other):
+        return not self.covers(one, other) and not self.covers(other, one)
+
+    # MARK: Cells
+
+    @functools.cached_property
+    def records(self):
+        """(kind, record) → field → writes."""
+        records = defaultdict(lambda: defaultdict(list))
+        for each in self.ordered:
+            for entry in each.entries:
+                for number, write in writes(each, entry):
+                    records[entry[1], entry[2]][number].append(write)
+        return records
+
+    @functools.cached_property
+    def touching(self):
+        """(kind, record) → ids of the sets with an entry of it, whether that writes something or not."""
+        touching = defaultdict(set)
+        for each in self.ordered:
+            for entry in each.entries:
+                touching[entry[1], entry[2]].add(each.id)
+        return touching
+
+    @functools.cached_property
+    def winners(self):
+        return {
+            key: {number: max(of_cell, key=lambda write: write.rank) for number, of_cell in cells.items()}
+            for key, cells in self.records.items()}
+
+    def maximal(self, of_cell):
+        return [
+            write for write in of_cell
+            if not any(other is not write and self.covers(other.set, write.set) for other in of_cell)]
+
+    def field(self, key, number):
+        """The value that a field shows."""
+        cells = self.winners.get(key, {})
+        if is_whole(key[0]):
+            return cells[0].value.get(number) if 0 in cells else None
+        return cells[number].value if number in cells else None
+
+    # MARK: Life
+
+    def lives(self, key):
+        return key in SEEDS or is_whole(key[0]) or self.field(key, LIFE) is True
+
+    def parent(self, key):
+        """The record that this one belongs to; None if it names none, or one that can't be a parent."""
+        kind = KINDS[key[0]]
+        field = kind.named(kind.parent)
+        value = self.field(key, field.number)
+        if value is None or catalogue.columns_of(field, value) is None:
+            return None
+        if field.type != "owner":
+            return catalogue.BY_NAME[field.type.split()[-1]].number, value
+        return tuple(value) if value[0] in OWNERS and value[0] in KINDS else None
+
+    def visible(self, key):
+        if key is None or not self.lives(key):
+            return False
+        return not has_parent(key) or self.visible(self.parent(key))
+
+    def visible_of(self, kind):
+        """Ids of the visible records of a kind that somebody wrote; seeds that nobody touched are left out."""
+        return {record for number, record in self.records if number == kind and self.visible((number, record))}
+
+    def counts(self):
+        names = {1: "trips", 2: "lodging", 3: "transportation", 4: "activities", 5: "organizations", 9: "habits",
+                 10: "categories", 11: "habitLogs", 8192: "settings"}
+        return {name: len(self.visible_of(kind)) if kind in KINDS else 0 for kind, name in names.items()}
+
+    # MARK: Digest
+
+    def digest(self, lane):
+        total = 0
+        for (kind, record), cells in self.winners.items():
+            if (kind >= 8192) == (lane == 0):
+                total += record_hash(kind, record, cells)
+        return (total % (1 << 256)).to_bytes(32, "big")
+
+    # MARK: Conflicts
+
+    @functools.cached_property
+    def conflicts(self):
+        found = []
+        for key, cells in self.records.items():
+            for number, of_cell in cells.items():
+                if len(of_cell) > 1:
+                    found += self.cell_conflict(key, number, of_cell)
+            found += self.hidden(key, cells)
+        return set(found)
+
+    def cell_conflict(self, key, number, of_cell):
+        winner = self.winners[key][number]
+        maximal = self.maximal(of_cell)
+        is_life = number == LIFE and not is_whole(key[0])
+        if len({write.says for write in maximal}) < 2 or (is_life and winner.value is False):
+            return []
+        losers = frozenset(write.set.id for write in maximal if write.says != winner.says)
+        field = None if is_whole(key[0]) else number
+        return [Conflict("profile" if is_whole(key[0]) else "field", *key, field, winner.set.id, losers)]
+
+    def hidden(self, key, cells):
+        """Writes that a deletion hides, where neither knew of the other."""
+        deletion = None if is_whole(key[0]) else self.hiding(key)
+        if deletion is None:
+            return []
+        reason = "edit-lost-to-delete" if self.deletion(key) is not None else "hidden-by-parent"
+        candidates = {
+            write.set for number, of_cell in cells.items()
+            for write in [*self.maximal(of_cell), self.winners[key][number]]
+            if not (number == LIFE and write.value is False)}
+        losers = frozenset(each.id for each in candidates if self.concurrent(each, deletion.set))
+        return [Conflict(reason, *key, None, deletion.set.id, losers)] if losers else []
+
+    def hiding(self, key):
+        """The winning deletion of the nearest dead record on the way up."""
+        while key is not None and self.deletion(key) is None:
+            key = self.parent(key) if self.lives(key) and has_parent(key) else None
+        return self.deletion(key) if key is not None else None
+
+    def deletion(self, key):
+        if key in SEEDS:
+            return None
+        write = self.winners.get(key, {}).get(LIFE)
+        return write if write is not None and write.value is False and not is_whole(key[0]) else None
+
+    def heads(self, lane):
+        heads = {}
+        for each in self.ordered:
+            if each.lane == lane:
+                heads[each.log] = max(heads.get(each.log, 0), each.sequence)
+        return heads
+
+
+def has_parent(key):
+    return key[0] in KINDS and bool(KINDS[key[0]].parent)
+
+
+def writes(verified, entry):
+    """(field, write) for each cell that an entry writes."""
+    kind, record = entry[1], entry[2]
+    if is_whole(kind):
+        if entry[0] == PUT:
+            fields = {number: value for number, value in entry[3].items() if number != LIFE}
+            yield 0, Write(verified, fields, encode(fields), whole_rank(verified, fields), encode(
+                {number: value for number, value in fields.items() if number != 1}))
+        return
+    fields = entry[3] if entry[0] == PUT else {LIFE: entry[0] != DELETE}
+    for number, value in fields.items():
+        if (kind, record) != (ORGANIZATION, NONE_ID) or number > 1:
+            yield number, Write(verified, value, encode(value), (verified.stamp,), encode(value))
+
+
+def whole_rank(verified, fields):
+    changed = fields.get(1)
+    changed = changed if type(changed) is int else 0
+    filled = sum(encode(value) not in EMPTY for value in fields.values())
+    return min(changed, verified.clock >> 16), filled, verified.stamp
+
+
+def record_hash(kind, record, cells):
+    parts = [number.to_bytes(4, "big") + write.set.stamp for number, write in sorted(cells.items())]
+    return int.from_bytes(hashed("record-digest/v1", kind.to_bytes(4, "big"), record, *parts), "big")

@@ -1,0 +1,142 @@
+"""One real node: its home, its process, and its control socket (`Sources/Waymark/Control`)."""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+
+BINARY = os.environ.get("WAYMARK", ".build/debug/waymark")
+OPERANDS = ("id", "peer", "address", "operation", "record", "key", "value", "file", "files")
+SECONDS = 60
+
+
+class Refusal(Exception):
+    """A node that says no, and why."""
+
+    def __init__(self, answer):
+        self.exit, self.code, self.message = answer["exit"], answer["code"], answer["message"]
+        super().__init__(f"{self.exit} {self.code}: {self.message}")
+
+    @property
+    def is_unknown_command(self):
+        return "There is no command" in self.message or "no option" in self.message
+
+
+class HungUp(Exception):
+    """The node ended before it answered."""
+
+
+def typed(command, arguments):
+    """The words of a request as a person types them."""
+    words = command.split(".")
+    for name in OPERANDS:
+        value = arguments.get(name, [])
+        words += value if type(value) is list else [value]
+    words += [f"{name}={value}" for name, value in arguments.get("fields", [])]
+    for name, value in arguments.items():
+        if name in OPERANDS or name == "fields" or value is False:
+            continue
+        flag = "--" + "".join("-" + letter.lower() if letter.isupper() else letter for letter in name)
+        words += [flag] if value is True else [flag, str(value)]
+    return words
+
+
+class Node:
+    def __init__(self, stage, name, binary=BINARY):
+        self.stage, self.name, self.binary = stage, name, binary
+        self.home = stage / name
+        self.store = self.home / "store.db"
+        self.log = stage / f"{name}.log"
+        self.process = self.line = None
+        self.address = "127.0.0.1:0"
+        # The newest set of its store that the ledger knows.
+        self.last = 0
+
+    # MARK: Commands
+
+    def run(self, *words, input=None, json_wanted=True):
+        """Runs the command as a process of its own."""
+        words = [self.binary, "--home", str(self.home), *words] + (["--json"] if json_wanted else [])
+        done = subprocess.run(
+            words, input=input, capture_output=True, text=True, timeout=SECONDS, env=self.environment)
+        if done.returncode != 0:
+            message = done.stderr.strip() or done.stdout.strip()
+            raise Refusal({"exit": done.returncode, "code": "exit", "message": message})
+        if not json_wanted:
+            return done.stdout.strip()
+        return json.loads(done.stdout if done.stdout.count("\n{") == 0 else done.stdout.strip().split("\n")[-1])
+
+    @property
+    def environment(self):
+        return {
+            "HOME": str(self.stage / "nobody"), "PATH": "/usr/bin:/bin", "TZ": "UTC", "LANG": "C.UTF-8",
+            "SWIFT_BACKTRACE": "enable=no", "WAYMARK_LOG": "debug",
+            "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+
+    def ask(self, command, **arguments):
+        """The document of a command: through the socket if the node runs, else by a process."""
+        if not self.is_running:
+            return self.run(*typed(command, arguments))
+        self.send(command, arguments)
+        return self.answer()
+
+    def send(self, command, arguments):
+        try:
+            if self.line is None:
+                self.line = socket.socket(socket.AF_UNIX)
+                self.line.settimeout(SECONDS)
+                self.line.connect(str(self.home / "control.sock"))
+                self.input = self.line.makefile("rb")
+            request = {"command": command, "arguments": arguments}
+            self.line.sendall(json.dumps(request).encode() + b"\n")
+        except (BrokenPipeError, ConnectionError):
+            raise HungUp(f"{self.name} hung up: {self.last_words()}") from None
+
+    def answer(self):
+        while True:
+            try:
+                line = self.input.readline()
+            except ConnectionError:
+                line = b""
+            if not line.endswith(b"\n"):
+                raise HungUp(f"{self.name} hung up: {self.last_words()}")
+            answer = json.loads(line)
+            if answer["type"] == "result":
+                return answer["document"]
+            if answer["type"] == "error":
+                raise Refusal(answer)
+
+    # MARK: The process
+
+    @property
+    def is_running(self):
+        return self.process is not None
+
+    def start(self):
+        with open(self.log, "a") as log:
+            self.process = subprocess.Popen(
+                [self.binary, "--home", self.home, "run", "--listen", self.address, "--no-discovery"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment)
+        assert select.select([self.process.stdout], [], [], SECONDS)[0], f"{self.name} is not ready in time"
+        ready = self.process.stdout.readline().split()
+        assert ready[:1] == ["ready"], f"{self.name} said {ready} in place of ready: {self.last_words()}"
+        self.address = ready[1]
+
+    def end(self, number=signal.SIGTERM):
+        if self.process is None:
+            return
+        self.process.send_signal(number)
+        code = self.process.wait(SECONDS)
+        self.process.stdout.close()
+        if self.line is not None:
+            self.line.close()
+        self.process = self.line = None
+        assert code in (0, -signal.SIGKILL), f"{self.name} ended with {code}: {self.last_words()}"
+
+    def kill(self):
+        self.end(signal.SIGKILL)
+
+    def last_words(self):
+        return self.log.read_text()[-1500:] if self.log.exists() else ""

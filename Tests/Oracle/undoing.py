@@ -1,0 +1,134 @@
+"""Protocol/merge.md, "Operations and undo": what an undo has to leave behind, worked out from the change sets."""
+
+from collections import defaultdict
+
+from catalogue import CONTENT, uuid_text
+from change_set import is_whole
+from compare import Difference, brief, describe
+from model import LIFE, Model
+from store import Snapshot
+
+
+def check_undo(node, document, fresh, is_forced):
+    """`fresh`: the sets that the undo wrote. What their author had folded is what they have seen."""
+    model = Model(Snapshot(node.store, rows=False).folded)
+    undo = {each.id for each in fresh}
+    seen = {each.id for each in model.ordered} - undo
+    for lane in {each.lane for each in fresh}:
+        first = next(each for each in fresh if each.lane == lane)
+        seen = {i for i in seen if model.sets[i].lane != lane or model.covers(first, model.sets[i])}
+    key = bytes.fromhex(document["operation"]["id"].replace("-", "")), bytes.fromhex(document["operation"]["device"])
+    kept = {row["id"] for row in document["left"] if row["reason"] == "in_use"}
+    told = {row["id"] for row in document["left"]}
+    Undone(model, Operations(model, seen), key, seen, undo, kept, told, is_forced, node.name).check()
+
+
+class Operations:
+    """Operations by (id, device), which of them count, and their groups."""
+
+    def __init__(self, model, seen):
+        self.sets, self.undos, self.targets = defaultdict(set), defaultdict(set), {}
+        for each in (model.sets[identity] for identity in seen):
+            key = each.operation, each.device
+            self.sets[key].add(each.id)
+            if each.verb == "undo" and each.target:
+                self.undos[each.target].add(key)
+                self.targets[key] = each.target
+
+    @staticmethod
+    def of(each):
+        return each.operation, each.device
+
+    def counts(self, key, asked=frozenset()):
+        return not any(
+            self.counts(undo, asked | {undo}) for undo in self.undos[key[0]] if undo not in asked)
+
+    def group(self, key):
+        found, waiting = {key}, [key]
+        while waiting:
+            for undo in self.undos[waiting.pop()[0]] - found:
+                found.add(undo)
+                waiting.append(undo)
+        return set().union(*(self.sets[each] for each in found))
+
+    def void_groups(self, key):
+        """Groups that hold an operation and whose first does not count, the widest first."""
+        chain, waiting = [], [key]
+        while waiting:
+            each = waiting.pop()
+            if each not in chain:
+                chain.append(each)
+                waiting += [other for other in self.sets if other[0] == self.targets.get(each)]
+        return [self.group(each) for each in reversed(chain) if not self.counts(each)]
+
+
+class Undone:
+    def __init__(self, model, operations, key, seen, undo, kept, told, is_forced, who):
+        self.model, self.operations, self.seen, self.undo = model, operations, seen, undo
+        self.kept, self.told, self.is_forced, self.who = kept, told, is_forced, who
+        self.own, self.group = operations.sets[key], operations.group(key)
+
+    def best(self, of_cell, ids):
+        return max((write for write in of_cell if write.set.id in ids), key=lambda write: write.rank, default=None)
+
+    def check(self):
+        for key, cells in self.model.records.items():
+            for number, of_cell in cells.items():
+                writers = {write.set.id for write in of_cell}
+                if writers & self.undo and not writers & self.own:
+                    raise Difference(f"{self.who}: {describe(key)}: undo writes cell {number}, which it does not undo")
+            mine = [number for number, of_cell in cells.items() if any(w.set.id in self.own for w in of_cell)]
+            if mine and key[0] != CONTENT:
+                self.record(key, cells, mine)
+
+    def record(self, key, cells, mine):
+        wanted = {number: self.wanted(key, number, cells[number]) for number in mine}
+        held = {number: self.best(cells[number], self.seen) for number in mine}
+        is_created = (not is_whole(key[0]) and LIFE in mine and wanted[LIFE] is None and held[LIFE].value is True)
+        for number in mine:
+            after = self.best(cells[number], self.seen | self.undo)
+            if uuid_text(key[1]) in self.kept or (is_created and number != LIFE):
+                wanted[number] = held[number]
+            if self.said(key, number, after) != self.said(key, number, wanted[number]):
+                raise Difference(
+                    f"{self.who}: {describe(key)}, field {number}, is {brief(after and after.value)} after undo, not "
+                    f"{brief(wanted[number] and wanted[number].value)}")
+
+    def wanted(self, key, number, of_cell):
+        """The write that the cell shall show; None if nothing."""
+        counted = self.seen
+        held = self.best(of_cell, counted)
+        while (shown := self.best(of_cell, counted)) is not None:
+            if shown.set.id in self.group:
+                return self.best(of_cell, counted - self.group)
+            for void in self.operations.void_groups(self.operations.of(shown.set)):
+                without = self.best(of_cell, counted - void)
+                if self.said(key, number, without) == self.said(key, number, shown):
+                    counted = counted - void
+                    break
+            else:
+                break
+        before = self.before(of_cell)
+        if self.said(key, number, before) != self.said(key, number, held):
+            if uuid_text(key[1]) not in self.told and not self.is_forced:
+                raise Difference(f"{self.who}: {describe(key)}, field {number}, was changed since, and nobody is told")
+            if self.is_forced:
+                return before
+        return held
+
+    def before(self, of_cell):
+        """What the author of the operation saw."""
+        first = min((self.model.sets[i] for i in self.own if any(w.set.id == i for w in of_cell)),
+                    key=lambda each: each.stamp)
+        past = {i for i in self.seen - self.own if self.model.covers(first, self.model.sets[i])}
+        return self.best(of_cell, past)
+
+    @staticmethod
+    def said(key, number, write):
+        """What people see: nothing and null are the same, nobody's word on a life and *dead* too."""
+        if is_whole(key[0]):
+            return {} if write is None else {
+                n: repr(value) for n, value in write.value.items() if n != 1 and value is not None}
+        if number == LIFE:
+            return write is not None and write.value
+        return None if write is None or write.value is None else write.content

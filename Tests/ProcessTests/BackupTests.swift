@@ -1,0 +1,250 @@
+import Foundation
+import Testing
+import Wire
+
+/// Backups taken and brought back by people, with peers that go on meanwhile.
+@Suite(.serialized) struct BackupTests {
+  private func expectEqual(_ devices: Device..., and what: String = "") async throws {
+    let all = try await devices.async { try await $0.status() }
+    for status in all.dropFirst() {
+      #expect(status.digest("records") == all[0].digest("records"), "\(what)")
+      #expect(status.digest("settings") == all[0].digest("settings"), "\(what)")
+      #expect(status.counts == all[0].counts, "\(what)")
+    }
+    #expect(!all.contains { ($0.document["notices"]?.array ?? []).contains { $0["reason"] == "fork" } })
+  }
+
+  @Test func `a backup of a running node comes back on the same device, and peers bring what followed`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await alice.text("trip", "add", "name=Rome")
+    try await alice.text("settings", "set", "colorScheme", "dark")
+    let file = stage.path("alice.waymark")
+    let made = try await alice.json("backup", file)
+    #expect(made["type"] == "summary")
+    #expect(made["records"] == 2)
+    #expect(try mode(file) == 0o600)
+    try await alice.text("trip", "edit", "Rome", "name=Roma")
+    try await alice.text("trip", "add", "name=Oslo")
+    try await bob.waitForSync(with: alice)
+    try await alice.stop()
+    try await alice.text("trip", "add", "name=Unseen")
+    let before = try await alice.status()
+
+    try await expectRefusal(alice, ["restore", file], code: 7, saying: "3 change sets", "--yes")
+    #expect(try await alice.status().everything == before.everything)
+    let restored = try await alice.json("restore", "--yes", file)
+    #expect(restored["newKeys"] == false)
+    #expect(restored["setAside"] == 3)
+    let after = try await alice.status()
+    #expect(after.device == before.device)
+    #expect(after.document["incarnation"] != before.document["incarnation"])
+    #expect(after.preference == true)
+    #expect(try await alice.text("trip", "list").contains("Rome"))
+
+    try await alice.start()
+    try await bob.waitForSync(with: alice)
+    try await alice.text("trip", "add", "name=Lima")
+    try await bob.waitForSync(with: alice)
+    try await expectEqual(alice, bob)
+    let trips = try await bob.json("trip", "list")["trips"]?.array?.compactMap { $0["name"]?.string }
+    #expect(Set(trips ?? []) == ["Roma", "Oslo", "Lima"])
+
+    // What only the old store held comes back from where that was kept.
+    let kept = try #require(restored["keptAt"]?.string)
+    try await alice.stop()
+    try await alice.text("restore", "--yes", kept + "/store.waymark")
+    #expect(try await alice.text("trip", "list").contains("Unseen"))
+    try await alice.start()
+    try await bob.waitForSync(with: alice)
+    try await expectEqual(alice, bob)
+    #expect(try await bob.text("trip", "list").contains("Unseen"))
+  }
+
+  @Test func `a backup is read at once on a new device, and written to after a join`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, carol) = (circle["alice"], Device("carol", on: stage))
+    try await alice.text("trip", "add", "name=Rome")
+    let file = stage.path("alice.waymark")
+    try await alice.text("backup", file)
+    try await alice.text("trip", "add", "name=Oslo")
+
+    try await carol.text("restore", "--name", "carol", file)
+    let status = try await carol.status()
+    #expect(status.document["notices"]?[0]?["reason"] == "not_a_member")
+    #expect(try await carol.text("trip", "list").contains("Rome"))
+    for words in [["trip", "add", "name=X"], ["run", "--listen", "127.0.0.1:0"], ["invite"]] {
+      try await expectRefusal(carol, words, code: 1, saying: "not in the circle yet", "waymark join")
+    }
+    let sets = status.changeSets("records")
+    try await carol.join(alice)
+    let joined = try await carol.status()
+    #expect(joined.changeSets("records") == sets, "nothing is written again")
+    #expect(joined.device == status.device)
+    #expect(joined.document["notices"] == [])
+    try await carol.text("sync", "on")
+    try await carol.start()
+    try await carol.text("trip", "add", "name=Lima")
+    try await alice.waitForSync(with: carol)
+    try await expectEqual(alice, carol)
+    #expect(try await alice.status().count("trips") == 3)
+  }
+
+  @Test func `with the root key a backup is enough to go on`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
+    let (alice, carol, dora) = (circle["alice"], Device("carol", on: stage), Device("dora", on: stage))
+    try await alice.text("trip", "add", "name=Rome")
+    let file = stage.path("alice.waymark")
+    let key = stage.path("root.key")
+    try await alice.text("backup", file)
+    try FileManager.default.copyItem(atPath: alice.home + "/keys/root.key", toPath: key)
+    try await alice.stop(SIGKILL)
+    try FileManager.default.removeItem(atPath: alice.home)
+
+    try await expectNothing(
+      carol, ["restore", file, "--root-key", stage.path("seller")], code: 12, saying: "is damaged")
+    try await carol.text("restore", file, "--name", "carol", "--root-key", key)
+    try await carol.text("sync", "on")
+    try await carol.text("trip", "add", "name=Oslo")
+    try await carol.start()
+    try await dora.join(carol)
+    try await dora.text("sync", "on")
+    try await dora.start()
+    try await dora.waitForSync(with: carol)
+    try await expectEqual(carol, dora)
+    #expect(try await dora.status().count("trips") == 2)
+  }
+
+  @Test func `who joins the circle of its own store keeps it, and writes nothing again`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await bob.text("trip", "add", "name=Rome")
+    try await bob.waitForSync(with: alice)
+    try await bob.stop()
+    try await bob.text("trip", "add", "name=Oslo")
+    let before = try await bob.status()
+    try await bob.join(alice)
+    let after = try await bob.status()
+    #expect(after.device != before.device)
+    #expect(after.everything == before.everything)
+    try await bob.text("sync", "on")
+    try await bob.start()
+    try await bob.text("trip", "add", "name=Lima")
+    // To Alice there are two of that name now.
+    try await bob.waitForSync(with: alice)
+    try await expectEqual(alice, bob)
+    #expect(try await alice.status().count("trips") == 3)
+  }
+
+  @Test func `a new circle takes over what was visible`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
+    let (alice, carol) = (circle["alice"], Device("carol", on: stage))
+    try await alice.text("trip", "add", "name=Rome")
+    try await alice.text("trip", "add", "name=Gone")
+    try await alice.text("trip", "delete", "Gone")
+    let file = stage.path("alice.waymark")
+    try await alice.text("backup", file)
+    try await carol.text("restore", file, "--name", "carol", "--new-circle")
+    let (old, new) = (try await alice.status(), try await carol.status())
+    #expect(old.circle != new.circle)
+    #expect(new.count("trips") == 1)
+    #expect(new.changeSets("records") == 1)
+    try await carol.text("trip", "add", "name=Oslo")
+  }
+
+  @Test func `what is no backup is refused in one sentence, and nothing is touched`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let (alice, carol) = (Device("alice", on: stage), Device("carol", on: stage))
+    try await alice.text("init", "--name", "alice")
+    for number in 0..<20 { try await alice.text("trip", "add", "name=Trip \(number)") }
+    let file = stage.path("good.waymark")
+    try await alice.text("backup", file)
+    let good = Array(try Data(contentsOf: URL(filePath: file)))
+    let before = try await alice.status().everything
+
+    var flipped = good
+    flipped[flipped.count / 2] ^= 1
+    let cases: [(path: String, saying: String)] = [
+      (stage.path("missing"), "no such file"), (alice.home, "is a folder"),
+      (alice.home + "/store.db", "not a Waymark backup"),
+      (try stage.write(Array("hello".utf8), "text"), "not a Waymark backup"),
+      (try stage.write([], "empty"), "not a Waymark backup"),
+      (try stage.write(Array(good.prefix(good.count / 2)), "half"), "is damaged"),
+      (try stage.write(flipped, "flipped"), "is damaged"),
+    ]
+    for (path, saying) in cases {
+      try await expectRefusal(alice, ["restore", "--yes", path], code: 1, saying: saying)
+      try await expectNothing(carol, ["restore", path], code: 1, saying: saying)
+    }
+    #expect(try await alice.status().everything == before)
+    #expect(!FileManager.default.fileExists(atPath: carol.home))
+
+    try await alice.start()
+    try await expectRefusal(alice, ["restore", file], code: 11, saying: "in use by process")
+    #expect(try await alice.status().everything == before)
+  }
+
+  @Test func `a backup goes nowhere where it would do harm`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    let file = try stage.write(Array("mine".utf8), "letter")
+    try await expectRefusal(alice, ["backup", file], code: 7, saying: "there already", "--yes")
+    #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
+    try await expectRefusal(alice, ["backup", stage.path("no/such")], code: 1, saying: "no folder")
+    try await expectRefusal(alice, ["backup", stage.folder.path], code: 1, saying: "is a folder")
+    try await alice.text("backup", "--yes", file)
+    try await alice.text("restore", file)
+    let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)
+    #expect(!left.contains { $0.hasSuffix(".new") })
+    // No secret of this device is in the file.
+    let key = try String(contentsOfFile: alice.home + "/keys/device.key", encoding: .utf8)
+    let bytes = try Data(contentsOf: URL(filePath: file))
+    for line in key.split(separator: "\n") where line.count == 64 {
+      let secret = stride(from: 0, to: 64, by: 2).compactMap {
+        UInt8(line.dropFirst($0).prefix(2), radix: 16)
+      }
+      #expect(secret.count == 32)
+      #expect(bytes.firstRange(of: Data(secret)) == nil)
+      #expect(bytes.firstRange(of: Data(line.utf8)) == nil)
+    }
+  }
+
+  /// Refused where there is no home yet, and none is made.
+  private func expectNothing(
+    _ device: Device, _ words: [String], code: Int32, saying wanted: String
+  ) async throws {
+    let outcome = try await device.run(words)
+    #expect(outcome.code == code, "\(words): \(outcome.errors)")
+    expectPlainWords(outcome.errors, [wanted], "\(words)")
+    #expect(!FileManager.default.fileExists(atPath: device.home), "\(words)")
+  }
+
+  private func mode(_ path: String) throws -> Int {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
+  }
+}
+
+extension Array {
+  fileprivate func async<Result>(_ transform: (Element) async throws -> Result) async throws -> [Result] {
+    var results: [Result] = []
+    for element in self { results.append(try await transform(element)) }
+    return results
+  }
+}

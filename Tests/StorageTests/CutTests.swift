@@ -1,0 +1,189 @@
+import Membership
+import Records
+import Replication
+import Storage
+import Testing
+import Wire
+
+/// Logs that end at a tip because their author was revoked, or cut them itself: whenever a store hears of it, it
+/// holds what it would hold if it had known from the start.
+@Suite struct CutTests {
+  let alice: Device
+  let bob: Device
+  let rome = trip(1)
+
+  /// Alice writes five sets, Bob one after he has seen them all.
+  init() throws {
+    alice = try Device("alice")
+    bob = try Device("bob")
+    try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+    for number in 2...5 { try alice.write(at: Int64(number) * 10, edit(rome, [1: .text("\(number)")])) }
+    try bob.sync(from: alice)
+    try bob.write(at: 100, edit(rome, [2: .text("sunny")]), insert(trip(2), [1: .text("Oslo")]))
+  }
+
+  private func tip(_ sequence: Int) -> ChangeSetID { alice.known[sequence - 1].id }
+
+  private func cut(_ device: Device, _ cuts: Set<Set<ChangeSetID>>) throws {
+    let log = alice.log
+    _ = try device.store.admit(by: { $0 == log ? .cut(cuts) : .open }, horizon: Device.horizon)
+  }
+
+  private func lift(_ device: Device) throws {
+    _ = try device.store.admit(by: { _ in .open }, horizon: Device.horizon)
+  }
+
+  private func state(_ device: Device) throws -> [String] {
+    try dump(device.store) + device.store.heads(.records).map { "\($0)" }
+  }
+
+  /// A device that knows of the cuts before the first set comes.
+  private func reader(
+    _ cuts: Set<Set<ChangeSetID>>, _ sets: [VerifiedChangeSet]
+  ) throws -> (Device, [Placement]) {
+    let reader = try Device("carol")
+    try cut(reader, cuts)
+    return (reader, try reader.receive(sets).placements)
+  }
+
+  @Test func `a cut below folded sets takes them back`() throws {
+    let before = try state(bob)
+    try cut(bob, [[tip(3)]])
+    #expect(try bob.store.text(rome, 1) == "3")
+    #expect(try bob.store.text(rome, 2) == "sunny")
+    #expect(bob.store.heads(.records).first { $0.log == alice.log }?.sequence == 3)
+    let (reader, placements) = try reader([[tip(3)]], bob.known)
+    #expect(placements.suffix(3) == [.excluded, .excluded, .place(folds: true)])
+    #expect(try state(reader) == state(bob))
+    try lift(bob)
+    #expect(try state(bob) == before)
+  }
+
+  @Test func `a cut at the tip changes nothing, and what comes after has no place`() throws {
+    let before = try dump(bob.store)
+    let log = alice.log
+    let kept = tip(5)
+    let isChanged = try bob.store.admit(
+      by: { $0 == log ? .cut([[kept]]) : .open }, horizon: Device.horizon)
+    #expect(!isChanged)
+    #expect(try dump(bob.store) == before)
+    let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
+    #expect(try bob.receive(late).placements == [.excluded])
+    #expect(try dump(bob.store) == before)
+  }
+
+  @Test func `of a log that is excluded whole nothing stays, and honest sets go on`() throws {
+    try cut(bob, [[]])
+    #expect(try bob.store.text(rome, 1) == nil)
+    #expect(try bob.store.text(trip(2), 1) == "Oslo")
+    let (reader, _) = try reader([[]], bob.known)
+    #expect(try state(reader) == state(bob))
+    try bob.write(at: 300, edit(trip(2), [1: .text("Bergen")]))
+    try lift(bob)
+    #expect(try bob.store.text(rome, 1) == "5")
+    #expect(try bob.store.text(trip(2), 1) == "Bergen")
+    #expect(try bob.store.conflicts().isEmpty)
+  }
+
+  @Test func `several cuts leave what all of them leave`() throws {
+    let cuts: Set<Set<ChangeSetID>> = [[tip(4)], [tip(2)]]
+    try cut(bob, cuts)
+    #expect(try bob.store.text(rome, 1) == "2")
+    let head = try #require(bob.store.heads(.records).first { $0.log == alice.log })
+    #expect(head.sequence == 4)
+    #expect(head.foldedSequence == 2)
+    #expect(try bob.store.parkedCount(.records) == 0)
+    #expect(try bob.store.nextParkedClock == nil)
+    let (reader, _) = try reader(cuts, bob.known)
+    #expect(try state(reader) == state(bob))
+    let position = try bob.store.authorPosition(circle: Device.circle, log: try Device("dora").log)
+    #expect(position.unseen.map(\.sequence).sorted() == [1, 2])
+  }
+
+  @Test func `sets of a cut log wait until the kept tip shows that they lead to it`() throws {
+    let (reader, placements) = try reader([[tip(3)]], Array(alice.known.prefix(2)))
+    #expect(placements == [.place(folds: false), .place(folds: false)])
+    #expect(try reader.store.text(rome, 1) == nil)
+    try reader.receive([alice.known[2]])
+    #expect(try reader.store.text(rome, 1) == "3")
+    #expect(reader.store.heads(.records).first?.foldedSequence == 3)
+  }
+
+  @Test func `a cut ends one branch of a fork and leaves the other`() throws {
+    let copy = try Device("alice")
+    try copy.receive(Array(alice.known.prefix(3)))
+    for number in 1...3 { try copy.write(at: 200 + Int64(number), edit(rome, [1: .text("copy \(number)")])) }
+    try bob.sync(from: copy)
+    #expect(try bob.store.text(rome, 1) == "copy 3")
+    try cut(bob, [[tip(5)]])
+    #expect(try bob.store.text(rome, 1) == "5")
+    let kept = try #require(copy.known.last?.id)
+    try cut(bob, [[kept]])
+    #expect(try bob.store.text(rome, 1) == "copy 3")
+    #expect(bob.store.heads(.records).count == 2)
+    let (reader, _) = try reader([[kept]], copy.known + Array(bob.known.suffix(4)))
+    #expect(try state(reader) == state(bob))
+    try cut(bob, [[kept], [tip(5)]])
+    #expect(try bob.store.text(rome, 1) == "3")
+    #expect(bob.store.heads(.records).count == 3)
+  }
+
+  @Test func `a cut survives a restart`() throws {
+    try cut(bob, [[tip(3)]])
+    let cutState = try state(bob)
+    try bob.store.rebuild()
+    #expect(try state(bob) == cutState)
+  }
+
+  private struct Chance {
+    var state: UInt64
+
+    mutating func below(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int((state >> 33) % UInt64(bound))
+    }
+  }
+
+  @Test(arguments: 1...10)
+  func `whenever cuts come, and in whatever order sets do, the end is the same`(_ seed: Int) throws {
+    var chance = Chance(state: UInt64(seed))
+    let copy = try Device("alice")
+    try copy.receive(Array(alice.known.prefix(2)))
+    var history = alice.known + bob.known.suffix(1)
+    for step in 1...20 {
+      let writer = [alice, copy, bob][chance.below(3)]
+      if writer === bob { try bob.sync(from: [alice, copy][chance.below(2)]) }
+      let key = trip(UInt64(chance.below(3) + 1))
+      history += try writer.write(at: Int64(200 + step * 10), edit(key, [1: .text("\(step)")]))
+    }
+    let alices = history.filter { $0.header.log == alice.log }.map(\.id)
+    var cuts: Set<Set<ChangeSetID>> = []
+    for _ in 0...chance.below(2) {
+      cuts.insert(Set((0...chance.below(2)).map { _ in alices[chance.below(alices.count)] }))
+    }
+    let late = try Device("carol")
+    try late.receive(history)
+    try cut(late, cuts)
+    let expected = try state(late)
+    for _ in 1...4 {
+      let reader = try Device("carol")
+      let moment = chance.below(history.count)
+      var waiting = history
+      var step = 0
+      while !waiting.isEmpty {
+        if step == moment { try cut(reader, cuts) }
+        let index = chance.below(min(4, waiting.count))
+        let set = waiting.remove(at: index)
+        if case .missing? = try reader.receive([set]).placements.first { waiting.append(set) }
+        step += 1
+        try #require(step < 5_000)
+      }
+      try cut(reader, cuts)
+      #expect(try state(reader) == expected, "cut after \(moment) sets")
+    }
+    try lift(late)
+    let open = try Device("carol")
+    try open.receive(history)
+    #expect(try state(late) == state(open))
+  }
+}

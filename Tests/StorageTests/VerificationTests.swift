@@ -1,0 +1,183 @@
+import Foundation
+import Records
+import Replication
+import SQLite
+import Testing
+import Vectors
+import Wire
+
+@testable import Storage
+
+/// The tables of a store against what its log gives when it is folded anew.
+@Suite struct VerificationTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "verify-\(UUID().uuidString)")
+
+  /// The findings of a comparison of a device's tables with a second fold of its log, in the order of its numbers.
+  private func compare(_ device: Device, isFolded: (VerifiedChangeSet) -> Bool = { _ in true }) throws
+    -> [DeepFinding]
+  {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let scratch = try Store.scratch(path: folder.path + "/store.db")
+    for set in device.known {
+      _ = try scratch.commit([set], horizon: isFolded(set) ? Clock(raw: .max) : .zero)
+    }
+    var report = DeepReport()
+    try TableComparison(device.store.connection, scratch.connection, setCount: Int64(device.known.count))
+      .run(&report)
+    return report.findings
+  }
+
+  /// Whatever three devices do, in whatever order they hear of it: what each keeps up to date set by set and batch
+  /// by batch is what one fold of the whole log gives.
+  @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+  func `stores that nobody has touched are found to be whole`(_ seed: UInt64) throws {
+    var random = SeededRandom(seed: seed)
+    let devices = try ["alice", "bob", "carol"].map { try Device($0) }
+    var wall: Moment = 1_000
+    for _ in 0..<120 {
+      let device = devices[random.below(3)]
+      wall += 10
+      if random.below(10) < 7 {
+        // One set in fifteen is ahead of its time: the others park it. One's own are never parked.
+        let time = random.below(15) == 0 ? wall + 400 : wall
+        try device.receive(
+          try device.draft(at: time, [Self.draft(wall, using: &random)]), horizon: Clock(raw: .max))
+      } else {
+        try device.receive(devices[random.below(3)].known, horizon: Clock(milliseconds: wall + 100))
+      }
+      if random.below(4) == 0 { _ = try device.store.foldParked(horizon: Clock(milliseconds: wall + 100)) }
+    }
+    for device in devices {
+      let parked = Set(try device.store.parkedIDs())
+      let findings = try compare(device) { !parked.contains($0.id) }
+      #expect(findings.isEmpty, "seed \(seed), \(device.name): \(findings)")
+    }
+    for device in devices { _ = try device.store.foldParked(horizon: Clock(raw: .max)) }
+    for device in devices {
+      let findings = try compare(device)
+      #expect(findings.isEmpty, "seed \(seed), \(device.name) at last: \(findings)")
+    }
+  }
+
+  private static func draft(_ wall: Moment, using random: inout SeededRandom) -> EntryDraft {
+    let number = UInt64(1 + random.below(6))
+    let text = Value.text("at \(wall)")
+    switch random.below(9) {
+    case 0: return insert(trip(number), [1: text])
+    case 1: return edit(trip(number), [1: text, 800: .integer(wall)])
+    case 2: return delete(trip(number))
+    case 3: return restore(trip(number))
+    case 4: return lodging(number, of: trip(UInt64(1 + random.below(6))), [2: text])
+    case 5: return edit(lodging(number), [2: text])
+    case 6: return delete(lodging(number))
+    case 7: return insert(habit(number), [1: text])
+    default: return edit(FixedRecords.profile, [1: .integer(wall), 2: text])
+    }
+  }
+
+  /// One change to a table behind the back of the store, and what is said of it.
+  struct Damage: CustomTestStringConvertible, Sendable {
+    let sql: String
+    let place: DeepFinding.Place
+    let saying: String
+    var isNamed = true
+
+    var testDescription: String { sql }
+  }
+
+  static let damages = [
+    Damage(sql: "UPDATE trip_rows SET name = 'Milan'", place: .records, saying: "differs from the log"),
+    Damage(sql: "UPDATE trip_rows SET life = 0", place: .records, saying: "differs from the log"),
+    Damage(sql: "UPDATE trip_rows SET extra = x'a0'", place: .records, saying: "differs from the log"),
+    Damage(
+      sql: "UPDATE trip_rows SET stamps = (SELECT stamps FROM lodging_rows)", place: .records,
+      saying: "differs from the log"),
+    Damage(sql: "UPDATE trip_rows SET stamps = x''", place: .records, saying: "differs from the log"),
+    Damage(sql: "DELETE FROM trip_rows", place: .records, saying: "is in the log, but not in its table"),
+    Damage(
+      sql: "INSERT INTO habit_rows(id, life, stamps, name) VALUES (zeroblob(16), 1, x'0103', 'Ghost')",
+      place: .records, saying: "is in its table, but not in the log"),
+    Damage(sql: "DELETE FROM rivals", place: .records, saying: "is in the log, but not in its table"),
+    Damage(sql: "UPDATE rivals SET content = x'f6'", place: .records, saying: "differs from the log"),
+    Damage(
+      sql: "UPDATE digests SET sum = zeroblob(31) || x'01'", place: .records, saying: "the digest, part",
+      isNamed: false),
+    Damage(
+      sql: "UPDATE child_counts SET live = 7", place: .records, saying: "count of children", isNamed: false),
+    Damage(sql: "UPDATE trip_summaries SET lodgings = 7", place: .records, saying: "the summary of a trip"),
+    Damage(sql: "DELETE FROM trip_summaries", place: .records, saying: "the summary of a trip"),
+    Damage(sql: "DELETE FROM record_writes", place: .records, saying: "is in the log, but not in its table"),
+    Damage(sql: "DROP VIEW trips", place: .records, saying: "the view trips is missing", isNamed: false),
+    Damage(
+      sql: "DROP INDEX lodging_rows_by_parent", place: .records, saying: "lodging_rows_by_parent is missing",
+      isNamed: false),
+    Damage(
+      sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 1", place: .index,
+      saying: "what is noted of change set 1 differs", isNamed: false),
+    Damage(
+      sql: "UPDATE change_sets SET operation = zeroblob(16) WHERE number = 1", place: .index,
+      saying: "what is noted of change set 1 differs", isNamed: false),
+    Damage(
+      sql: "UPDATE branches SET device = zeroblob(32) WHERE branch = 1", place: .index,
+      saying: "log 1 differs",
+      isNamed: false),
+    Damage(sql: "DELETE FROM dependencies", place: .index, saying: "had seen", isNamed: false),
+    Damage(
+      sql: "DROP INDEX change_sets_by_branch", place: .index, saying: "change_sets_by_branch is missing",
+      isNamed: false),
+  ]
+
+  @Test(arguments: damages)
+  func `damage to a table is named`(_ damage: Damage) throws {
+    let (alice, bob) = (try Device("alice"), try Device("bob"))
+    try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), lodging(1, of: trip(1)))
+    try bob.sync(from: alice)
+    try alice.write(at: 20, edit(trip(1), [1: .text("Roma")]))
+    try bob.write(at: 30, edit(trip(1), [1: .text("Rom")]))
+    try alice.sync(from: bob)
+    try alice.write(at: 40, insert(habit(1), [1: .text("Water")]))
+    #expect(try compare(alice) == [])
+    try alice.store.connection.execute(damage.sql)
+    let findings = try compare(alice)
+    let found = try #require(findings.first { $0.text.contains(damage.saying) }, "\(findings)")
+    #expect(found.place == damage.place)
+    #expect((found.record != nil) == damage.isNamed)
+  }
+
+  @Test func `a field that differs is named with its record`() throws {
+    let alice = try Device("alice")
+    try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]))
+    try alice.store.connection.execute("UPDATE trip_rows SET name = 'Milan'")
+    let finding = try #require(try compare(alice).first)
+    #expect(finding.record == trip(1))
+    #expect(finding.title == "Rome")
+    #expect(finding.fields == ["name"])
+  }
+
+  /// A row that names a set which is not there must not be mended away: it may be all that is left of it.
+  @Test(arguments: [true, false])
+  func `what a lost change set wrote is not taken for damage of the table`(_ isEdit: Bool) throws {
+    let alice = try Device("alice")
+    try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]))
+    try alice.write(at: 20, isEdit ? edit(trip(1), [1: .text("Roma")]) : insert(trip(2), [1: .text("Oslo")]))
+    let whole = Array(alice.known.dropLast())
+    let bob = try Device("bob")
+    try bob.receive(whole)
+    var report = DeepReport()
+    try TableComparison(alice.store.connection, bob.store.connection, setCount: 1).run(&report)
+    #expect(
+      report.findings.contains { $0.place == .log && $0.text == "names change set 2, which is missing" })
+  }
+}
+
+extension Store {
+  /// The sets that wait for their time.
+  fileprivate func parkedIDs() throws -> [ChangeSetID] {
+    try connection.with("SELECT id FROM change_sets WHERE folded = 0") { row in
+      var ids: [ChangeSetID] = []
+      while try row.step() { if let id = ChangeSetID(bytes: row.bytes(0)) { ids.append(id) } }
+      return ids
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Storage
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+struct CleanupTests {
+  @Test(arguments: [
+    ("My Test Trip", "test trip"), ("DEBUG", "debug"), ("a sample of Rome", "sample"),
+    ("Demonstration", "demo"),
+    ("trip 07", "Trip 0"), ("TRIP 1", "Trip 1"), ("Trip 12", "Trip 1"),
+    ("performance test of lists", "Performance Test"), ("Unprotected Trip", "unprotected trip"),
+    ("a Protected trip", "protected trip"), ("Rome", nil), ("Trip 2", nil), ("Best trip", nil), ("", nil),
+  ])
+  func `a trip of a test is known by a part of its name in any case`(_ name: String, _ mark: String?) {
+    #expect(TestLeftovers.mark(in: name) == mark)
+  }
+
+  private func holiday() async throws -> TestNode {
+    let alice = try await TestNode.founder("alice")
+    for name in ["Rome", "Demo trip", "TEST TRIP 4", "Oslo"] {
+      try await alice.run("trip.add", fields("name=\(name)"))
+    }
+    try await alice.run("lodging.add", fields("trip=Demo", "name=Casa"))
+    return alice
+  }
+
+  private func names(_ node: TestNode) async throws -> [String?] {
+    try await node.run("trip.list")["trips"]?.array?.map { $0["name"]?.string } ?? []
+  }
+
+  @Test func `without a yes the leftovers are shown and stay`() async throws {
+    let alice = try await holiday()
+    let refused = try #require(try await failure(alice, "cleanup"))
+    #expect(refused.exitCode == ExitCode.needsYes)
+    #expect(refused.candidates.count == 2)
+    #expect(refused.candidates.contains { $0.contains("Demo trip") && $0.contains("1 item") })
+    let preview = try await alice.run("cleanup", ["preview": true, "yes": true])
+    #expect(preview["trips"]?.array?.map { $0["name"]?.string } == ["Demo trip", "TEST TRIP 4"])
+    #expect([preview["deleted"], preview["operation"], preview["backup"]] == [0, .null, .null])
+    #expect(try await names(alice).count == 4)
+    #expect(!FileManager.default.fileExists(atPath: alice.home.backups))
+  }
+
+  @Test func `with a yes they go in one operation, after a backup`() async throws {
+    let alice = try await holiday()
+    let done = try await alice.run("cleanup", ["yes": true])
+    #expect(done["deleted"] == 2)
+    #expect(Set(try await names(alice)) == ["Rome", "Oslo"])
+    #expect(try await alice.run("status")["counts"]?["lodging"] == 0)
+    let backup = try #require(done["backup"]?.string)
+    #expect(FileManager.default.fileExists(atPath: backup))
+    let newest = try #require(try await alice.node.newestOperation())
+    #expect(newest.verb == "cleanup")
+    #expect(newest.key.id.description == done["operation"]?.string)
+    #expect(newest.sets.count == 1)
+    #expect(try await alice.run("cleanup")["trips"] == [])
+  }
+}
+
+extension Node {
+  /// The newest operation of all that are folded.
+  func newestOperation() throws -> Storage.Operation? { try store.operations(limit: 1).first }
+}

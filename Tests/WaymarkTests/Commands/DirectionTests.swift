@@ -1,0 +1,324 @@
+import Exchange
+import Foundation
+import Membership
+import Replication
+import Storage
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// `mirror` and `assert` between real nodes.
+@Suite(.serialized) struct DirectionTests {
+  // MARK: Stage
+
+  /// Premium for everyone; sync of records is on where it is said.
+  private func premium(_ names: [String], syncing: [String]) async throws -> TestCircle {
+    let circle = try await TestCircle.premium(names, syncing: syncing)
+    let pairs = names.dropFirst().flatMap { [(names[0], $0), ($0, names[0])] }
+    for (name, other) in pairs {
+      let reason = syncing.contains(other) ? ReasonCode.open : .syncOff
+      let device = await circle[other].identity.device
+      try await eventually("\(name) knows whether sync is on at \(other)") {
+        await circle[name].heard(from: device) == reason
+      }
+    }
+    return circle
+  }
+
+  @discardableResult
+  private func run(
+    _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
+  ) async throws -> JSON {
+    try await circle[name].perform(CommandRequest(command, arguments))
+  }
+
+  private func failure(
+    _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
+  ) async throws -> CommandFailure? {
+    do {
+      try await run(circle, name, command, arguments)
+      return nil
+    } catch let failure as CommandFailure {
+      return failure
+    }
+  }
+
+  private func trips(_ circle: TestCircle, _ name: String) async throws -> [String] {
+    try await run(circle, name, "trip.list")["trips"]?.array?.compactMap { $0["name"]?.string } ?? []
+  }
+
+  private func addTrips(_ circle: TestCircle, _ name: String, _ trips: String...) async throws {
+    for trip in trips { try await run(circle, name, "trip.add", fields("name=\(trip)")) }
+  }
+
+  /// Waits until all hold the same trips, and nothing is missing anywhere.
+  private func agree(
+    _ circle: TestCircle, _ names: [String], _ expected: [String],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    for name in names {
+      try await eventually("\(name) holds \(expected)", sourceLocation: sourceLocation) {
+        try await trips(circle, name) == expected
+      }
+    }
+    try await eventually("digests of \(names) are equal", sourceLocation: sourceLocation) {
+      var digests: Set<[UInt8]> = []
+      for name in names { digests.insert(await circle[name].recordsDigest) }
+      return digests.count == 1
+    }
+  }
+
+  // MARK: mirror
+
+  @Test func `mirror shows what would change, and asks`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome", "Oslo")
+    try await run(circle, "alice", "habit.add", fields("name=Water"))
+    try await addTrips(circle, "bob", "Bonn")
+    let preview = try await run(circle, "alice", "mirror", ["from": "bob", "preview": true])
+    #expect(preview["total"] == ["added": 1, "changed": 0, "deleted": 3, "restored": 0])
+    #expect(preview["kinds"]?.array?.map { $0["kind"] } == ["trip", "habit"])
+    #expect([preview["preview"], preview["turnsSyncOn"]] == [true, true])
+    let refused = try #require(try await failure(circle, "alice", "mirror", ["from": "bob"]))
+    #expect(refused.exitCode == ExitCode.needsYes)
+    #expect(refused.message.contains("1 trip added") && refused.message.contains("2 trips deleted"))
+    #expect(refused.message.contains("Sync of records is turned on"))
+    #expect(refused.next == "waymark mirror --from bob --yes")
+    #expect(try await trips(circle, "alice") == ["Oslo", "Rome"])
+    #expect(!FileManager.default.fileExists(atPath: circle["alice"].home.backups))
+    #expect(try await run(circle, "alice", "sync.status")["preference"] == false)
+  }
+
+  @Test func `mirror makes this device what the peer holds, and all others with it`() async throws {
+    let circle = try await premium(["alice", "bob", "carol"], syncing: ["bob", "carol"])
+    defer { circle.end() }
+    try await addTrips(circle, "bob", "Bonn", "Kyiv")
+    try await agree(circle, ["bob", "carol"], ["Bonn", "Kyiv"])
+    try await addTrips(circle, "alice", "Rome", "Oslo")
+    let done = try await run(circle, "alice", "mirror", ["from": "bob", "yes": true])
+    #expect(done["total"] == ["added": 2, "changed": 0, "deleted": 2, "restored": 0])
+    #expect(FileManager.default.fileExists(atPath: done["backup"]?.string ?? ""))
+    #expect(done["elsewhere"] == [])
+    let newest = try #require(try await circle["alice"].newestOperation())
+    #expect(newest.verb == "mirror")
+    #expect(newest.key.id.description == done["operation"]?.string)
+    #expect(try await run(circle, "alice", "sync.status")["preference"] == true)
+    try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Kyiv"])
+    // Once more changes nothing, and asks nothing.
+    let again = try await run(circle, "alice", "mirror", ["from": "bob"])
+    #expect(again["operation"] == .null)
+    #expect(try await run(circle, "alice", "status")["notices"] == [])
+    try await run(circle, "carol", "undo", ["operation": done["operation"] ?? .null, "yes": true])
+    try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Kyiv", "Oslo", "Rome"])
+  }
+
+  @Test func `who can't be mirrored is named, with what to do`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: [])
+    defer { circle.end() }
+    let closed = try #require(try await failure(circle, "alice", "mirror", ["from": "bob", "yes": true]))
+    #expect([closed.code, "\(closed.exitCode)"] == ["peer_sync_off", "3"])
+    let nobody = try #require(try await failure(circle, "alice", "mirror", ["from": "dora"]))
+    #expect(nobody.exitCode == ExitCode.usage)
+    #expect(try await failure(circle, "alice", "mirror")?.exitCode == ExitCode.usage)
+    let kind = try #require(
+      try await failure(circle, "alice", "mirror", ["from": "bob", "only": "setting", "yes": true]))
+    #expect(kind.exitCode == ExitCode.usage)
+    await circle["bob"].close()
+    try await eventually("bob is gone") { await circle["alice"].connected == 0 }
+    for command in ["mirror", "assert"] {
+      let away = try #require(try await failure(circle, "alice", command, ["from": "bob", "yes": true]))
+      #expect(away.exitCode == ExitCode.notRunning, "\(command): \(away)")
+    }
+  }
+
+  @Test func `a free device is told what it needs, and one that does not run that it must`() async throws {
+    let alone = try await TestNode.founder("alice")
+    for command in ["mirror", "assert"] {
+      let refused = try #require(try await WaymarkTests.failure(alone, command, ["from": "x", "yes": true]))
+      #expect([2, 4].contains(refused.exitCode), "\(command): \(refused)")
+    }
+    #expect(try await WaymarkTests.failure(alone, "assert", ["yes": true])?.exitCode == ExitCode.needsPremium)
+  }
+
+  // MARK: assert
+
+  @Test func `assert makes all connected devices what this one holds`() async throws {
+    let circle = try await premium(["alice", "bob", "carol"], syncing: ["bob", "carol"])
+    defer { circle.end() }
+    try await addTrips(circle, "bob", "Bonn", "Kyiv")
+    try await agree(circle, ["bob", "carol"], ["Bonn", "Kyiv"])
+    try await addTrips(circle, "alice", "Rome")
+    let preview = try await run(circle, "alice", "assert", ["preview": true])
+    #expect(preview["schema"] == "waymark.assert/1")
+    #expect(preview["total"] == ["added": 1, "changed": 0, "deleted": 2, "restored": 0])
+    #expect(preview["peers"]?.array?.map { $0["name"] } == ["bob", "carol"])
+    #expect(preview["notAsked"] == [])
+    try await run(circle, "carol", "sync.off")
+    try await eventually("alice sees that carol is off") {
+      let preview = try await run(circle, "alice", "assert", ["preview": true])
+      return preview["notAsked"]?.array?.map { $0["name"] } == ["carol"]
+    }
+    try await run(circle, "carol", "sync.on", ["yes": true])
+    try await eventually("alice sees that carol is on") {
+      try await run(circle, "alice", "assert", ["preview": true])["notAsked"] == []
+    }
+    #expect(try await failure(circle, "alice", "assert")?.exitCode == ExitCode.needsYes)
+    let done = try await run(circle, "alice", "assert", ["yes": true])
+    #expect(try await circle["alice"].newestOperation()?.verb == "assert")
+    #expect(done["operation"]?.string != nil)
+    try await agree(circle, ["alice", "bob", "carol"], ["Rome"])
+  }
+
+  @Test func `only one kind, or one trip, is set right; the rest merges`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "bob", "Bonn")
+    try await run(circle, "bob", "habit.add", fields("name=Water"))
+    try await run(circle, "alice", "habit.add", fields("name=Run"))
+    let done = try await run(circle, "alice", "assert", ["only": "habit", "yes": true])
+    #expect(done["kinds"]?.array?.map { $0["kind"] } == ["habit"])
+    try await agree(circle, ["alice", "bob"], ["Bonn"])
+    let habits = try await run(circle, "bob", "habit.list")["habits"]?.array?.map { $0["name"] }
+    #expect(habits == ["Run"])
+
+    try await run(circle, "alice", "sync.off")
+    try await run(circle, "alice", "lodging.add", fields("trip=Bonn", "name=Casa"))
+    try await addTrips(circle, "alice", "Rome")
+    try await run(circle, "alice", "mirror", ["from": "bob", "trip": "Bonn", "yes": true])
+    try await agree(circle, ["alice", "bob"], ["Bonn", "Rome"])
+    for name in ["alice", "bob"] {
+      #expect(try await run(circle, name, "lodging.list")["lodgings"] == [])
+    }
+  }
+
+  // MARK: A third device
+
+  @Test func `a device that was away brings nothing back`() async throws {
+    let circle = try await premium(["alice", "bob", "carol"], syncing: ["alice", "bob", "carol"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome", "Oslo")
+    try await agree(circle, ["alice", "bob", "carol"], ["Oslo", "Rome"])
+    try await run(circle, "carol", "sync.off")
+    try await run(circle, "alice", "sync.off")
+    try await run(circle, "bob", "trip.delete", ["id": "Rome"])
+    try await run(circle, "alice", "trip.edit", fields("name=Bergen", id: "Oslo"))
+    try await run(circle, "alice", "mirror", ["from": "bob", "yes": true])
+    try await agree(circle, ["alice", "bob"], ["Oslo"])
+    try await run(circle, "carol", "sync.on", ["yes": true])
+    try await agree(circle, ["alice", "bob", "carol"], ["Oslo"])
+    #expect(try await run(circle, "alice", "status")["notices"] == [])
+  }
+
+  @Test func `what a device that was away changed meanwhile merges, and is reported`() async throws {
+    let circle = try await premium(["alice", "bob", "carol"], syncing: ["alice", "bob", "carol"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome", "Oslo")
+    try await agree(circle, ["alice", "bob", "carol"], ["Oslo", "Rome"])
+    for name in ["alice", "carol"] { try await run(circle, name, "sync.off") }
+    try await run(circle, "alice", "trip.edit", fields("name=Bergen", id: "Oslo"))
+    try await run(circle, "alice", "mirror", ["from": "bob", "yes": true])
+    try await run(circle, "carol", "trip.edit", fields("name=Tromso", id: "Oslo"))
+    try await addTrips(circle, "carol", "Bonn")
+    try await run(circle, "carol", "sync.on", ["yes": true])
+    try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Rome", "Tromso"])
+    let notices = try await run(circle, "alice", "status")["notices"]?.array ?? []
+    #expect(notices.map { $0["reason"] } == ["direction_overtaken"])
+    #expect(notices.first?["text"]?.string?.contains("1 trip") == true)
+    #expect(try await run(circle, "bob", "status")["notices"] == [])
+  }
+
+  @Test func `thousands of records are set right at once`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    var size = SampleData.Size()
+    size.logs = 3_000
+    for (name, seed) in [("alice", UInt64(1)), ("bob", 2)] {
+      let file = circle[name].home.path + "/habits.json"
+      try Data(SampleData.ritualist(seed: seed, size: size)).write(to: URL(filePath: file))
+      try await run(circle, name, "import", ["files": [.string(file)]])
+    }
+    let wanted = try await run(circle, "bob", "status")["counts"]
+    let logs = try await run(circle, "bob", "log.list")["logs"]
+    let done = try await run(circle, "alice", "mirror", ["from": "bob", "yes": true])
+    #expect((done["total"]?["deleted"]?.integer ?? 0) > 2_500)
+    try await agree(circle, ["alice", "bob"], [])
+    for name in ["alice", "bob"] {
+      #expect(try await run(circle, name, "status")["counts"] == wanted)
+      #expect(try await run(circle, name, "log.list")["logs"] == logs)
+    }
+  }
+
+  // MARK: Trouble
+
+  @Test func `turning sync off gives up what is still waiting`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome")
+    try await addTrips(circle, "bob", "Bonn")
+    let order = try await circle["alice"].mirrorOrder(of: "bob")
+    try await run(circle, "bob", "sync.off")
+    try await circle["alice"].begin(order)
+    try await run(circle, "alice", "sync.off")
+    #expect(try await run(circle, "alice", "status")["notices"] == [])
+    for name in ["alice", "bob"] { try await run(circle, name, "sync.on", ["yes": true]) }
+    try await agree(circle, ["alice", "bob"], ["Bonn", "Rome"])
+  }
+
+  @Test func `a peer that goes away in the middle leaves nothing half done, and it is finished later`()
+    async throws
+  {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome")
+    try await addTrips(circle, "bob", "Bonn", "Kyiv")
+    let order = try await circle["alice"].mirrorOrder(of: "bob")
+    try await run(circle, "bob", "sync.off")
+    try await circle["alice"].begin(order)
+    let notice = try #require(try await run(circle, "alice", "status")["notices"]?.array?.first)
+    #expect(notice["reason"] == "direction_waiting")
+    #expect(notice["text"]?.string?.contains("2 change sets") == true)
+    try await circle.restart("alice")
+    #expect(try await trips(circle, "alice") == ["Rome"])
+    #expect(try await run(circle, "alice", "status")["notices"]?.array?.count == 1)
+    // What comes now is neither wanted nor taken back.
+    try await addTrips(circle, "alice", "Oslo")
+    try await run(circle, "bob", "sync.on", ["yes": true])
+    try await agree(circle, ["alice", "bob"], ["Bonn", "Kyiv", "Oslo"])
+    #expect(try await run(circle, "alice", "status")["notices"] == [])
+  }
+}
+
+extension Node {
+  /// What a peer has said of its own gate.
+  fileprivate func heard(from device: DeviceKey) -> ReasonCode? {
+    replica.session(with: device)?.theirs?.records.reason
+  }
+
+  fileprivate var recordsDigest: [UInt8] { store.digest(.records).sum.bytes }
+  fileprivate var connected: Int { replica.sessions.count }
+
+  /// What a yes to a mirror would begin now.
+  fileprivate func mirrorOrder(of name: String) async throws -> DirectionOrder {
+    let peer = try peer(named: name).device
+    let wanted = try await heads(of: peer, .records)
+    return DirectionOrder(
+      verb: "mirror", operation: OperationID(random16()), peer: peer, asked: wall(),
+      direction: Direction(wanted: wanted, present: store.heads(.records)))
+  }
+}
+
+/// Looks again and again until it holds; fails with what it waited for.
+private func eventually(
+  _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + .seconds(30)
+  while try await !holds() {
+    guard ContinuousClock.now < deadline else {
+      Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)
+      throw CancellationError()
+    }
+    try await Task.sleep(for: .milliseconds(20))
+  }
+}

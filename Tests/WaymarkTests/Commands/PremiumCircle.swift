@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+extension TestCircle {
+  /// Devices that are premium, with sync on where it is said, else on all of them.
+  static func premium(_ names: [String], syncing: [String]? = nil) async throws -> TestCircle {
+    RealData.putOutOfBounds()
+    let circle = try await TestCircle.make(names)
+    let folder = circle[names[0]].home.path
+    let key = folder + "/issuer"
+    _ = try Issuer.create(key)
+    let id = try #require(try await circle.run(names[0], "status")["circle"]?.string)
+    let order = Issuer.Order(keyFile: key, circle: id, devices: [], until: "2100-01-01")
+    let certificate = try Issuer.issue(order, now: systemWall())
+    try certificate.write(toFile: folder + "/entitlement", atomically: true, encoding: .utf8)
+    try await circle.run(names[0], "issuer.trust", ["file": .string(key + ".pub")])
+    try await circle.run(names[0], "entitlement.install", ["file": .string(folder + "/entitlement")])
+    for name in names.dropFirst() {
+      try await circle.until("the entitlement reaches \(name)") {
+        try await circle.run(name, "status")["premium"]?["active"] == true
+      }
+      try await circle.waitForSync(name)
+    }
+    for name in syncing ?? names { try await circle.run(name, "sync.on") }
+    // Whoever is asked at once must have heard of that.
+    if syncing == nil { for name in names { try await circle.inSync(name) } }
+    return circle
+  }
+
+  @discardableResult
+  func run(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> JSON {
+    try await self[name].perform(CommandRequest(command, arguments))
+  }
+
+  /// Waits until both lanes of some devices, else of Alice and Bob, are open and equal to those of their peers.
+  func inSync(_ names: String...) async throws {
+    for name in names.isEmpty ? ["alice", "bob"] : names {
+      for lane in ["records", "settings"] {
+        try await run(name, "wait", ["lane": .string(lane), "timeoutMilliseconds": 20_000])
+      }
+    }
+  }
+
+  /// Lets Alice and Bob do things that the other hears of only afterwards.
+  func apart(_ body: () async throws -> Void) async throws {
+    try await inSync()
+    try await run("alice", "peers.pause", ["peer": "bob"])
+    try await body()
+    try await run("alice", "peers.resume", ["peer": "bob"])
+    try await inSync()
+  }
+
+  /// Looks again and again until something holds; fails with what it waited for.
+  func until(_ what: Comment, _ holds: () async throws -> Bool) async throws {
+    for _ in 0..<400 {
+      if try await holds() { return }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    Issue.record(what)
+  }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+extension TestCircle {
+  /// The failure that a command ends with; nil if it succeeds.
+  func failure(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> CommandFailure? {
+    do {
+      _ = try await run(name, command, arguments)
+      return nil
+    } catch let failure as CommandFailure {
+      return failure
+    }
+  }
+}
+
+/// What a person sees before sync is turned on.
+@Suite struct PreviewTests {
+  /// Alice has sync on; Bob has it off. Both have the habit Read and trips of their own.
+  private func twoHistories(_ names: [String] = ["alice", "bob"]) async throws -> TestCircle {
+    let circle = try await TestCircle.premium(names, syncing: ["alice"])
+    let id = "0f4e8c6a-0000-4000-8000-000000000001"
+    let file = circle["alice"].home.path + "/habits.json"
+    try Data(Self.habits(id).utf8).write(to: URL(filePath: file))
+    for name in ["alice", "bob"] {
+      let summary = try await circle.run(name, "import", ["files": [.string(file)]])
+      try #require(summary["added"] == 1, "\(summary.text())")
+    }
+    try await circle.run("alice", "trip.add", fields("name=Rome"))
+    try await circle.run("bob", "trip.add", fields("name=Oslo"))
+    try await circle.run("bob", "trip.add", fields("name=Bergen"))
+    return circle
+  }
+
+  private static func habits(_ id: String) -> String {
+    let habit = """
+      {"id": "\(id)", "name": "Read", "colorHex": "#2DA9E3", "kind": {"binary": {}}, "schedule": {"daily": {}},
+       "reminders": [], "startDate": "2026-01-01T00:00:00Z", "isActive": true, "displayOrder": 0}
+      """
+    return """
+      {"exportedAt": "2026-05-01T00:00:00Z", "profile": null, "categories": [], "habits": [\(habit)],
+       "habitLogs": []}
+      """
+  }
+
+  private func counts(_ document: JSON, _ kind: String) -> [Int64] {
+    let row = document["kinds"]?.array?.first { $0["kind"]?.string == kind }
+    return ["onlyHere", "onlyThere", "same", "differing"].map { row?[$0]?.integer ?? -1 }
+  }
+
+  @Test func `a preview counts what is where, names what differs, and writes nothing`() async throws {
+    let circle = try await twoHistories(["alice", "bob", "carol"])
+    defer { circle.end() }
+    try await circle.run("bob", "habit.edit", fields("notes=a page a day", id: "Read"))
+    let before = try await circle.run("bob", "status")["lanes"]
+    let preview = try await circle.run("bob", "sync.on", ["preview": true])
+    #expect(counts(preview, "trip") == [2, 1, 0, 0])
+    #expect(counts(preview, "habit") == [0, 0, 0, 1])
+    #expect(preview["differing"]?[0]?["name"] == "Read")
+    #expect(preview["profile"] == .null)
+    #expect(preview["peers"]?.array?.map { $0["name"] } == ["alice"])
+    #expect(preview["notAsked"]?.array?.map { [$0["name"], $0["reason"]] } == [["carol", "peer_sync_off"]])
+    #expect(try await circle.run("bob", "status")["lanes"] == before)
+    #expect(try await circle.run("bob", "sync.status")["preference"] == false)
+  }
+
+  @Test func `the same data counts as the same, whoever imported it`() async throws {
+    let circle = try await twoHistories()
+    defer { circle.end() }
+    let preview = try await circle.run("bob", "sync.on", ["preview": true])
+    #expect(counts(preview, "habit") == [0, 0, 1, 0])
+    #expect(preview["differing"] == [])
+  }
+
+  @Test func `a preview says which profile wins, and why`() async throws {
+    let circle = try await twoHistories()
+    defer { circle.end() }
+    try await circle.run("alice", "profile.set", fields("name=Ann"))
+    func profile() async throws -> JSON {
+      try await circle.run("bob", "sync.on", ["preview": true])["profile"] ?? .null
+    }
+    let only = try await profile()
+    #expect([only["state"], only["winnerName"], only["here"]] == ["only_there", "alice", .null])
+    try await circle.run("bob", "profile.set", fields("name=Bea"))
+    let later = try await profile()
+    #expect([later["state"], later["winner"], later["reason"]] == ["differs", "here", "updated_at"])
+    try await circle.run("alice", "profile.set", fields("name=Cleo"))
+    let latest = try await profile()
+    #expect([latest["winner"], latest["winnerName"]] == ["there", "alice"])
+    let shown = try #require(latest["winnerName"]?.string)
+    try await circle.run("bob", "sync.on", ["yes": true])
+    try await circle.waitForSync("bob")
+    let name = try await circle.run("bob", "profile.show")["name"]
+    #expect(shown == "alice" && name == "Cleo", "the one that was said to win")
+  }
+
+  @Test func `what is said to come together does`() async throws {
+    let circle = try await twoHistories()
+    defer { circle.end() }
+    let refused = try #require(try await circle.failure("bob", "sync.on"))
+    #expect(refused.exitCode == ExitCode.needsYes && refused.next?.contains("sync on --yes") == true)
+    #expect(try await circle.run("bob", "sync.status")["preference"] == false)
+    try await circle.run("bob", "sync.on", ["yes": true])
+    try await circle.waitForSync("bob")
+    #expect(try await circle.run("bob", "status")["counts"]?["trips"] == 3)
+    #expect(try await circle.run("bob", "status")["counts"]?["habits"] == 1)
+  }
+
+  @Test func `a script is stopped only where two sets of records meet for the first time`() async throws {
+    let circle = try await twoHistories(["alice", "bob", "carol"])
+    defer { circle.end() }
+    // Carol has nothing of her own.
+    try await circle.run("carol", "sync.on")
+    try await circle.run("bob", "sync.on", ["yes": true])
+    try await circle.waitForSync("bob")
+    try await circle.run("bob", "sync.off")
+    try await circle.run("bob", "trip.add", fields("name=Malmö"))
+    try await circle.run("alice", "trip.add", fields("name=Turin"))
+    let person = try #require(try await circle.failure("bob", "sync.on", ["interactive": true]))
+    #expect(person.exitCode == ExitCode.needsYes && person.message.contains("1 only here, 1 only on other"))
+    #expect(try await circle.run("bob", "sync.on")["preference"] == true)
+  }
+
+  @Test func `nobody is asked where nothing differs`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"], syncing: [])
+    defer { circle.end() }
+    try await circle.run("alice", "sync.on", ["interactive": true])
+    #expect(try await circle.run("bob", "sync.on", ["interactive": true])["preference"] == true)
+  }
+
+  @Test func `a free device is told what it lacks, and without a running node nobody can be asked`()
+    async throws
+  {
+    let circle = try await TestCircle.make(["alice", "bob"])
+    defer { circle.end() }
+    let free = try #require(try await circle.failure("alice", "sync.on", ["preview": true]))
+    #expect(free.exitCode == ExitCode.needsPremium && free.next?.contains("help premium") == true)
+    try await circle.waitForSync("alice")
+    #expect(try await circle.run("alice", "verify")["verdict"] == "equal", "settings are compared")
+    let alone = try await TestNode.founder("alone")
+    #expect(try await failure(alone, "verify")?.exitCode == ExitCode.notRunning)
+    await alone.close()
+  }
+}

@@ -1,0 +1,207 @@
+import Testing
+
+@testable import Waymark
+
+/// Conflicts between two devices, decided on one of them.
+struct ResolveTests {
+  private func conflicts(_ circle: TestCircle, _ name: String) async throws -> [JSON] {
+    try await circle.run(name, "conflicts.list")["conflicts"]?.array ?? []
+  }
+
+  /// The one conflict that both devices list.
+  private func only(_ circle: TestCircle) async throws -> JSON {
+    let seen = try await conflicts(circle, "alice")
+    #expect(try await conflicts(circle, "bob") == seen)
+    #expect(seen.count == 1)
+    return try #require(seen.first)
+  }
+
+  private func resolve(
+    _ circle: TestCircle, _ name: String, _ conflict: JSON, _ take: String
+  ) async throws -> JSON {
+    let id = try #require(conflict["id"]?.string).prefix(6)
+    let answer = try await circle.run(
+      name, "conflicts.resolve", ["id": .string(String(id)), "take": .string(take)])
+    try await circle.inSync("alice", "bob")
+    for device in ["alice", "bob"] {
+      #expect(try await conflicts(circle, device) == [], "\(device)")
+      #expect(try await circle.run(device, "status")["conflicts"] == 0)
+    }
+    return answer
+  }
+
+  private func circleWithTwoNames() async throws -> TestCircle {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    try await circle.run("alice", "habit.add", fields("name=Water"))
+    try await circle.inSync("alice", "bob")
+    try await circle.apart {
+      try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
+      try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
+    }
+    return circle
+  }
+
+  private func name(_ circle: TestCircle, _ device: String) async throws -> JSON? {
+    try await circle.run(device, "habit.list")["habits"]?[0]?["name"]
+  }
+
+  @Test(arguments: [("winner", "Eau"), ("loser", "Wasser"), ("bob", "Wasser"), ("alice", "Eau")])
+  func `a decision on one device settles a field on both`(take: String, name: String) async throws {
+    let circle = try await circleWithTwoNames()
+    defer { circle.end() }
+    let conflict = try await only(circle)
+    let answer = try await resolve(circle, "bob", conflict, take)
+    #expect(answer["resolved"] == [conflict["id"] ?? nil])
+    #expect(answer["remaining"] == 0)
+    for device in ["alice", "bob"] {
+      #expect(try await self.name(circle, device) == .string(name))
+      let history = try await circle.run(device, "history", ["record": .string(name)]).text()
+      #expect(history.contains("Eau") && history.contains("Wasser") && history.contains("resolve"))
+    }
+  }
+
+  @Test func `a conflict is shown with both values and what can be typed`() async throws {
+    let circle = try await circleWithTwoNames()
+    defer { circle.end() }
+    let conflict = try await only(circle)
+    let shown = try await circle.run("alice", "conflicts.show", ["id": conflict["id"] ?? nil])
+    #expect(shown["winner"]?["value"] == "Eau")
+    #expect(shown["losers"]?[0]?["value"] == "Wasser")
+    #expect(shown["choices"]?.array?.compactMap { $0["take"]?.string } == ["winner", "loser"])
+    #expect(try await circle.failure("alice", "conflicts.show", ["id": "zz"])?.code == "not_found")
+    let wrong = try await circle.failure(
+      "alice", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "carol"])
+    #expect(wrong?.exitCode == ExitCode.usage)
+    #expect(wrong?.candidates.count == 2)
+    #expect(try await conflicts(circle, "alice").count == 1)
+  }
+
+  @Test func `with two losers the one that is meant has to be named`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob", "carol"])
+    defer { circle.end() }
+    try await circle.run("alice", "habit.add", fields("name=Water"))
+    try await circle.inSync("alice", "bob", "carol")
+    for peer in ["bob", "carol"] { try await circle.run("alice", "peers.pause", ["peer": .string(peer)]) }
+    try await circle.run("bob", "peers.pause", ["peer": "carol"])
+    try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
+    try await circle.run("carol", "habit.edit", fields("name=Acqua", id: "Water"))
+    try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
+    for peer in ["bob", "carol"] { try await circle.run("alice", "peers.resume", ["peer": .string(peer)]) }
+    try await circle.run("bob", "peers.resume", ["peer": "carol"])
+    try await circle.inSync("alice", "bob", "carol")
+    let conflict = try #require(try await conflicts(circle, "carol").first)
+    let refused = try await circle.failure(
+      "carol", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "loser"])
+    #expect(refused?.exitCode == ExitCode.usage)
+    #expect(refused?.code == "ambiguous")
+    #expect(refused?.candidates.count == 2)
+    try await circle.run("carol", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "bob"])
+    try await circle.inSync("alice", "bob", "carol")
+    for device in ["alice", "bob", "carol"] {
+      #expect(try await conflicts(circle, device) == [], "\(device)")
+      #expect(try await name(circle, device) == "Wasser", "\(device)")
+    }
+  }
+
+  @Test(arguments: [("winner", "Alice"), ("loser", "Bob")])
+  func `a decided profile is whole, and wins`(take: String, name: String) async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.apart {
+      try await circle.run("bob", "profile.set", fields("name=Bob", "appearance=dark"))
+      try await circle.run("alice", "profile.set", fields("name=Alice"))
+    }
+    let conflict = try await only(circle)
+    #expect(conflict["reason"] == "profile")
+    _ = try await resolve(circle, "bob", conflict, take)
+    for device in ["alice", "bob"] {
+      let profile = try await circle.run(device, "profile.show")
+      #expect(profile["name"] == .string(name), "\(device)")
+      #expect(profile["appearance"] == (take == "loser" ? "dark" : .null), "\(device)")
+    }
+  }
+
+  @Test func `the same profile written on both sides is no conflict`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.apart {
+      for device in ["bob", "alice"] { try await circle.run(device, "profile.set", fields("name=Ada")) }
+    }
+    for device in ["alice", "bob"] { #expect(try await conflicts(circle, device) == []) }
+  }
+
+  @Test(arguments: ["winner", "loser"])
+  func `an edit lost to a delete is deleted again or restored`(take: String) async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "trip.add", fields("name=Rome"))
+    try await circle.inSync("alice", "bob")
+    try await circle.apart {
+      try await circle.run("alice", "trip.delete", ["id": "Rome"])
+      try await circle.run("bob", "trip.edit", fields("notes=sunny", id: "Rome"))
+    }
+    let conflict = try await only(circle)
+    #expect(conflict["reason"] == "edit-lost-to-delete")
+    #expect(conflict["losers"]?[0]?["fields"]?["notes"] == "sunny")
+    _ = try await resolve(circle, "alice", conflict, take)
+    for device in ["alice", "bob"] {
+      let trips = try await circle.run(device, "trip.list")["trips"]?.array ?? []
+      #expect(trips.map { $0["name"] } == (take == "winner" ? [] : ["Rome"]), "\(device)")
+      if take == "loser" {
+        #expect(try await circle.run(device, "trip.show", ["id": "Rome"])["notes"] == "sunny")
+      }
+    }
+  }
+
+  @Test(arguments: ["winner", "loser"])
+  func `what a deleted trip hides, two levels down, goes or comes back with it`(take: String) async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "trip.add", fields("name=Rome"))
+    let lodging = try await circle.run("alice", "lodging.add", fields("trip=Rome", "name=Casa"))
+    try await circle.run("alice", "activity.add", fields("trip=Rome", "name=Forum"))
+    try await circle.inSync("alice", "bob")
+    let picture = circle["bob"].home.path + "/ticket.txt"
+    try Files.replace(picture, with: Array("ticket".utf8))
+    try await circle.apart {
+      try await circle.run("alice", "trip.delete", ["id": "Rome"])
+      let owner = try #require(lodging["id"]?.string)
+      try await circle.run("bob", "attachment.add", fields("lodging=\(owner)", "file=\(picture)"))
+      try await circle.run("bob", "activity.edit", fields("notes=early", id: "Forum"))
+    }
+    let seen = try await conflicts(circle, "bob")
+    #expect(seen.map { $0["reason"] } == ["hidden-by-parent", "hidden-by-parent"])
+    #expect(seen.map { $0["kind"] } == ["activity", "attachment"])
+    #expect(seen.map { $0["hiddenBy"]?["name"] } == ["Rome", "Rome"])
+    let answer = try await resolve(circle, "bob", seen[1], take)
+    // One decision about the trip settles what it hid.
+    #expect(answer["resolved"]?.array?.count == 2)
+    for device in ["alice", "bob"] {
+      let attachments = try await circle.run(device, "attachment.list")["attachments"]?.array ?? []
+      #expect(attachments.count == (take == "winner" ? 0 : 1), "\(device)")
+    }
+  }
+
+  @Test func `all conflicts can keep what shows at once`() async throws {
+    let circle = try await circleWithTwoNames()
+    defer { circle.end() }
+    try await circle.apart {
+      for device in ["bob", "alice"] {
+        try await circle.run(device, "profile.set", fields("name=\(device)"))
+        try await circle.run(device, "habit.edit", fields("notes=\(device)", id: "Eau"))
+        try await circle.run(
+          device, "settings.set", ["key": "colorScheme", "value": device == "bob" ? "dark" : "light"])
+      }
+    }
+    #expect(try await conflicts(circle, "bob").count == 4)
+    let refused = try await circle.failure("bob", "conflicts.resolve", ["all": true, "take": "loser"])
+    #expect(refused?.exitCode == ExitCode.usage)
+    let answer = try await circle.run("bob", "conflicts.resolve", ["all": true, "take": "winner"])
+    #expect(answer["resolved"]?.array?.count == 4)
+    try await circle.inSync("alice", "bob")
+    for device in ["alice", "bob"] {
+      #expect(try await conflicts(circle, device) == [], "\(device)")
+      #expect(try await circle.run(device, "profile.show")["name"] == "alice", "\(device)")
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// What is deleted, and brought back.
+struct TrashTests {
+  @Test func `what is deleted is in the trash, and what is hidden with it says with what`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
+    #expect(try await alice.run("trip.list", ["deleted": true])["trips"] == [])
+    try await alice.run("trip.delete", ["id": "Rome"])
+    let trip = try await alice.run("trip.list", ["deleted": true])["trips"]?[0]
+    #expect(trip?["name"] == "Rome")
+    #expect([trip?["deleted"], trip?["deletedByName"], trip?["hiddenBy"]] == [true, "alice", .null])
+    let lodging = try await alice.run("lodging.list", ["deleted": true])["lodgings"]?[0]
+    #expect(lodging?["deleted"] == false)
+    #expect(lodging?["hiddenBy"]?["name"] == "Rome")
+    let refused = try await failure(alice, "lodging.restore", ["id": "Casa"])
+    #expect(refused?.code == "hidden")
+    #expect(refused?.next == "waymark trip restore Rome")
+    try await alice.run("trip.restore", ["id": "Rome"])
+    #expect(try await alice.run("lodging.show", ["id": "Casa"])["tripName"] == "Rome")
+    #expect(try await alice.run("trip.list", ["deleted": true])["trips"] == [])
+  }
+
+  @Test func `a name means what is in the trash, though another has it now`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let first = try await alice.run("trip.add", fields("name=Rome", "notes=first"))["id"]
+    try await alice.run("trip.delete", ["id": "Rome"])
+    try await alice.run("trip.add", fields("name=Rome"))
+    #expect(try await alice.run("trip.restore", ["id": "Rome"])["id"] == first)
+    #expect(try await alice.run("status")["counts"]?["trips"] == 2)
+  }
+
+  @Test func `what is there is not restored, and what never was is not found`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    #expect(try await failure(alice, "trip.restore", ["id": "Rome"])?.code == "not_deleted")
+    #expect(try await failure(alice, "trip.restore", ["id": "Oslo"])?.code == "not_found")
+    #expect(try await failure(alice, "organization.restore", ["id": "None"])?.code == "not_deleted")
+    #expect(try await alice.run("history")["operations"]?.array?.count == 1)
+  }
+
+  @Test func `two of a name in the trash are listed`() async throws {
+    let alice = try await TestNode.founder("alice")
+    for _ in 0..<2 {
+      let id = try await alice.run("trip.add", fields("name=Rome"))["id"] ?? .null
+      try await alice.run("trip.delete", ["id": id])
+    }
+    let refused = try await failure(alice, "trip.restore", ["id": "Rome"])
+    #expect(refused?.code == "ambiguous")
+    #expect(refused?.candidates.count == 2)
+  }
+
+  @Test func `a child whose parent is in the trash is restored to it and told so`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
+    try await alice.run("lodging.delete", ["id": "Casa"])
+    try await alice.run("trip.delete", ["id": "Rome"])
+    let restored = try await alice.run("lodging.restore", ["id": "Casa"])
+    #expect(restored["visible"] == false)
+    #expect(restored["hiddenBy"]?["name"] == "Rome")
+    try await alice.run("trip.restore", ["id": "Rome"])
+    #expect(try await alice.run("status")["counts"]?["lodging"] == 1)
+  }
+
+  @Test func `what is made anew under the id of something deleted has nothing of it`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let id = try await alice.run("category.add", fields("name=Health", "emoji=🍏"))["id"]
+    try await alice.run("category.delete", ["id": "Health"])
+    #expect(try await alice.run("category.add", fields("name=Health"))["id"] == id)
+    #expect(try await alice.run("category.show", ["id": "Health"])["emoji"] == .null)
+    let writes = try await alice.run("history", ["record": "Health"])["writes"]?.array
+    #expect(writes?.map { $0["verb"] } == ["category.add", "category.delete", "category.add"])
+  }
+}

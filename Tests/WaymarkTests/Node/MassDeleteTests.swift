@@ -1,0 +1,132 @@
+import Foundation
+import Replication
+import Storage
+import Testing
+import Wire
+
+@testable import Waymark
+
+/// A device that deletes much is seen by the others.
+struct MassDeleteTests {
+  private func notices(_ circle: TestCircle, _ name: String, _ arguments: JSON = [:]) async throws -> [JSON] {
+    let notices = try await circle.run(name, "status", arguments)["notices"]?.array ?? []
+    return notices.filter { $0["reason"] == "mass_delete" }
+  }
+
+  /// A trip with so many activities, and others that stay.
+  private func circle(doomed: Int, others: Int, _ names: [String] = ["alice", "bob"]) async throws
+    -> TestCircle
+  {
+    let circle = try await TestCircle.premium(names)
+    for (trip, count) in [("Doomed", doomed), ("Other", others)] {
+      try await circle.run("alice", "trip.add", fields("name=\(trip)"))
+      for number in 0..<count {
+        try await circle.run("alice", "activity.add", fields("trip=\(trip)", "name=\(trip) \(number)"))
+      }
+    }
+    for name in names { try await circle.inSync(name) }
+    return circle
+  }
+
+  @Test func `a trip that takes many activities with it is reported, and one command brings it back`()
+    async throws
+  {
+    let circle = try await circle(doomed: 20, others: 40)
+    defer { circle.end() }
+    try await circle.run("alice", "trip.delete", ["id": "Doomed"])
+    try await circle.inSync("alice", "bob")
+    // One's own deletion is no surprise.
+    #expect(try await notices(circle, "alice") == [])
+    let notice = try #require(try await notices(circle, "bob").first)
+    #expect(notice["deviceName"] == "alice")
+    #expect(notice["deleted"] == [["kind": "activity", "count": 20, "of": 60]])
+    let operation = try #require(notice["operation"]?.string)
+    #expect(notice["next"] == .string("waymark undo \(operation.prefix(8))"))
+    try await circle.run("bob", "undo", ["operation": .string(String(operation.prefix(8)))])
+    #expect(try await circle.run("bob", "status")["counts"]?["activities"] == 60)
+    #expect(try await notices(circle, "bob") == [])
+  }
+
+  @Test(arguments: [(19, 10), (20, 60)])
+  func `few, or few of many, are not worth a word`(doomed: Int, others: Int) async throws {
+    let circle = try await circle(doomed: doomed, others: others)
+    defer { circle.end() }
+    try await circle.run("alice", "trip.delete", ["id": "Doomed"])
+    try await circle.inSync("alice", "bob")
+    #expect(try await notices(circle, "bob") == [])
+  }
+
+  @Test func `it is said after a restart, until it is acknowledged`() async throws {
+    let circle = try await circle(doomed: 25, others: 10)
+    defer { circle.end() }
+    try await circle.run("alice", "trip.delete", ["id": "Doomed"])
+    try await circle.inSync("alice", "bob")
+    try await circle.restart("bob")
+    #expect(try await notices(circle, "bob").count == 1)
+    #expect(try await notices(circle, "bob", ["acknowledge": true]) == [])
+    try await circle.restart("bob")
+    #expect(try await notices(circle, "bob") == [])
+  }
+
+  @Test func `deletions that came while a device was off are found when it comes back`() async throws {
+    let circle = try await circle(doomed: 25, others: 10)
+    defer { circle.end() }
+    await circle["bob"].close()
+    try await circle.run("alice", "trip.delete", ["id": "Doomed"])
+    try await circle.start("bob")
+    try await circle.inSync("alice", "bob")
+    #expect(try await notices(circle, "bob").count == 1)
+  }
+
+  @Test func `a device that fetches the history for the first time is not alarmed by it`() async throws {
+    let circle = try await circle(doomed: 30, others: 5)
+    defer { circle.end() }
+    try await circle.run("bob", "sync.off")
+    await circle["bob"].close()
+    try await circle.run("alice", "trip.delete", ["id": "Doomed"])
+    try await circle.join("carol", invitedBy: "alice")
+    try await circle.run("carol", "sync.on")
+    try await circle.inSync("alice", "carol")
+    #expect(try await circle.run("carol", "status")["counts"]?["activities"] == 5)
+    #expect(try await notices(circle, "carol") == [])
+  }
+
+  // MARK: Counting
+
+  private func loss(_ operation: UInt64, _ deleted: Int) throws -> Loss {
+    let key = OperationKey(id: OperationID(Bytes16(0, operation)), device: DeviceKey(Bytes32(0, 0, 0, 1)))
+    return Loss(operation: key, clock: Clock(milliseconds: 5), records: [FixedRecords.organization: deleted])
+  }
+
+  @Test func `an operation that comes in several batches is one deletion`() throws {
+    var deletes = MassDeletes()
+    deletes.add([try loss(1, 15)], visible: [FixedRecords.organization: 85])
+    #expect(deletes.large.isEmpty)
+    // Thirty of the hundred that were there before the first batch.
+    deletes.add([try loss(1, 15)], visible: [FixedRecords.organization: 70])
+    let counts = try #require(deletes.large.first?.counts[FixedRecords.organization])
+    #expect(counts.deleted == 30)
+    #expect(counts.before == 100)
+  }
+
+  @Test func `operations that come together are judged one by one, by what was there before`() throws {
+    var deletes = MassDeletes()
+    deletes.add([try loss(1, 22), try loss(2, 70)], visible: [FixedRecords.organization: 8])
+    #expect(deletes.large.map(\.operation) == [OperationID(Bytes16(0, 2))])
+  }
+
+  @Test(arguments: [(19, 0, false), (20, 60, false), (20, 59, true), (20, 0, true), (1_000, 3_000, false)])
+  func `more than a quarter is much, from twenty on`(deleted: Int, left: Int, isLarge: Bool) throws {
+    var deletes = MassDeletes()
+    deletes.add([try loss(1, deleted)], visible: [FixedRecords.organization: left])
+    #expect(deletes.large.isEmpty != isLarge)
+  }
+
+  @Test func `many small deletions are not kept for ever`() throws {
+    var deletes = MassDeletes()
+    deletes.add([try loss(0, 50)], visible: [:])
+    for number in 1...100 { deletes.add([try loss(UInt64(number), 1)], visible: [:]) }
+    #expect(deletes.large.count == 1)
+    #expect(deletes.tallies.count < 40)
+  }
+}

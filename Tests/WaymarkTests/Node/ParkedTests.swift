@@ -1,0 +1,98 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Waymark
+
+/// Changes dated in the future, on real nodes with clocks of their own.
+struct ParkedTests {
+  /// A wall clock that a test moves.
+  final class Wall: Sendable {
+    private let ahead = Mutex<Int64>(0)
+
+    func set(ahead milliseconds: Int64) { ahead.withLock { $0 = milliseconds } }
+    var now: Int64 { systemWall() + ahead.withLock { $0 } }
+  }
+
+  private static let hour: Int64 = 3_600_000
+
+  /// Alice's clock is an hour ahead, and she has named a habit; Bob holds what he may not fold yet.
+  private func parked(_ wall: Wall) async throws -> TestCircle {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    try await circle.run("alice", "habit.add", fields("name=Water"))
+    try await circle.inSync("alice", "bob")
+    try await circle.restart("alice", wall: { systemWall() + Self.hour })
+    // Bob has to hear of her new port before he changes his.
+    try await circle.inSync()
+    try await circle.restart("bob", wall: { wall.now })
+    try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
+    try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "dark"])
+    try await circle.until("Bob holds two parked sets") {
+      let lanes = try await circle.run("bob", "status")["lanes"]
+      return lanes?["records"]?["parked"] == 1 && lanes?["settings"]?["parked"] == 1
+    }
+    #expect(try await name(circle) == "Water")
+    return circle
+  }
+
+  private func name(_ circle: TestCircle) async throws -> JSON? {
+    try await circle.run("bob", "habit.list")["habits"]?[0]?["name"]
+  }
+
+  @Test func `status names what waits, whose it is, and until when`() async throws {
+    let circle = try await parked(Wall())
+    defer { circle.end() }
+    let notices = try await circle.run("bob", "status")["notices"]?.array ?? []
+    let notice = try #require(notices.first { $0["reason"] == "parked" })
+    #expect(notice["changeSets"] == 2)
+    #expect(notice["deviceNames"] == ["alice"])
+    let due = try #require(notice["due"]?.string)
+    #expect(notice["text"]?.string?.contains(due) == true)
+  }
+
+  @Test func `a node that starts after the time has come folds at once`() async throws {
+    let wall = Wall()
+    let circle = try await parked(wall)
+    defer { circle.end() }
+    await circle["alice"].close()
+    await circle["bob"].close()
+    wall.set(ahead: Self.hour)
+    try await circle.start("bob", wall: { wall.now })
+    #expect(try await name(circle) == "Eau")
+  }
+
+  @Test func `a command on a store without a running node folds what is due, and the settings with it`()
+    async throws
+  {
+    let wall = Wall()
+    let circle = try await parked(wall)
+    defer { circle.end() }
+    await circle["bob"].close()
+    let early = try Node(home: circle.home("bob"), wall: { wall.now })
+    #expect(try await early.perform(CommandRequest("habit.list"))["habits"]?[0]?["name"] == "Water")
+    await early.close()
+    wall.set(ahead: Self.hour)
+    let late = try Node(home: circle.home("bob"), wall: { wall.now })
+    #expect(try await late.perform(CommandRequest("habit.list"))["habits"]?[0]?["name"] == "Eau")
+    let setting = try await late.perform(CommandRequest("settings.get", ["key": "colorScheme"]))
+    #expect(setting["value"] == "dark")
+    #expect(try await late.perform(CommandRequest("status"))["lanes"]?["records"]?["parked"] == 0)
+    await late.close()
+    let copy = try JSON.parse(Array(try Data(contentsOf: URL(filePath: circle.home("bob").settings))))
+    #expect(copy["colorScheme"] == "dark")
+  }
+
+  @Test func `a local change meanwhile does not stand on what is parked, and both meet in the end`()
+    async throws
+  {
+    let wall = Wall()
+    let circle = try await parked(wall)
+    defer { circle.end() }
+    try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
+    wall.set(ahead: Self.hour)
+    try await circle.restart("bob", wall: { wall.now })
+    try await circle.inSync("bob")
+    let conflict = try #require(try await circle.run("bob", "conflicts.list")["conflicts"]?[0])
+    #expect([conflict["winner"]?["value"], conflict["losers"]?[0]?["value"]] == ["Eau", "Wasser"])
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import SQLite
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Tables that no longer say what the log says, and what mends them.
+struct RepairTests {
+  /// A node with a little of everything; what it shows, as documents.
+  private func node() async throws -> TestNode {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa", "cost=12.50", "currency=EUR"))
+    try await alice.run("habit.add", fields("name=Water"))
+    try await alice.run("habit.edit", fields("name=Wasser", id: "Water"))
+    try await alice.run("profile.set", fields("name=Alice"))
+    try await alice.run("settings.set", ["key": "colorScheme", "value": "dark"])
+    return alice
+  }
+
+  private func shown(_ perform: (String) async throws -> JSON) async throws -> [JSON] {
+    var documents: [JSON] = []
+    for command in ["trip.list", "lodging.list", "habit.list", "profile.show", "settings.list"] {
+      documents.append(try await perform(command))
+    }
+    let status = try await perform("status")
+    return documents + [status["lanes"] ?? .null, status["counts"] ?? .null]
+  }
+
+  static let damages = [
+    "UPDATE trip_rows SET name = 'Milan'", "UPDATE trip_rows SET stamps = x'07'", "DELETE FROM habit_rows",
+    "UPDATE digests SET sum = zeroblob(31) || x'01'", "UPDATE digests SET sum = x'00'",
+    "UPDATE child_counts SET live = 9", "DELETE FROM trip_summaries", "DROP TABLE lodging_rows",
+    "DROP VIEW trips; DROP TABLE rivals", "INSERT INTO undos VALUES (x'01', x'02', x'03')",
+  ]
+
+  @Test(arguments: damages)
+  func `a damaged table is mended from the log, after a backup`(_ sql: String) async throws {
+    let alice = try await node()
+    let home = alice.home
+    let before = try await shown { try await alice.run($0) }
+    await alice.close()
+    do { try Connection(.file(home.store)).execute(sql) }
+    let found = try await WaymarkClient.perform(CommandRequest("verify", ["deep": true]), home: home)
+    #expect(found["ok"] == false)
+    #expect(found["next"] == "waymark verify --deep --repair")
+    #expect(found["mended"] == .null)
+    let mended = try await WaymarkClient.perform(
+      CommandRequest("verify", ["deep": true, "repair": true]), home: home)
+    #expect(mended["ok"] == true)
+    #expect(mended["mended"] == true)
+    #expect(mended["found"] == found["found"])
+    #expect(FileManager.default.fileExists(atPath: try #require(mended["backup"]?.string)))
+    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
+  }
+
+  @Test func `a running node mends itself and goes on`() async throws {
+    let alice = try await node()
+    let before = try await shown { try await alice.run($0) }
+    do { try Connection(.file(alice.home.store)).execute("UPDATE trip_rows SET name = 'Milan'") }
+    #expect(try await alice.run("trip.list")["trips"]?[0]?["name"] == "Milan")
+    let mended = try await alice.run("verify", ["deep": true, "repair": true])
+    #expect(mended["ok"] == true)
+    #expect(mended["findings"]?[0]?["name"] == "Rome")
+    #expect(mended["findings"]?[0]?["fields"] == ["name"])
+    #expect(try await shown { try await alice.run($0) } == before)
+    try await alice.run("trip.add", fields("name=Oslo"))
+    #expect(try await alice.run("verify", ["deep": true])["ok"] == true)
+  }
+
+  @Test(arguments: [
+    ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "change set 2: its signature"),
+    ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "change set 2: its signature"),
+    ("UPDATE change_sets SET header = substr(header, 1, 20) WHERE number = 2", "change set 2: its signature"),
+    ("DELETE FROM change_sets WHERE number = 2", "change set 2 is missing"),
+    ("DELETE FROM change_sets WHERE number = 6", "names change set 6, which is missing"),
+    ("UPDATE statements SET bytes = zeroblob(90)", "its signature does not hold"),
+    ("UPDATE statements SET id = zeroblob(32)", "another statement stands in its place"),
+    ("DELETE FROM statements", "not those of one circle"), ("DROP TABLE change_sets", "no such table"),
+  ])
+  func `damage to what is signed is named, and nothing is mended from it`(
+    _ sql: String, _ saying: String
+  ) async throws {
+    let alice = try await node()
+    let home = alice.home
+    await alice.close()
+    do { try Connection(.file(home.store)).execute(sql) }
+    let found = try await WaymarkClient.perform(
+      CommandRequest("verify", ["deep": true, "repair": true]), home: home)
+    #expect(found["ok"] == false)
+    #expect(found["next"]?.string?.contains("waymark restore") == true)
+    #expect(found["mended"] == .null)
+    #expect(found["backup"] == .null)
+    let texts = found["findings"]?.array?.compactMap { $0["text"]?.string } ?? []
+    #expect(texts.contains { $0.contains(saying) }, "\(texts)")
+  }
+
+  @Test func `only the newest ten automatic backups are kept`() async throws {
+    let alice = try await TestNode.founder("alice")
+    for _ in 0..<12 { try await alice.node.backUp(before: "mirror") }
+    let names = try FileManager.default.contentsOfDirectory(atPath: alice.home.backups)
+    #expect(names.count == 10)
+    #expect(names.allSatisfy { $0.hasPrefix("before-mirror-20260503T080000Z") && $0.hasSuffix(".waymark") })
+  }
+}

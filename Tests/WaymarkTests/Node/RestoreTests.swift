@@ -1,0 +1,220 @@
+import Foundation
+import Membership
+import Replication
+import SQLite
+import Storage
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Backups that are not what they say, and restores that are interrupted.
+struct RestoreTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "restore-\(UUID().uuidString)")
+
+  private func inFolder(_ body: (TestNode, String) async throws -> Void) async throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("trip.edit", fields("name=Roma", id: "Rome"))
+    try await alice.run("settings.set", ["key": "colorScheme", "value": "dark"])
+    let file = folder.path + "/alice.waymark"
+    try await alice.run("backup", ["file": .string(file)])
+    try await body(alice, file)
+  }
+
+  private func restore(
+    _ home: Home, _ file: String, isConfirmed: Bool = true,
+    _ change: (inout Restoring.Order) -> Void = { _ in }
+  ) async throws -> JSON {
+    var order = Restoring.Order(file: file, name: "carol")
+    change(&order)
+    return try await Restoring(home: home, order: order, wall: { TestNode.morning }).restore(
+      isConfirmed: isConfirmed)
+  }
+
+  static let forgeries: [(sql: String, saying: String)] = [
+    ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "signature of change set 2"),
+    ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "signature of change set 2"),
+    ("UPDATE change_sets SET header = x'a0' WHERE number = 2", "signature of change set 2"),
+    (
+      """
+      DELETE FROM change_sets WHERE number = 1;
+      UPDATE about SET value = value - 1 WHERE key = 'change_sets'
+      """, "has lost one that it builds on"
+    ),
+    ("DELETE FROM change_sets WHERE number = 1", "holds 2 rows of change_sets where it says 3"),
+    ("UPDATE statements SET bytes = substr(bytes, 1, 80)", "a statement of the circle does not hold"),
+    (
+      "DELETE FROM statements; UPDATE about SET value = 0 WHERE key = 'statements'",
+      "a statement of the circle does not hold"
+    ),
+    ("DELETE FROM about WHERE key = 'device'", "does not say what it is a backup of"),
+    ("DROP TABLE change_sets", "is damaged: no such table"),
+    ("PRAGMA user_version = 2", "newer version of Waymark"),
+    ("PRAGMA application_id = 0", "not a Waymark backup"),
+  ]
+
+  @Test(arguments: forgeries)
+  func `a backup that was tampered with is refused, and nothing is touched`(
+    _ sql: String, _ saying: String
+  ) async throws {
+    try await inFolder { alice, file in
+      do { try Connection(.file(file)).execute(sql) }
+      let fresh = try TestHome()
+      let failure = await #expect(throws: CommandFailure.self) { try await restore(fresh.home, file) }
+      #expect(failure?.message.contains(saying) == true, "\(failure?.message ?? "")")
+      #expect(!FileManager.default.fileExists(atPath: fresh.home.path))
+      await alice.close()
+      await #expect(throws: CommandFailure.self) { try await restore(alice.home, file) }
+      #expect(!FileManager.default.fileExists(atPath: alice.home.staging))
+      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: alice.home)["trips"]
+      #expect(trips?[0]?["name"] == "Roma")
+    }
+  }
+
+  /// The sets of another circle, well signed, in a backup of this one.
+  @Test func `change sets of another circle do not come in with a backup`() async throws {
+    try await inFolder { alice, file in
+      let mallory = try await TestNode.founder("mallory")
+      try await mallory.run("trip.add", fields("name=Elsewhere"))
+      let other = folder.path + "/mallory.waymark"
+      try await mallory.run("backup", ["file": .string(other)])
+      let mine = try Connection(.file(file))
+      let theirs = try Connection(.file(other))
+      let set = try theirs.with("SELECT header, signature, body FROM change_sets") { row in
+        _ = try row.step()
+        return (0..<3).map { row.bytes($0) }
+      }
+      try mine.with("UPDATE change_sets SET header = ?1, signature = ?2, body = ?3 WHERE number = 3") { row in
+        for index in 0..<3 { try row.bind(index + 1, set[index]) }
+        try row.run()
+      }
+      let fresh = try TestHome()
+      let failure = await #expect(throws: CommandFailure.self) { try await restore(fresh.home, file) }
+      #expect(failure?.message.contains("change set 3 is not of this circle") == true)
+    }
+  }
+
+  @Test func `a backup of another circle needs a yes, and leaves the old store and keys among the backups`()
+    async throws
+  {
+    try await inFolder { alice, file in
+      let bob = try await TestNode.founder("bob")
+      try await bob.run("trip.add", fields("name=Oslo"))
+      await bob.close()
+      let failure = await #expect(throws: CommandFailure.self) {
+        try await restore(bob.home, file, isConfirmed: false)
+      }
+      #expect(failure?.exitCode == ExitCode.needsYes)
+      let restored = try await restore(bob.home, file)
+      #expect(restored["newKeys"] == true)
+      #expect(restored["admitted"] == false)
+      let kept = try #require(restored["keptAt"]?.string)
+      for name in ["store.db", "store.waymark", "device.key", "root.key"] {
+        #expect(FileManager.default.fileExists(atPath: "\(kept)/\(name)"), "\(name)")
+      }
+      #expect(!FileManager.default.fileExists(atPath: bob.home.rootKey))
+      // And back, with the root key that was kept.
+      let back = try await restore(bob.home, kept + "/store.waymark") { $0.rootKey = kept + "/root.key" }
+      #expect(back["admitted"] == true)
+      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: bob.home)["trips"]
+      #expect(trips?[0]?["name"] == "Oslo")
+    }
+  }
+
+  /// Where a process may end while a complete store takes its place.
+  enum Moment: CaseIterable { case beforeAnything, oldStoreMoved, newStoreMoved }
+
+  @Test(arguments: Moment.allCases)
+  func `a restore that was cut short is finished by the next start`(_ moment: Moment) async throws {
+    try await inFolder { alice, file in
+      try await alice.run("trip.add", fields("name=Later"))
+      await alice.close()
+      let home = alice.home
+      let before = try Data(contentsOf: URL(filePath: home.store))
+      let staged = Home(path: home.staging)
+      try staged.prepare()
+      let source = try BackupSource(file)
+      let plan = try RestorePlan(
+        source, try PresentStore(home), home, Restoring.Order(file: file, name: "x"), now: TestNode.morning)
+      try plan.makeStore(in: staged, now: TestNode.morning) { _ in }
+      let aside = home.backups + "/aside"
+      let files = FileManager.default
+      try Data("same circle\n\(aside)\n".utf8).write(to: URL(filePath: home.staging + "/ready"))
+      if moment != .beforeAnything {
+        try files.createDirectory(atPath: aside, withIntermediateDirectories: true)
+        for suffix in ["-wal", "-shm", ""] where files.fileExists(atPath: home.store + suffix) {
+          try files.moveItem(atPath: home.store + suffix, toPath: aside + "/store.db" + suffix)
+        }
+      }
+      if moment == .newStoreMoved { try files.moveItem(atPath: staged.store, toPath: home.store) }
+      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)["trips"]
+      #expect(trips?.array?.compactMap { $0["name"]?.string } == ["Roma"])
+      #expect(try Data(contentsOf: URL(filePath: aside + "/store.db")) == before)
+      #expect(!files.fileExists(atPath: home.staging))
+    }
+  }
+
+  /// Else an old backup would bring back a device that was revoked since.
+  @Test func `statements that are newer than the backup stay in force`() async throws {
+    try await inFolder { alice, file in
+      let key = folder.path + "/issuer"
+      let issuer = try Issuer.create(key)
+      try await alice.run("issuer.trust", ["file": .string(key + ".pub")])
+      await alice.close()
+      _ = try await restore(alice.home, file)
+      let node = try Node(home: alice.home)
+      #expect(await node.circle.evaluation.issuers.contains(issuer))
+      await node.close()
+    }
+  }
+
+  @Test func `a log that a cut has shortened comes back as short, and is found to be whole`() async throws {
+    try await inFolder { alice, file in
+      try await alice.node.cutOwnRecords()
+      #expect(try await alice.run("trip.list")["trips"]?[0]?["name"] == "Rome")
+      #expect(try await alice.run("verify", ["deep": true])["ok"] == true)
+      let digest = try await alice.run("status")["lanes"]?["records"]?["digest"]
+      let short = folder.path + "/short.waymark"
+      try await alice.run("backup", ["file": .string(short)])
+      await alice.close()
+      // The older backup holds what the cut leaves out; the cut is known here.
+      for backup in [short, file] {
+        _ = try await restore(alice.home, backup)
+        let node = try Node(home: alice.home)
+        #expect(try await node.perform(CommandRequest("status"))["lanes"]?["records"]?["digest"] == digest)
+        #expect(try await node.perform(CommandRequest("verify", ["deep": true]))["ok"] == true)
+        await node.close()
+      }
+    }
+  }
+
+  @Test func `a preview verifies everything and changes nothing`() async throws {
+    try await inFolder { alice, file in
+      try await alice.run("trip.add", fields("name=Later"))
+      await alice.close()
+      let before = try Data(contentsOf: URL(filePath: alice.home.store))
+      let order = Restoring.Order(file: file, name: "alice")
+      let preview = try await Restoring(home: alice.home, order: order).restore(
+        isConfirmed: false, isPreview: true)
+      #expect(preview["setAside"] == 1)
+      #expect(preview["records"] == 2)
+      #expect(try Data(contentsOf: URL(filePath: alice.home.store)) == before)
+      #expect(!FileManager.default.fileExists(atPath: alice.home.staging))
+    }
+  }
+}
+
+extension Node {
+  /// Ends the log of this incarnation's records behind its first set.
+  fileprivate func cutOwnRecords() throws {
+    let log = LogKey(device: identity.device, incarnation: incarnation, lane: .records)
+    let head = try #require(store.heads(.records).first { $0.log == log })
+    let want = Want(log: log, from: 1, through: head.sequence, tip: head.id)
+    let kept = try #require(try store.read(.records, [want], bytesMax: 1_000_000, setsMax: 1).sets.first)
+    let cut = LogCut(circle: circle.id, log: log, tip: kept.id, issued: TestNode.morning)
+    handle(.statementsAdded([try Membership.Statement(signing: cut, with: identity.signing).bytes]))
+  }
+}

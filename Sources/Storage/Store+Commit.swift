@@ -34,9 +34,10 @@ extension Store {
       try finish(&report, moved)
       try noting(report)
       if moved.contains(where: hasUnkept) {
-        let placements = report.placements
-        try layOut(horizon, &report)
-        report.placements = placements
+        // What came with this batch is known now only; the rest is told anew.
+        let (placements, forks) = (report.placements, report.forks)
+        report = try layOut(horizon)
+        (report.placements, report.forks) = (placements, forks)
       }
       return report
     }

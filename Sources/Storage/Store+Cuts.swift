@@ -11,23 +11,23 @@ extension Store {
   ///
   /// - Returns: whether anything stored or folded is different now.
   package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
-    let known = Set(logs.all).union(try logsAside()).union(try logs.excused())
-    let before = Dictionary(uniqueKeysWithValues: known.map { ($0, logs.cutRule($0)) })
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
-    let changed = known.filter { before[$0] != logs.cutRule($0) }
-    guard try changed.contains(where: { try !isLaidOut($0) }) else { return false }
+    let displaced = try logsAside().union(logs.excused())
+    let wanted = LaidOutCuts(displaced.union(logs.all), by: logs.cutRule)
+    let changed = try LaidOutCuts(stored: Self.metaBytes(LaidOutCuts.key, connection)).difference(to: wanted)
+    guard !changed.isEmpty else { return false }
+    let isLaidOut = changed.allSatisfy { !displaced.contains($0) && self.isLaidOut($0) }
     try atomically {
-      var report = CommitReport()
-      try layOut(horizon, &report)
+      if !isLaidOut { _ = try layOut(horizon) }
+      try Self.setMeta(LaidOutCuts.key, .blob(wanted.bytes), connection)
     }
-    return true
+    return !isLaidOut
   }
 
-  /// Whether the sets of a log are stored and folded already as its cuts have it.
-  private func isLaidOut(_ log: LogKey) throws -> Bool {
-    guard try !logsAside().contains(log), try !logs.excused().contains(log) else { return false }
-    return logs[log].allSatisfy { branch in
+  /// Whether the sets of a log are stored and folded already as its cuts have it, if none of it was set aside.
+  private func isLaidOut(_ log: LogKey) -> Bool {
+    logs[log].allSatisfy { branch in
       logs.newestAllowed(branch) == branch.sequence && branch.foldedSequence == branch.sequence
     }
   }
@@ -46,7 +46,7 @@ extension Store {
   // MARK: Laying out anew
 
   /// Lays out all logs again, with the sets that were set aside, and folds what counts.
-  func layOut(_ horizon: Clock, _ report: inout CommitReport) throws {
+  func layOut(_ horizon: Clock) throws -> CommitReport {
     try Derived.create(connection)
     try takeOut("SELECT \(Self.columns) FROM change_sets UNION SELECT \(Self.columns) FROM set_aside")
     try connection.execute("DELETE FROM set_aside")
@@ -58,11 +58,12 @@ extension Store {
       try putBackAll()
     }
     _ = try logs.releaseHeld(in: Set(logs.all))
-    report = CommitReport()
+    var report = CommitReport()
     var moved = Set(logs.all)
     try foldWaiting(horizon, &report, &moved)
     try finish(&report, moved)
     report.isLaidOutAnew = true
+    return report
   }
 
   private static let columns = "id, clock, header, signature, body"

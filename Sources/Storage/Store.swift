@@ -104,12 +104,7 @@ package final class Store {
   // MARK: Meta
 
   /// Bytes that the node keeps beside the log, by name.
-  package func meta(_ key: String) throws -> [UInt8]? {
-    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
-      try row.bind(1, "node." + key)
-      return try row.step() ? row.bytes(0) : nil
-    }
-  }
+  package func meta(_ key: String) throws -> [UInt8]? { try Self.metaBytes("node." + key, connection) }
 
   /// Keeps bytes under a name; nil forgets them.
   package func setMeta(_ key: String, _ value: [UInt8]?) throws {
@@ -121,6 +116,13 @@ package final class Store {
       return
     }
     try Self.setMeta("node." + key, .blob(value), connection)
+  }
+
+  static func metaBytes(_ key: String, _ connection: Connection) throws -> [UInt8]? {
+    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
+      try row.bind(1, key)
+      return try row.step() ? row.bytes(0) : nil
+    }
   }
 
   static func metaInteger(_ key: String, _ connection: Connection) throws -> Int64? {

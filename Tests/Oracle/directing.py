@@ -24,7 +24,7 @@ class Direction:
             self.source = node if command == "assert" else next(n for n in nodes if n.name == arguments["from"])
             self.wanted = folded(self.source)
             concerned = nodes if command == "assert" else [node]
-            self.present = {identity for each in concerned for identity in folded(each)}
+            self.held = {each.name: folded(each) for each in concerned}
 
     @staticmethod
     def is_calm(nodes):
@@ -39,12 +39,15 @@ class Direction:
             before = now
         return False
 
-    def check(self, fresh):
+    def check(self, done, fresh):
         if not self.is_checked:
             return
+        # What a device holds that was not there when it was its turn to be asked merges as usual.
+        asked = {self.node.name} | {peer["name"] for peer in done["peers"]}
+        present = {identity for name, ids in self.held.items() if name in asked for identity in ids}
         model = Model(Snapshot(self.node.store, rows=False).folded)
         written = {each.id for each in fresh}
-        known = self.wanted | self.present | written
+        known = self.wanted | present | written
         if self.source is not self.node and folded(self.source) - written != self.wanted:
             # More had come to the other device before it was asked what it holds, or after.
             self.is_checked = False

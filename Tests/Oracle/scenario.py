@@ -93,7 +93,7 @@ class Scenario:
         if command == "conflicts.resolve":
             check_resolved(node, self.people.conflict, arguments["take"], fresh)
         if is_directing:
-            direction.check(fresh)
+            direction.check(done, fresh)
             self.done[f"{command}, checked"] += direction.is_checked
 
     def action(self, name, node):

@@ -1,3 +1,4 @@
+import Foundation
 import Membership
 import Records
 import Replication
@@ -133,6 +134,44 @@ import Wire
     let cutState = try state(bob)
     try bob.store.rebuild()
     #expect(try state(bob) == cutState)
+  }
+
+  @Test func `a start with the same cuts has nothing to do`() throws {
+    let folder = URL.temporaryDirectory.appending(path: "wm-cuts-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "store.db").path
+    let log = alice.log
+    let cuts: Set<Set<ChangeSetID>> = [[tip(3)], [tip(4)]]
+    func admit(_ store: Store, _ cuts: Set<Set<ChangeSetID>>?) throws -> Bool {
+      try store.admit(by: { log == $0 ? cuts.map { .cut($0) } ?? .open : .open }, horizon: Device.horizon)
+    }
+    do {
+      let store = try Store(path: path)
+      _ = try store.commit(bob.known, horizon: Device.horizon)
+      #expect(try admit(store, cuts))
+      #expect(try !admit(store, cuts))
+    }
+    do {
+      let store = try Store(path: path)
+      #expect(try !admit(store, cuts))
+      #expect(try store.text(rome, 1) == "3")
+    }
+    let store = try Store(path: path)
+    #expect(try admit(store, nil))
+    #expect(try store.text(rome, 1) == "5")
+  }
+
+  @Test func `a fork that comes to light together with what a cut leaves out is told`() throws {
+    let copy = try Device("alice")
+    try copy.receive(Array(alice.known.prefix(3)))
+    try copy.write(at: 200, edit(rome, [1: .text("copy")]))
+    let reader = try Device("carol")
+    try cut(reader, [[tip(5)]])
+    let report = try reader.receive(Array(alice.known.prefix(4)) + copy.known.suffix(1) + [alice.known[4]])
+    #expect(report.isLaidOutAnew)
+    #expect(report.forks.map(\.set.id) == [copy.known.last?.id])
+    #expect(report.placements.count == 6)
   }
 
   private struct Chance {

@@ -37,22 +37,18 @@ extension Node {
     let scope = try scope(request)
     let others = circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-    let peers = try await checkReachable(others)
+    let reachable = try await checkReachable(others)
     let inventory = try await ownInventory()
     var preview = DirectionPreview(verb: "assert", peer: nil, scope: scope)
-    preview.asked = peers
-    preview.notAsked = others.filter { other in !peers.contains { $0.device == other.device } }
-    for peer in peers {
-      let theirs = try await answer(of: peer) { try await $0.inventory(of: $1) }
-      try add(from: theirs, to: inventory, isHere: false, &preview)
-    }
+    let theirs = try await answers(of: reachable) { try await $0.inventory(of: $1) }
+    for (_, theirs) in theirs { try add(from: theirs, to: inventory, isHere: false, &preview) }
+    preview.note(asked: theirs.map(\.peer), of: others)
     if let answer = try answer(request, preview) { return answer }
     let backup = try await backUp(before: "assert")
-    var present: [LogHead] = []
-    for peer in peers {
-      present += try await answer(of: peer) { try await $0.heads(of: $1, .records) }
-    }
+    let heads = try await answers(of: preview.asked) { try await $0.heads(of: $1, .records) }
+    preview.note(asked: heads.map(\.peer), of: others)
     try checkOpen()
+    var present = heads.flatMap(\.answer)
     // What the peers have heard from here meanwhile is this device's own.
     let own = LogKey(device: identity.device, incarnation: incarnation, lane: .records)
     present.removeAll { $0.log == own }
@@ -122,6 +118,28 @@ extension Node {
     } catch let failure as CommandFailure where failure.exitCode == ExitCode.failed {
       throw CommandFailure.unreached(failure)
     }
+  }
+
+  /// What those of several peers say that are still there when it is their turn: one that leaves or turns sync off
+  /// meanwhile is as if it had not been there.
+  ///
+  /// - Throws: why the last one did not answer, if none does.
+  private func answers<Result>(
+    of peers: [Member], _ body: (isolated Node, DeviceKey) async throws -> Result
+  ) async throws -> [(peer: Member, answer: Result)] {
+    var found: [(peer: Member, answer: Result)] = []
+    var failure: CommandFailure?
+    for peer in peers {
+      do {
+        found.append((peer, try await answer(of: peer, body)))
+      } catch let left as CommandFailure
+        where left.exitCode == ExitCode.notRunning && left.code != "not_comparable"
+      {
+        failure = left
+      }
+    }
+    if found.isEmpty, let failure { throw failure }
+    return found
   }
 
   // MARK: What would change

@@ -39,6 +39,12 @@ struct DirectionPreview {
     self.scope = scope
   }
 
+  /// Notes who of the others answered; whoever has left before stays out.
+  mutating func note(asked peers: [Member], of others: [Member]) {
+    asked = peers
+    notAsked = others.filter { other in !peers.contains { $0.device == other.device } }
+  }
+
   /// Of several peers the first counts.
   mutating func add(_ key: RecordKey, _ change: Change) {
     if changes[key] == nil { changes[key] = change }

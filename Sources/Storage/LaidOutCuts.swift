@@ -1,0 +1,45 @@
+// Protocol/store.md, "Log"
+
+import Replication
+import Wire
+
+/// For which cuts the logs of a store are laid out: kept beside them, so that a start with the same cuts has
+/// nothing to do.
+struct LaidOutCuts {
+  static let key = "cuts"
+
+  /// Of each log that is cut the tips of every cut, as text.
+  private var tips: [LogKey: String] = [:]
+
+  init(_ logs: Set<LogKey>, by rule: (LogKey) -> Set<Set<ChangeSetID>>?) {
+    for log in logs { if let cuts = rule(log) { tips[log] = Self.text(cuts) } }
+  }
+
+  /// What was kept. A line that can't be read is left out, which costs one more laying out.
+  init(stored bytes: [UInt8]?) {
+    for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
+      let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
+      guard words.count == 4, let device = DeviceKey(hex: words[0]),
+        let incarnation = Incarnation(hex: words[1]),
+        let lane = UInt8(words[2]).flatMap(Lane.init(rawValue:))
+      else { continue }
+      tips[LogKey(device: device, incarnation: incarnation, lane: lane)] = words[3]
+    }
+  }
+
+  var bytes: [UInt8] {
+    let lines = tips.keys.sorted().map { log in
+      "\(log.device) \(log.incarnation) \(log.lane.rawValue) \(tips[log] ?? "")\n"
+    }
+    return Array(lines.joined().utf8)
+  }
+
+  /// The logs whose cuts are not the same.
+  func difference(to other: LaidOutCuts) -> Set<LogKey> {
+    Set(tips.keys).union(other.tips.keys).filter { tips[$0] != other.tips[$0] }
+  }
+
+  private static func text(_ cuts: Set<Set<ChangeSetID>>) -> String {
+    cuts.map { "[" + $0.sorted().map { "\($0)" }.joined(separator: ",") + "]" }.sorted().joined()
+  }
+}

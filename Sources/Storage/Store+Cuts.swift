@@ -1,6 +1,7 @@
 // Protocol/circle.md, "What folds"
 
 package import Membership
+import Records
 package import Replication
 import SQLite
 package import Wire

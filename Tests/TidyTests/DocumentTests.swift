@@ -62,4 +62,34 @@ struct DocumentTests {
       #expect(isUsed, "nothing keeps to \(name)")
     }
   }
+
+  /// The names of tests, whatever runs them: sentences in Swift, functions in Python.
+  private func namesOfTests() throws -> Set<String> {
+    var names: Set<String> = []
+    for file in try Repository.files(ending: ".swift") where file.path.hasPrefix("Tests/") {
+      for match in file.text.matches(of: /func `([^`]+)`/) {
+        names.insert("\(file.stem) “\(match.output.1)”")
+      }
+    }
+    for file in try Repository.files(ending: ".py") where file.path.hasPrefix("Tests/") {
+      for match in file.text.matches(of: /def (\w+)\(/) {
+        let sentence = match.output.1.replacing("_", with: " ")
+        names.insert("\(file.stem) “\(sentence)”")
+      }
+    }
+    return names
+  }
+
+  @Test func `each guarantee of the threat model names tests that exist`() throws {
+    let names = try namesOfTests()
+    let rows = try Repository.text("Protocol/threat-model.md").split(separator: "\n")
+      .filter { $0.wholeMatch(of: /\| [A-Z]\d+ \|.*/) != nil }
+    #expect(rows.count > 20)
+    for row in rows {
+      let shown = row.split(separator: "|").last.map(String.init) ?? ""
+      let tests = shown.matches(of: /\w+ “[^”]+”/).map { String($0.output) }
+      #expect(!tests.isEmpty, "\(row)")
+      for test in tests { #expect(names.contains(test), "\(test)") }
+    }
+  }
 }

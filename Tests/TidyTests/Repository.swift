@@ -20,6 +20,8 @@ enum Repository {
 
     var description: String { path }
     var folder: String { path.split(separator: "/").dropLast().joined(separator: "/") }
+    /// `Limits` for `Sources/Wire/Limits.swift`.
+    var stem: String { String(path.split(separator: "/").last?.split(separator: ".").first ?? "") }
     /// `Wire` for `Sources/Wire/Limits.swift`.
     var module: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }

@@ -92,8 +92,31 @@ package struct Author: Sendable {
     return sets
   }
 
+  /// Writes in this log what stands in sets of another log of one's own, which stays or becomes unknown to
+  /// everyone: the same operation, the same bodies, what they had seen, and a clock of `least` or after it.
+  ///
+  /// - Parameter seen: ascending, with their clocks; of any number.
+  package mutating func write(
+    again bodies: [[UInt8]], of operation: OperationDraft, seen: [(dependency: Dependency, clock: Clock)],
+    least: Clock
+  ) throws(ChangeSetError) -> [VerifiedChangeSet] {
+    var next = self
+    var sets: [VerifiedChangeSet] = []
+    var rest = seen[...]
+    let empty = BodyEncoder(operation: operation).finish()
+    let joins = Array(repeating: empty, count: max(0, seen.count - 1) / Limits.dependenciesMax)
+    for body in joins + bodies {
+      let part = rest.prefix(Limits.dependenciesMax)
+      rest = rest.dropFirst(Limits.dependenciesMax)
+      next.position.clock = part.reduce(next.position.clock) { max($0, $1.clock) }
+      sets.append(try next.seal(body, part.map(\.dependency), operation, wall: 0, least: least))
+    }
+    self = next
+    return sets
+  }
+
   /// The drafts in the order of entries, cut between records into as many bodies as the limits ask for.
-  private static func bodies(
+  package static func bodies(
     of drafts: consuming [EntryDraft], _ operation: OperationDraft
   ) throws(ChangeSetError) -> [[UInt8]] {
     var sorted = consume drafts

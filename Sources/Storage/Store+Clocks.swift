@@ -1,4 +1,5 @@
 package import Replication
+import SQLite
 package import Wire
 
 extension Store {
@@ -14,5 +15,50 @@ extension Store {
   package func newestFoldedClock(otherThan device: DeviceKey) -> Clock {
     Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device != device }
       .compactMap { $0.folded?.clock }.max() ?? .zero
+  }
+
+  /// The newest clock of a device's own sets.
+  package func newestClock(of device: DeviceKey) -> Clock {
+    Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device == device }.map(\.head.clock).max()
+      ?? .zero
+  }
+
+  /// The newest clock of stored sets of any other device, folded or not.
+  package func newestClock(otherThan device: DeviceKey) -> Clock {
+    Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device != device }.map(\.head.clock).max()
+      ?? .zero
+  }
+
+  /// Under which incarnations a device has written what is stored.
+  package func incarnations(of device: DeviceKey) -> Set<Incarnation> {
+    Set(logs.all.filter { $0.device == device }.map(\.incarnation))
+  }
+
+  /// The logs of a device that hold sets with a clock above the horizon, each with its newest set that has none.
+  package func logsAhead(of device: DeviceKey, horizon: Clock) throws -> [EndedLog] {
+    let ahead = logs.all.filter { log in
+      log.device == device && logs[log].contains { $0.head.clock > horizon }
+    }
+    return try ahead.map { log in
+      let tips = try logs[log].compactMap { try newest($0, upTo: horizon) }
+      return EndedLog(log: log, tip: tips.max { ($0.clock, $0.head.id) < ($1.clock, $1.head.id) }?.head)
+    }
+  }
+
+  /// The newest set that a branch itself holds with a clock up to the horizon.
+  private func newest(_ branch: Branch, upTo horizon: Clock) throws -> (head: LogHead, clock: Clock)? {
+    // Clocks are kept as signed numbers; the negative ones are the latest.
+    let sql = """
+      SELECT sequence, id, clock FROM change_sets WHERE branch = ?1 AND clock BETWEEN 0 AND ?2
+      ORDER BY sequence DESC LIMIT 1
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, branch.number)
+      try row.bind(2, Int64(clamping: horizon.raw))
+      guard try row.step(), let id = ChangeSetID(bytes: row.bytes(1)) else { return nil }
+      let head = LogHead(
+        log: branch.log, sequence: UInt64(bitPattern: row.integer(0)), id: id, foldedSequence: 0)
+      return (head, Clock(raw: UInt64(bitPattern: row.integer(2))))
+    }
   }
 }

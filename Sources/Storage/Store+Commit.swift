@@ -176,7 +176,7 @@ extension Store {
     return seen
   }
 
-  private func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) throws {
+  func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) throws {
     guard declared?.branch == place.branch else { return }
     for dependency in set.header.dependencies {
       let log = dependency.log(lane: set.header.log.lane)

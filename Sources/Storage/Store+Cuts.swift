@@ -15,16 +15,27 @@ extension Store {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
     let displaced = try logsAside().union(logs.excused())
-    let wanted = LaidOutCuts(displaced.union(logs.all), by: logs.cutRule)
+    let wanted = wantedCuts(displaced)
     let changed = try LaidOutCuts(stored: Self.metaBytes(LaidOutCuts.key, connection)).difference(to: wanted)
     guard !changed.isEmpty else { return false }
     let isLaidOut = changed.allSatisfy { !displaced.contains($0) && self.isLaidOut($0) }
     try atomically {
       if !isLaidOut { _ = try layOut(horizon) }
-      try Self.setMeta(LaidOutCuts.key, .blob(wanted.bytes), connection)
+      try noteLaidOut(wanted)
     }
     return !isLaidOut
   }
+
+  private func wantedCuts(_ displaced: Set<LogKey>) -> LaidOutCuts {
+    LaidOutCuts(displaced.union(logs.all), by: logs.cutRule)
+  }
+
+  private func noteLaidOut(_ cuts: LaidOutCuts) throws {
+    try Self.setMeta(LaidOutCuts.key, .blob(cuts.bytes), connection)
+  }
+
+  /// Keeps for which cuts the logs have just been laid out.
+  func noteLaidOut() throws { try noteLaidOut(wantedCuts(try logsAside().union(logs.excused()))) }
 
   /// Whether the sets of a log are stored and folded already as its cuts have it, if none of it was set aside.
   private func isLaidOut(_ log: LogKey) -> Bool {

@@ -156,18 +156,23 @@ package final class Store {
     _ added: [(id: StatementID, bytes: [UInt8])], removed: [StatementID] = []
   ) throws {
     try atomically {
-      try connection.with("INSERT INTO statements(id, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING") { row in
-        for statement in added {
-          try row.bind(1, statement.id.bytes)
-          try row.bind(2, statement.bytes)
-          try row.run()
-        }
-      }
+      try addStatements(added)
       try connection.with("DELETE FROM statements WHERE id = ?1") { row in
         for id in removed {
           try row.bind(1, id.bytes)
           try row.run()
         }
+      }
+    }
+  }
+
+  /// Adds statements in the transaction that is under way.
+  package func addStatements(_ added: [(id: StatementID, bytes: [UInt8])]) throws {
+    try connection.with("INSERT INTO statements(id, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING") { row in
+      for statement in added {
+        try row.bind(1, statement.id.bytes)
+        try row.bind(2, statement.bytes)
+        try row.run()
       }
     }
   }

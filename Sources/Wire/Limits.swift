@@ -37,6 +37,7 @@ package enum Limits {
 
   // MARK: Circle
   package static let devicesMax = 64
+  package static let incarnationsMax = 16
   package static let chainLinksMax = 8
   package static let clockDriftMilliseconds: Int64 = 10 * 60_000
   package static let ticketMilliseconds: Int64 = 10 * 60_000

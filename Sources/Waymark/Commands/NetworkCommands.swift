@@ -102,7 +102,7 @@ extension Node {
   }
 
   private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> CommandFailure {
-    let snapshots = peerSnapshots(wall()).filter { peer == nil || $0.device == peer }
+    let snapshots = ((try? peerSnapshots(wall())) ?? []).filter { peer == nil || $0.device == peer }
     let waiting = snapshots.first { $0.state != .inSync } ?? snapshots.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
     let reason = closed ?? waiting?.reason ?? .offline

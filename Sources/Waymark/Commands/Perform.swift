@@ -23,6 +23,7 @@ extension Node {
       return try await verifyDeep(request, events)
     case "verify": return try await verify(request)
     case "cleanup": return try await cleanUp(request)
+    case "restamp": return try await restamp(request)
     case "mirror": return try await mirror(request, events)
     case "assert": return try await assertState(request, events)
     default: break

@@ -32,6 +32,7 @@ public enum Reason: String, CaseIterable, Sendable {
   case conflicts
   case directionWaiting = "direction_waiting"
   case directionOvertaken = "direction_overtaken"
+  case incarnationsSpent = "incarnations_spent"
 }
 
 /// How much a reason asks of the reader.
@@ -54,7 +55,7 @@ extension Reason {
       .peerClockAhead, .parked, .massDelete, .conflicts, .refusedByPeer, .directionOvertaken:
       .warning
     case .notAMember, .revoked, .clockAhead, .newerProtocol, .fork, .badSignature, .digestMismatch,
-      .diskFull:
+      .diskFull, .incarnationsSpent:
       .error
     }
   }
@@ -94,6 +95,7 @@ extension Reason {
     case .refusedByPeer: "\(other) refused the connection"
     case .conflicts: "changes made at the same time wait for a look"
     case .directionWaiting: "a forced direction waits for what it needs to know"
+    case .incarnationsSpent: "this device has begun too many logs and can write no more"
     case .directionOvertaken: "records of a forced direction were changed by a device that did not know of it"
     }
   }
@@ -103,9 +105,10 @@ extension Reason {
     let other = peer.map(shellWord) ?? "PEER"
     return switch self {
     case .inSync, .sending, .receiving, .connecting, .offline, .peerClockAhead, .parked, .waitingDependency,
-      .fork, .badSignature, .peerSyncOff, .entitlementNotYetValid, .revoked, .diskFull, .clockAhead,
-      .directionWaiting:
+      .fork, .badSignature, .peerSyncOff, .entitlementNotYetValid, .revoked, .diskFull, .directionWaiting,
+      .incarnationsSpent:
       nil
+    case .clockAhead: "waymark restamp"
     case .digestMismatch: "waymark verify \(other)"
     case .dialRefused, .dialTimeout, .noRoute: "waymark peers add ADDR:PORT"
     case .notAMember, .refusedByPeer: "waymark invite"

@@ -91,24 +91,7 @@ extension Node {
     if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
     found += directionNotices()
     found += try massDeletes().map(notice)
-    if let parked = try parkedNotice() { found.append(parked) }
+    found += try [spentNotice(), clockNotice(now), parkedNotice(now)].compactMap { $0 }
     return found
-  }
-
-  /// Whose sets wait for their time, and until when.
-  private func parkedNotice() throws -> NoticeSnapshot? {
-    let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
-    guard count > 0, let next = try store.nextParkedClock else { return nil }
-    let names = try store.parkedAuthors().map(name(of:))
-    let due = next.milliseconds - Limits.clockDriftMilliseconds
-    return NoticeSnapshot(
-      .parked,
-      text:
-        "\(count) change set\(count == 1 ? "" : "s") of \(names.joined(separator: " and ")), dated in the future, "
-        + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
-      details: [
-        .init("changeSets", .integer(count)), .init("due", timeJSON(due)),
-        .init("deviceNames", .array(names.map(JSON.string))),
-      ])
   }
 }

@@ -52,19 +52,6 @@ extension Node {
   private func isOwn(_ log: LogKey) -> Bool {
     log.device == identity.device && log.incarnation == incarnation
   }
-
-  /// From here on this data directory writes logs of its own, which nobody else can continue.
-  func leaveIncarnation(_ why: String) {
-    let next = Incarnation(random16())
-    do {
-      try store.setMeta(MetaKey.incarnation, next.bytes)
-      try IncarnationToken(home).write(next)
-    } catch {
-      return storeFailed(error)
-    }
-    incarnation = next
-    log.warning("log", "this device writes a new log from now on: \(why)")
-  }
 }
 
 extension Fork {

@@ -61,7 +61,7 @@ extension Node {
   /// Why a peer can't be asked: it is not connected.
   func notReachable(_ peer: DeviceKey) -> CommandFailure {
     guard network != nil else { return .notServing }
-    let reason = peerSnapshots(wall()).first { $0.device == peer }?.reason ?? .offline
+    let reason = ((try? peerSnapshots(wall())) ?? []).first { $0.device == peer }?.reason ?? .offline
     return refused(reason == .inSync ? .offline : reason, by: peer)
   }
 

@@ -18,7 +18,7 @@ extension Node {
         reason: gate.premiumReason.map { Reason($0) }),
       sync: SyncSnapshot(preference: gate.preference, isActive: gate.isOpen, reason: reason),
       settings: try lane(.settings, nil), records: try lane(.records, reason),
-      conflicts: try store.conflictCount(), notices: try noticeSnapshots(now), peers: peerSnapshots(now))
+      conflicts: try store.conflictCount(), notices: try noticeSnapshots(now), peers: try peerSnapshots(now))
   }
 
   private func lane(_ lane: Lane, _ reason: Reason?) throws -> LaneSnapshot {
@@ -30,15 +30,17 @@ extension Node {
   // MARK: Peers
 
   /// Every other member, connected or not, by name.
-  func peerSnapshots(_ now: Moment) -> [PeerSnapshot] {
-    circle.evaluation.members.values.filter { $0.device != identity.device }
+  func peerSnapshots(_ now: Moment) throws -> [PeerSnapshot] {
+    let ahead = try authorsAhead(now)
+    return circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-      .map { peerSnapshot($0, now) }
+      .map { peerSnapshot($0, now, isAhead: ahead.contains($0.device)) }
   }
 
-  private func peerSnapshot(_ peer: Member, _ now: Moment) -> PeerSnapshot {
+  private func peerSnapshot(_ peer: Member, _ now: Moment, isAhead: Bool) -> PeerSnapshot {
     let session = replica.session(with: peer.device)
-    let (state, reason) = standing(of: peer, session)
+    var (state, reason) = standing(of: peer, session)
+    if isAhead, session != nil, reason.severity == .info { reason = .peerClockAhead }
     return PeerSnapshot(
       device: peer.device, name: peer.name, state: state, reason: reason,
       since: session?.openedAt ?? network?.lastSeen[peer.device],

@@ -117,7 +117,7 @@ extension Node {
     }
   }
 
-  private func logsWereLaidOut(_ following: inout [Effect]) {
+  func logsWereLaidOut(_ following: inout [Effect]) {
     isLaidOutAnew = false
     log.info("log", "laid out the logs anew: a cut of one of them has changed")
     renumberSeen()

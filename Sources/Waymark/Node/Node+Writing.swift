@@ -15,6 +15,7 @@ extension Node {
     id: OperationID = OperationID(random16())
   ) throws -> OperationID {
     try checkAdmitted()
+    try checkIncarnation()
     try checkDisk()
     let operation = OperationDraft(id: id, verb: verb, target: target)
     var sets: [VerifiedChangeSet] = []

@@ -20,6 +20,8 @@ public actor Node {
   private var opened: Store?
   /// Which logs this data directory writes; a new one where another directory may write the same.
   var incarnation: Incarnation
+  /// The incarnation may not go on, and the device may begin no other.
+  var isSpent: Bool
   /// Forks that the circle has not been told of.
   var unprovenForks: [Fork] = []
   /// Cuts have changed what is stored, and the replica has not been told.
@@ -78,7 +80,7 @@ public actor Node {
         next: "put the right key file back, or join the circle anew")
     }
     waiting = isMember ? nil : stored.waiting
-    incarnation = try Self.incarnation(stored.incarnation, home, store)
+    (incarnation, isSpent) = try Self.openIncarnation(stored, home, store, device: identity.device)
     replica = Replica(
       device: identity.device, circle: stored.circle, preference: stored.preference,
       localPremium: stored.localPremium, settings: stored.settings, records: stored.records,
@@ -97,17 +99,6 @@ public actor Node {
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
     try store.setMeta(MetaKey.waiting, nil)
     waiting = nil
-  }
-
-  /// The incarnation that this data directory writes under: a new one if it is a copy, or its store came from
-  /// elsewhere.
-  private static func incarnation(_ stored: Incarnation, _ home: Home, _ store: Store) throws -> Incarnation {
-    let token = IncarnationToken(home)
-    if token.names(stored) { return stored }
-    let next = Incarnation(random16())
-    try store.setMeta(MetaKey.incarnation, next.bytes)
-    try token.write(next)
-    return next
   }
 
   /// The store of a node that is open.
@@ -177,6 +168,8 @@ struct StoredState {
 /// What a node keeps beside the records.
 enum MetaKey {
   static let incarnation = "incarnation"
+  /// The device that has begun all the incarnations it may, if it is this one.
+  static let spent = "incarnations-spent"
   /// One byte: whether the person wants records to sync.
   static let preference = "sync-preference"
   /// Addresses the person gave, a line each.

@@ -66,6 +66,20 @@ extension Rendering {
     wayBack(document)
   }
 
+  mutating func restamp(_ document: JSON) {
+    let count = document["changeSets"]?.integer ?? 0
+    guard count > 0 else { return notes.paragraph("Nothing that this device wrote is dated ahead.") }
+    let sets = counted(count, "change set")
+    let newest = document["newest"]?.string ?? ""
+    guard document["preview"]?.boolean != true else {
+      return notes.paragraph(
+        "\(sets) dated ahead, up to \(newest); this machine's clock says \(document["now"]?.string ?? ""). "
+          + "Nothing is changed. Next: waymark restamp")
+    }
+    notes.paragraph("\(sets) dated ahead, up to \(newest), written again with the present time.")
+    wayBack(document)
+  }
+
   /// The backup that was taken, and the undo.
   mutating func wayBack(_ document: JSON) {
     if let backup = document["backup"]?.string { notes.paragraph("Backup: \(printable(backup))") }

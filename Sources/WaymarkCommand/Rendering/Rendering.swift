@@ -27,6 +27,7 @@ struct Rendering {
     case "verify": comparison(document)
     case "backup": backup(document)
     case "cleanup": cleanup(document)
+    case "restamp": restamp(document)
     case "restore": restore(document)
     case "mirror", "assert": direction(document, words[0])
     case "paths", "version": about(document, words)

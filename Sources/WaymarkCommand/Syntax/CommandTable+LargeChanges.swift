@@ -29,6 +29,15 @@ extension CommandTable {
         the trips, and deletes them only after a yes. A backup is taken first, and waymark undo brings
         them back.
         """),
+    CommandSpec(
+      words: ["restamp"], summary: "date anew what was written while this machine's clock ran ahead",
+      options: [preview("say what is dated ahead, and change nothing")],
+      details: """
+        Set the machine's clock first. Changes dated more than ten minutes ahead wait on all other devices
+        until that time has come. This device ends its log before them and writes them again with the
+        present time, in the same order: history and undo stay. Works with or without other devices. A backup
+        is taken first. Where the connected devices have another time than this machine, nothing is done.
+        """),
   ]
 
   private static let only = CommandSpec.Option(

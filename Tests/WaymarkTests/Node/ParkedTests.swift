@@ -43,7 +43,7 @@ struct ParkedTests {
     let circle = try await parked(Wall())
     defer { circle.end() }
     let notices = try await circle.run("bob", "status")["notices"]?.array ?? []
-    let notice = try #require(notices.first { $0["reason"] == "parked" })
+    let notice = try #require(notices.first { $0["reason"] == "peer_clock_ahead" })
     #expect(notice["changeSets"] == 2)
     #expect(notice["deviceNames"] == ["alice"])
     let due = try #require(notice["due"]?.string)

@@ -1,0 +1,294 @@
+// Protocol/change-set.md, "Writing again"
+
+package import Membership
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+/// An own log that ends, and what was behind its end is written again in another log of one's own.
+package struct EndedLog: Hashable, Sendable {
+  package let log: LogKey
+  /// The newest set that stays; nil if none does.
+  package let tip: LogHead?
+
+  package init(log: LogKey, tip: LogHead?) {
+    self.log = log
+    self.tip = tip
+  }
+}
+
+/// How own sets are written again.
+package struct WritingAgain {
+  package enum Time: Sendable {
+    /// Nobody has seen them: they keep the clocks they were written with.
+    case asWritten
+    /// They were written by a clock that ran ahead: they are dated now.
+    case now(Moment)
+  }
+
+  package let circle: CircleID
+  package let ended: [EndedLog]
+  package let incarnation: Incarnation
+  package let time: Time
+  /// What the circle's statements admit once the logs are cut; nil where the sets just go, unknown to anyone.
+  package let admission: ((LogKey) -> Admission)?
+  /// The clock up to which sets of others fold.
+  package let horizon: Clock
+
+  package init(
+    circle: CircleID, ended: [EndedLog], incarnation: Incarnation, time: Time,
+    admission: ((LogKey) -> Admission)?, horizon: Clock
+  ) {
+    self.circle = circle
+    self.ended = ended
+    self.incarnation = incarnation
+    self.time = time
+    self.admission = admission
+    self.horizon = horizon
+  }
+}
+
+extension Store {
+  /// Takes own sets out of logs that end, and writes what they hold again in the logs of an incarnation: the same
+  /// operations with the same entries, in the same order, and with the past that they had.
+  ///
+  /// - Parameters:
+  ///   - author: signs in a log, from a position on.
+  ///   - noting: keeps what belongs to it, in the same transaction.
+  package func writeAgain(
+    _ order: WritingAgain, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
+  ) throws -> CommitReport {
+    let rule = logs.cutRule
+    do {
+      return try atomically {
+        let outgoing = try outgoing(order)
+        if let admission = order.admission {
+          logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
+          logs.cuts = [:]
+        } else {
+          try delete(outgoing.map(\.number))
+        }
+        var report = try layOut(order.horizon)
+        if order.admission != nil { try noteLaidOut() }
+        try append(outgoing, order, author, &report)
+        try finish(&report, Set(logs.all))
+        report.isLaidOutAnew = true
+        try noting(report)
+        return report
+      }
+    } catch {
+      logs.cutRule = rule
+      logs.cuts = [:]
+      throw error
+    }
+  }
+
+  /// What stands behind the ends of logs, by the number of sets.
+  package func countBehind(_ ended: [EndedLog]) throws -> Int { try places(behind: ended).count }
+
+  // MARK: What goes
+
+  private struct Outgoing {
+    let number: Int64
+    let set: VerifiedChangeSet
+    /// What it had seen that its predecessors among the outgoing had not, of sets that stay.
+    let seen: [Dependency]
+  }
+
+  private struct OutgoingPlace {
+    let number: Int64
+    let branch: Int64
+    let sequence: Int64
+    let lane: Lane
+    let clock: Clock
+    let id: ChangeSetID
+  }
+
+  /// The newest set of each branch of the ended logs that stays; 0 below all of them.
+  private func staying(_ ended: [EndedLog]) throws -> [Int64: UInt64] {
+    var newest: [Int64: UInt64] = [:]
+    for end in ended {
+      for branch in logs[end.log] { newest[branch.number] = branch.first - 1 }
+      guard let tip = end.tip else { continue }
+      guard let branch = try logs.branch(of: tip.id, end.log, tip.sequence) else {
+        throw StoreError.damaged("the end of a log is not there")
+      }
+      for stretch in logs.path(branch.number, through: tip.sequence) { newest[stretch.branch] = stretch.last }
+    }
+    return newest
+  }
+
+  /// In the order of clocks: what was written first is written first again.
+  private func places(behind ended: [EndedLog]) throws -> [OutgoingPlace] {
+    var found: [OutgoingPlace] = []
+    for (branch, newest) in try staying(ended) {
+      guard let lane = logs[branch: branch]?.log.lane else { continue }
+      let sql = "SELECT number, sequence, clock, id FROM change_sets WHERE branch = ?1 AND sequence > ?2"
+      try connection.with(sql) { row in
+        try row.bind(1, branch)
+        try row.bind(2, Int64(bitPattern: newest))
+        while try row.step() {
+          guard let id = ChangeSetID(bytes: row.bytes(3)) else {
+            throw StoreError.damaged("the id of a change set")
+          }
+          found.append(
+            OutgoingPlace(
+              number: row.integer(0), branch: branch, sequence: row.integer(1), lane: lane,
+              clock: Clock(raw: UInt64(bitPattern: row.integer(2))), id: id))
+        }
+      }
+    }
+    return found.sorted { ($0.clock, $0.id) < ($1.clock, $1.id) }
+  }
+
+  private func outgoing(_ order: WritingAgain) throws -> [Outgoing] {
+    let staying = try staying(order.ended)
+    var declared: [Int64: UInt64] = [:]
+    return try places(behind: order.ended).map { place in
+      var seen: [Dependency] = []
+      for branch in logs.branches(place.lane) {
+        let known = try fold.causality.newestSeen(place.branch, sequence: place.sequence, of: branch.number)
+        let newest = min(UInt64(bitPattern: known), staying[branch.number] ?? .max)
+        guard newest >= branch.first, newest > declared[branch.number] ?? 0,
+          let id = try id(branch.number, newest)
+        else { continue }
+        declared[branch.number] = newest
+        seen.append(
+          Dependency(
+            device: branch.log.device, incarnation: branch.log.incarnation, sequence: newest, id: id))
+      }
+      return Outgoing(number: place.number, set: try storedSet(place.number), seen: seen)
+    }
+  }
+
+  private func id(_ branch: Int64, _ sequence: UInt64) throws -> ChangeSetID? {
+    try connection.with("SELECT id FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
+      try row.bind(1, branch)
+      try row.bind(2, Int64(bitPattern: sequence))
+      return try row.step() ? ChangeSetID(bytes: row.bytes(0)) : nil
+    }
+  }
+
+  private func delete(_ numbers: [Int64]) throws {
+    try connection.with("DELETE FROM change_sets WHERE number = ?1") { row in
+      for number in numbers {
+        try row.bind(1, number)
+        try row.run()
+      }
+    }
+  }
+
+  // MARK: What comes in its place
+
+  private func append(
+    _ outgoing: [Outgoing], _ order: WritingAgain, _ author: (AuthorPosition) -> Author,
+    _ report: inout CommitReport
+  ) throws {
+    guard let device = outgoing.first?.set.header.log.device else { return }
+    var authors = Dictionary(
+      uniqueKeysWithValues: Lane.allCases.map { lane in
+        let log = LogKey(device: device, incarnation: order.incarnation, lane: lane)
+        return (lane, author(position(of: log, order.circle)))
+      })
+    var dates = WholeRecordDates(time: order.time, horizon: order.horizon)
+    // Across the lanes too, what came later is dated later.
+    var least = Clock.zero
+    for item in outgoing {
+      let set = item.set
+      let log = LogKey(device: device, incarnation: order.incarnation, lane: set.header.log.lane)
+      let operation = OperationDraft(id: set.header.operation, verb: set.body.verb, target: set.body.target)
+      let dated = try dates.date(set, operation) { try heldTime($0) }
+      let seen = try item.seen.compactMap { try ground($0, for: log) }.sorted {
+        $0.dependency < $1.dependency
+      }
+      let sets = try authors[log.lane]?.write(
+        again: dated.bodies, of: operation, seen: seen, least: max(dated.least, least))
+      for set in sets ?? [] {
+        try take(set, &report)
+        if case .now = order.time { least = set.header.clock.next }
+      }
+    }
+  }
+
+  private func position(of log: LogKey, _ circle: CircleID) -> AuthorPosition {
+    let own = logs[log].first
+    return AuthorPosition(
+      circle: circle, log: log, sequence: own?.sequence ?? 0, id: own?.head.id,
+      clock: own?.head.clock ?? .zero,
+      unseen: [])
+  }
+
+  /// The set that may be declared in the place of one that was seen: itself, or what is folded before it.
+  private func ground(
+    _ dependency: Dependency, for log: LogKey
+  ) throws -> (dependency: Dependency, clock: Clock)? {
+    let other = dependency.log(lane: log.lane)
+    guard other != log, let branch = try logs.branch(of: dependency.id, other, dependency.sequence) else {
+      return nil
+    }
+    let stored = try logs.stored(other, sequence: dependency.sequence).first { $0.id == dependency.id }
+    if let stored, stored.isFolded { return (dependency, stored.clock) }
+    guard let folded = branch.folded, branch.foldedSequence <= dependency.sequence else { return nil }
+    let before = Dependency(
+      device: other.device, incarnation: other.incarnation, sequence: branch.foldedSequence, id: folded.id)
+    return (before, folded.clock)
+  }
+
+  /// One's own sets never wait for their time.
+  private func take(_ set: VerifiedChangeSet, _ report: inout CommitReport) throws {
+    guard case .place(folds: true) = try Placement.of(set, in: logs, horizon: Clock(raw: .max)) else {
+      throw StoreError.damaged("a set that was written again has no place")
+    }
+    let place = try logs.append(set, .folded)
+    try noteDeclared(set, place)
+    try fold.fold(set, at: place, into: &report)
+  }
+
+  /// When a whole record was changed last, as merging reads it.
+  private func heldTime(_ key: RecordKey) throws -> Moment {
+    guard let held = try record(key) else { return 0 }
+    let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
+    guard case .integer(let time)? = held[Fields.wholeRecordUpdatedAt] else { return 0 }
+    return min(time, clock.milliseconds)
+  }
+}
+
+/// The times of change that whole records carry themselves: they come back to the present with their sets.
+private struct WholeRecordDates {
+  let time: WritingAgain.Time
+  let horizon: Clock
+  private var newest: [RecordKey: Moment] = [:]
+
+  init(time: WritingAgain.Time, horizon: Clock) {
+    self.time = time
+    self.horizon = horizon
+  }
+
+  /// The bodies of a set, and the least clock that it may have.
+  mutating func date(
+    _ set: VerifiedChangeSet, _ operation: OperationDraft, held: (RecordKey) throws -> Moment
+  ) throws -> (bodies: [[UInt8]], least: Clock) {
+    guard case .now(let now) = time else { return ([set.raw.body], set.header.clock) }
+    var least = Clock(milliseconds: now)
+    var isChanged = false
+    var drafts: [EntryDraft] = []
+    for entry in set.body.entries {
+      var fields = try set.body.cells[entry.cells].map { cell in
+        (field: cell.field, value: try Value(encoded: set.body.content(cell)))
+      }
+      if entry.key.kind.mergeClass == .wholeRecord,
+        let index = fields.firstIndex(where: { $0.field == Fields.wholeRecordUpdatedAt }),
+        case .integer(let written) = fields[index].value, written > horizon.milliseconds
+      {
+        let dated = max(now, try newest[entry.key] ?? held(entry.key) + 1)
+        newest[entry.key] = dated + 1
+        fields[index].value = .integer(dated)
+        least = max(least, Clock(milliseconds: dated))
+        isChanged = true
+      }
+      drafts.append(EntryDraft(entry.type, entry.key, fields))
+    }
+    return (isChanged ? try Author.bodies(of: drafts, operation) : [set.raw.body], least)
+  }
+}

@@ -1,0 +1,82 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// What this device knows of the time: its wall clock, the clocks of its peers, and what its own log says.
+extension Node {
+  /// What is known of this machine's clock.
+  enum WallStanding {
+    /// Most connected peers have about the same time.
+    case confirmed
+    /// No peer is connected, and nothing speaks against it.
+    case unknown
+    /// Most connected peers have another time, or others have written later than it says.
+    case disputed(Moment)
+  }
+
+  func wallStanding(_ now: Moment) -> WallStanding {
+    let skews = replica.sessions.values.filter { !$0.isClosing }.compactMap(\.clockSkew).sorted()
+    if !skews.isEmpty {
+      let agreeing = skews.count { abs($0) <= Limits.clockDriftMilliseconds }
+      return 2 * agreeing > skews.count ? .confirmed : .disputed(now + skews[skews.count / 2])
+    }
+    let newest = store.newestClock(otherThan: identity.device).milliseconds
+    return newest > now + Limits.clockDriftMilliseconds ? .disputed(newest) : .unknown
+  }
+
+  /// Own logs whose newest sets are dated further ahead than others fold.
+  func logsAhead(_ now: Moment) throws -> [EndedLog] {
+    try store.logsAhead(
+      of: identity.device, horizon: Clock(milliseconds: now + Limits.clockDriftMilliseconds))
+  }
+
+  /// The own clock ran ahead, as far as can be told.
+  func clockNotice(_ now: Moment) throws -> NoticeSnapshot? {
+    let ended = try logsAhead(now)
+    guard !ended.isEmpty else { return nil }
+    let newest = store.newestClock(of: identity.device).milliseconds
+    let dated = "changes made here are dated up to \(CivilTime.text(newest))"
+    let text: String
+    switch wallStanding(now) {
+    case .disputed: return nil
+    case .confirmed:
+      text = "\(dated), ahead of this machine's clock and of its peers'; they wait there for their time"
+    case .unknown: text = "\(dated), ahead of this machine's clock; if that is right now, date them anew"
+    }
+    return NoticeSnapshot(
+      .clockAhead, text: text, next: "waymark restamp",
+      details: [
+        .init("changeSets", .integer(try store.countBehind(ended))), .init("newest", timeJSON(newest)),
+      ])
+  }
+
+  /// The devices whose sets wait for their time here, unless it is this machine's clock that is wrong.
+  func authorsAhead(_ now: Moment) throws -> Set<DeviceKey> {
+    let authors = Set(try store.parkedAuthors()).subtracting([identity.device])
+    let others = replica.sessions.values.filter { session in session.device.map(authors.contains) == false }
+    let skews = others.compactMap(\.clockSkew)
+    let agreeing = skews.count { abs($0) <= Limits.clockDriftMilliseconds }
+    return skews.isEmpty || 2 * agreeing > skews.count ? authors : []
+  }
+
+  /// Whose sets wait for their time, and until when.
+  func parkedNotice(_ now: Moment) throws -> NoticeSnapshot? {
+    let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
+    guard count > 0, let next = try store.nextParkedClock else { return nil }
+    let authors = try store.parkedAuthors()
+    let names = authors.map(name(of:))
+    let due = next.milliseconds - Limits.clockDriftMilliseconds
+    let isOurs = try authorsAhead(now).isEmpty
+    return NoticeSnapshot(
+      isOurs ? .parked : .peerClockAhead,
+      text:
+        "\(count) change set\(count == 1 ? "" : "s") of \(names.joined(separator: " and ")), dated in the future, "
+        + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
+      next: isOurs ? nil : "waymark restamp, on \(names.joined(separator: " and "))",
+      details: [
+        .init("changeSets", .integer(count)), .init("due", timeJSON(due)),
+        .init("deviceNames", .array(names.map(JSON.string))),
+      ])
+  }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import Replication
+import Storage
+import Testing
+import Wire
+import WaymarkTesting
+
+@testable import Waymark
+
+/// A clock that ran ahead, was set right, and what `restamp` makes of the sets that it had dated.
+struct RestampTests {
+  private typealias Wall = ParkedTests.Wall
+  private static let year: Int64 = 365 * 86_400_000
+
+  /// Alice alone, who writes one trip in time and everything else three years ahead.
+  private func aloneAhead() async throws -> (alice: TestNode, wall: Wall) {
+    let wall = Wall()
+    let alice = try await TestNode.founder("alice", wall: { wall.now })
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("profile.set", fields("name=Alice"))
+    wall.set(ahead: 3 * Self.year)
+    try await alice.run("trip.edit", fields("name=Roma", id: "Rome"))
+    try await alice.run("trip.add", fields("name=Oslo"))
+    try await alice.run("trip.add", fields("name=Bern"))
+    try await alice.run("trip.delete", ["id": "Bern"])
+    try await alice.run("profile.set", fields("name=Alicia"))
+    try await alice.run("profile.set", fields("name=Al"))
+    try await alice.run("settings.set", ["key": "colorScheme", "value": "dark"])
+    wall.set(ahead: 0)
+    return (alice, wall)
+  }
+
+  private func state(_ node: TestNode) async throws -> [JSON?] {
+    let trips = try await node.run("trip.list")["trips"]?.array?.compactMap { $0["name"] }
+    let deleted = try await node.run("trip.list", ["deleted": true])["trips"]?.array?.compactMap {
+      $0["name"]
+    }
+    return [
+      .array(trips ?? []), .array(deleted ?? []), try await node.run("profile.show")["name"],
+      try await node.run("settings.get", ["key": "colorScheme"])["value"],
+      try await node.run("status")["conflicts"],
+    ]
+  }
+
+  /// The newest clock of what a node has written, in milliseconds ahead of now.
+  private func ahead(_ node: Node) async -> Int64 {
+    await node.newestOwnClock() - systemWall()
+  }
+
+  @Test func `alone, everything is there again and dated now`() async throws {
+    let (alice, wall) = try await aloneAhead()
+    let before = try await state(alice)
+    let status = try await alice.run("status")
+    #expect(status["notices"]?.array?.first { $0["reason"] == "clock_ahead" }?["next"] == "waymark restamp")
+    #expect(try await failure(alice, "restamp")?.exitCode == ExitCode.needsYes)
+    let preview = try await alice.run("restamp", ["preview": true])
+    #expect(preview["changeSets"] == 7)
+    #expect(await ahead(alice.node) > Self.year)
+    let incarnation = status["incarnation"]
+    let done = try await alice.run("restamp", ["yes": true])
+    #expect(done["changeSets"] == 7)
+    #expect(done["incarnation"] != incarnation)
+    #expect(await ahead(alice.node) < 1_000)
+    #expect(try await state(alice) == before)
+    let after = try await alice.run("status")
+    #expect(after["notices"] == [])
+    #expect(after["incarnation"] == done["incarnation"])
+    #expect(try await alice.run("restamp", ["yes": true])["changeSets"] == 0)
+    // Everything stays as it is when the node starts again.
+    await alice.close()
+    let again = try Node(home: alice.home, wall: { wall.now })
+    #expect(try await again.perform(CommandRequest("status"))["incarnation"] == done["incarnation"])
+    #expect(try await again.perform(CommandRequest("status"))["lanes"] == after["lanes"])
+    #expect(
+      try await again.perform(CommandRequest("verify", ["deep": true]))["differences"]?.array?.isEmpty
+        != false)
+    await again.close()
+  }
+
+  @Test func `the profile goes on in the present`() async throws {
+    let (alice, _) = try await aloneAhead()
+    try await alice.run("restamp", ["yes": true])
+    let changed = try await alice.run("profile.set", fields("name=Ali"))
+    let time = try #require(changed["updatedAt"]?.string)
+    let date = try #require(ISO8601DateFormatter().date(from: String(time.prefix(19)) + "Z"))
+    #expect(abs(date.timeIntervalSinceNow) < 90_000)
+    #expect(try await alice.run("profile.show")["name"] == "Ali")
+    #expect(await ahead(alice.node) < 1_000)
+    await alice.close()
+  }
+
+  @Test func `history and undo still work`() async throws {
+    let (alice, _) = try await aloneAhead()
+    let before = try await alice.run("history")["operations"]?.array?.compactMap { $0["id"] }
+    try await alice.run("restamp", ["yes": true])
+    let after = try await alice.run("history")["operations"]?.array?.compactMap { $0["id"] }
+    #expect(after == before)
+    for _ in 0..<2 { try await alice.run("undo") }
+    #expect(try await alice.run("profile.show")["name"] == "Alicia")
+    for _ in 0..<2 { try await alice.run("undo") }
+    let trips = try await alice.run("trip.list")["trips"]?.array?.compactMap { $0["name"] }
+    #expect(Set(trips ?? []) == ["Roma", "Oslo", "Bern"])
+    await alice.close()
+  }
+
+  @Test func `peers that hold parked sets drop them and take the new ones`() async throws {
+    let wall = Wall()
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "habit.add", fields("name=Water"))
+    try await circle.run("bob", "profile.set", fields("name=Bob"))
+    try await circle.inSync()
+    wall.set(ahead: Self.year)
+    try await circle.restart("alice", wall: { wall.now })
+    try await circle.inSync("alice", "bob")
+    try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
+    try await circle.run("alice", "profile.set", fields("name=Alice"))
+    try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "dark"])
+    try await circle.until("Bob holds three parked sets") {
+      let lanes = try await circle.run("bob", "status")["lanes"]
+      return lanes?["records"]?["parked"] == 2 && lanes?["settings"]?["parked"] == 1
+    }
+    // Bob changes what Alice has changed: neither has seen the other.
+    try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
+    let seen = try await circle.run("bob", "status")
+    #expect(seen["notices"]?.array?.contains { $0["reason"] == "peer_clock_ahead" } == true)
+    wall.set(ahead: 0)
+    try await circle.restart("alice", wall: { wall.now })
+    try await circle.until("Alice hears from Bob that her clock had run ahead, and Bob says so too") {
+      let own = try await circle.run("alice", "status")["notices"]?.array ?? []
+      let peer = try await circle.run("bob", "status")["peers"]?[0]
+      return own.contains { $0["reason"] == "clock_ahead" && $0["next"] == "waymark restamp" }
+        && peer?["reason"] == "peer_clock_ahead"
+    }
+    try await circle.run("alice", "restamp", ["yes": true])
+    try await circle.until("Bob has nothing parked") {
+      let lanes = try await circle.run("bob", "status")["lanes"]
+      return lanes?["records"]?["parked"] == 0 && lanes?["settings"]?["parked"] == 0
+    }
+    try await circle.inSync()
+    let (alice, bob) = (try await circle.run("alice", "status"), try await circle.run("bob", "status"))
+    #expect(alice["lanes"] == bob["lanes"])
+    #expect([alice["notices"], bob["notices"]] == [[], []])
+    #expect(bob["peers"]?[0]?["reason"] == "in_sync")
+    #expect(try await circle.run("bob", "profile.show")["name"] == "Alice")
+    #expect(try await circle.run("bob", "settings.get", ["key": "colorScheme"])["value"] == "dark")
+    // The two edits of the habit stay what they were: made at the same time.
+    let conflict = try #require(try await circle.run("bob", "conflicts.list")["conflicts"]?[0])
+    #expect([conflict["winner"]?["value"], conflict["losers"]?[0]?["value"]] == ["Eau", "Wasser"])
+  }
+
+  @Test func `a wall clock that peers contradict dates nothing`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "dark"])
+    try await circle.inSync()
+    try await circle.restart("alice", wall: { systemWall() - Self.year })
+    try await circle.inSync("alice", "bob")
+    let notices = try await circle.run("alice", "status")["notices"]?.array ?? []
+    #expect(!notices.contains { $0["reason"] == "clock_ahead" })
+    let incarnation = try await circle.run("alice", "status")["incarnation"]
+    await #expect {
+      try await circle.run("alice", "restamp", ["yes": true])
+    } throws: { ($0 as? CommandFailure)?.code == "clock_disputed" }
+    #expect(try await circle.run("alice", "status")["incarnation"] == incarnation)
+    // What Bob has written tells the same where he is not connected.
+    try await circle.run("bob", "settings.set", ["key": "colorScheme", "value": "light"])
+    try await circle.until("what Bob wrote waits at Alice's") {
+      try await circle.run("alice", "status")["lanes"]?["settings"]?["parked"] == 1
+    }
+    await circle["alice"].close()
+    let alone = try Node(home: circle.home("alice"), wall: { systemWall() - Self.year })
+    await #expect {
+      _ = try await alone.perform(CommandRequest("restamp", ["yes": true]))
+    } throws: { ($0 as? CommandFailure)?.code == "clock_disputed" }
+    await alone.close()
+  }
+
+  @Test func `a device that may begin no more incarnations says so and writes nothing more`() async throws {
+    let alice = try await TestNode.founder("alice", wall: systemWall)
+    for number in 1..<Limits.incarnationsMax {
+      try await alice.run("trip.add", fields("name=\(number)"))
+      await alice.node.leaveIncarnation("a test")
+    }
+    let last = try await alice.run("status")["incarnation"]
+    // Nothing is written under it yet, so another may take its place.
+    await alice.node.leaveIncarnation("a test")
+    try await alice.run("trip.add", fields("name=last"))
+    #expect(try await alice.run("status")["incarnation"] != last)
+    #expect(try await alice.run("status")["notices"] == [])
+    let end = try await alice.run("status")["incarnation"]
+    await alice.node.leaveIncarnation("a test")
+    #expect(try await alice.run("status")["incarnation"] == end)
+    #expect(try await failure(alice, "trip.add", fields("name=more"))?.code == "incarnations_spent")
+    #expect(try await alice.run("status")["notices"]?[0]?["reason"] == "incarnations_spent")
+    await alice.close()
+    let again = try Node(home: alice.home, wall: systemWall)
+    await #expect {
+      _ = try await again.perform(CommandRequest("trip.add", fields("name=more")))
+    } throws: { ($0 as? CommandFailure)?.code == "incarnations_spent" }
+    #expect(
+      try await again.perform(CommandRequest("trip.list"))["trips"]?.array?.count == Limits.incarnationsMax)
+    await again.close()
+  }
+}
+
+extension Node {
+  fileprivate func newestOwnClock() -> Int64 { store.newestClock(of: identity.device).milliseconds }
+}

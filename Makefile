@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop oracle upgrade format lint vectors clean
+.PHONY: help deps build release test demo interop oracle upgrade fuzz format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -44,6 +44,9 @@ oracle: build ## five nodes against a model in Python: SEED=… STEPS=…
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run
 
+fuzz: deps ## feed what comes from strangers with made-up bytes: TARGET=… SECONDS=…
+	@Tests/Fuzz/run "$(TARGET)" "$(SECONDS)"
+
 format: ## lay out every Swift file
 	swift format --in-place --recursive --parallel $(SOURCES)
 
@@ -54,4 +57,4 @@ vectors: ## make the test vectors again (needs python3 with venv)
 	.ci/vectors
 
 clean: ## remove what was built
-	rm -rf .build .build-allfeatures .build-mock
+	rm -rf .build .build-allfeatures .build-mock .build-fuzz

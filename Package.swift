@@ -1,17 +1,22 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// The sanitizers that `make fuzz` builds every module with, in a scratch path of its own; nil everywhere else.
+let sanitizers = Context.environment["WAYMARK_FUZZING"]
+let fuzzing: [String] = sanitizers.map { ["-sanitize=\($0)"] } ?? []
+
 /// Settings of every Swift target: language mode 6, the upcoming features this code is written for,
 /// and no warnings left standing.
-let common: [SwiftSetting] = [
-  .enableUpcomingFeature("ExistentialAny"),
-  .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  .enableUpcomingFeature("InferIsolatedConformances"),
-  .enableUpcomingFeature("ImmutableWeakCaptures"),
-  .treatAllWarnings(as: .error),
-]
+let common: [SwiftSetting] =
+  (fuzzing.isEmpty ? [] : [.unsafeFlags(fuzzing)]) + [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+    .treatAllWarnings(as: .error),
+  ]
 
 /// A station that does no I/O: no unsafe code without a word that says so.
 func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -67,6 +72,13 @@ let package = Package(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
     tests("CommandTests", ["Exchange", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
+    .target(
+      name: "FuzzTargets",
+      dependencies: [
+        "Exchange", "Membership", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage",
+        "Waymark", "WaymarkTesting", "Wire",
+      ], path: "Tests/Fuzz/Targets", swiftSettings: common),
+    tests("FuzzTests", ["FuzzTargets"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("ProcessTests", ["Exchange", "WaymarkCommand", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
@@ -90,3 +102,11 @@ let package = Package(
     tests("WireTests", ["Vectors", "Wire"]),
   ]
 )
+
+// Without libFuzzer's driver this would not link, so it is there only for `make fuzz`.
+if !fuzzing.isEmpty {
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Runner", swiftSettings: common,
+      linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])]))
+}

@@ -67,7 +67,7 @@ package struct FrameReader: Sendable {
   }
 
   /// Takes the next frame and gives the place of its content in the storage; nil if more must come.
-  mutating func next() -> Range<Int>? {
+  package mutating func next() -> Range<Int>? {
     guard let length = nextLength, unread.count >= Self.lengthBytes + length else { return nil }
     let start = unread.lowerBound + Self.lengthBytes
     unread = start + length..<unread.upperBound

@@ -1,0 +1,58 @@
+import Waymark
+import WaymarkTesting
+import Wire
+
+/// Lines of the control socket, one request each, carried out by a real node.
+///
+/// A node takes long to make, so one serves many inputs: the only target where an input finds what others left.
+@Sendable func fuzzControl(_ input: [UInt8]) async throws {
+  let lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 15)
+  var requests: [CommandRequest] = []
+  for line in lines {
+    guard let json = try? JSON.parse(Array(line)) else { continue }
+    let again = try? JSON.parse(json.bytes())
+    try require(again == json, "JSON changes when it is written again")
+    guard let request = CommandRequest(json: json), isHarmless(request) else { continue }
+    requests.append(request)
+  }
+  guard !requests.isEmpty else { return }
+  let node = try await ControlGround.shared.node()
+  for request in requests {
+    guard case .success(let document) = await node.node.answer(request, events: { _ in }) else { continue }
+    try require((try? JSON.parse(document.bytes())) == document, "an answer is no JSON")
+  }
+  _ = try await node.run("status")
+}
+
+/// Commands that leave the node's own directory, or wait for somebody, are left out.
+private func isHarmless(_ request: CommandRequest) -> Bool {
+  let outside = ["export", "import", "backup", "verify", "mirror", "assert", "invite", "wait"]
+  return !outside.contains(request.command) && !namesFile(request.arguments)
+}
+
+private func namesFile(_ json: JSON) -> Bool {
+  switch json {
+  case .string(let text): text.contains("/")
+  case .array(let items): items.contains(where: namesFile)
+  case .object(let members): members.contains { $0.key == "output" || namesFile($0.value) }
+  default: false
+  }
+}
+
+/// The node that requests go to, renewed after a while.
+private actor ControlGround {
+  static let shared = ControlGround()
+
+  private var current: TestNode?
+  private var left = 0
+
+  func node() async throws -> TestNode {
+    left -= 1
+    if let current, left > 0 { return current }
+    await current?.close()
+    let node = try await TestNode.founder()
+    current = node
+    left = 64
+    return node
+  }
+}

@@ -1,0 +1,51 @@
+/// One thing that strangers reach, fed with bytes that a fuzzer made up.
+///
+/// A body that finds a rule broken throws; a trap needs no help to be seen. Each input stands alone: what a body
+/// does follows from the bytes and nothing else (but for `control`), so that a finding can be shown again.
+package struct FuzzTarget: Sendable {
+  package enum Body: Sendable {
+    case immediate(@Sendable ([UInt8]) throws -> Void)
+    /// Needs a node, which is an actor.
+    case waiting(@Sendable ([UInt8]) async throws -> Void)
+  }
+
+  package let name: String
+  package let body: Body
+  /// Inputs to begin with, besides those of the corpus.
+  package let seeds: @Sendable () throws -> [[UInt8]]
+
+  package static let all: [FuzzTarget] = [
+    FuzzTarget(name: "cbor", body: .immediate(fuzzCBOR), seeds: Seeds.cbor),
+    FuzzTarget(name: "messages", body: .immediate(fuzzMessage), seeds: Seeds.messages),
+    FuzzTarget(name: "frames", body: .immediate(fuzzFrames), seeds: Seeds.operations),
+    FuzzTarget(name: "handshake", body: .immediate(fuzzHandshake), seeds: Seeds.handshakes),
+    FuzzTarget(name: "session", body: .immediate(fuzzSession), seeds: Seeds.operations),
+    FuzzTarget(name: "change-sets", body: .immediate(fuzzChangeSet), seeds: Seeds.changeSets),
+    FuzzTarget(name: "statements", body: .immediate(fuzzStatements), seeds: Seeds.statements),
+    FuzzTarget(name: "tickets", body: .immediate(fuzzTicket), seeds: Seeds.tickets),
+    FuzzTarget(name: "control", body: .waiting(fuzzControl), seeds: Seeds.control),
+    FuzzTarget(name: "ritualist", body: .immediate(fuzzRitualist), seeds: Seeds.ritualist),
+    FuzzTarget(name: "traveling-snails", body: .immediate(fuzzTravelingSnails), seeds: Seeds.travelingSnails),
+    FuzzTarget(name: "backups", body: .waiting(fuzzBackup), seeds: Seeds.backups),
+  ]
+
+  /// Runs one input to its end.
+  package func run(_ input: [UInt8]) async throws {
+    switch body {
+    case .immediate(let body): try body(input)
+    case .waiting(let body): try await body(input)
+    }
+  }
+}
+
+/// A rule that an input broke.
+package struct BrokenRule: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+/// Throws unless the condition holds.
+func require(_ condition: Bool, _ rule: @autoclosure () -> String) throws {
+  guard condition else { throw BrokenRule(rule()) }
+}

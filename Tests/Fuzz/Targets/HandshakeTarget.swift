@@ -1,0 +1,253 @@
+import Membership
+import SecureChannel
+import Sodium
+import Wire
+
+/// Channels from their first byte: two honest ends with somebody on the wire between them, or one honest end and
+/// Mallory, who has keys of her own and follows the handshake as far as she likes.
+func fuzzHandshake(_ input: [UInt8]) throws {
+  var choices = Choices(input)
+  switch choices.below(4) {
+  case 0, 1: try meddle(&choices)
+  case 2: try dialAsMallory(&choices)
+  default: try answerAsMallory(&choices)
+  }
+}
+
+/// One end of a channel, and all that it said and heard.
+private struct End: ~Copyable {
+  var channel: Channel
+  var opening: ChannelOpening?
+  var heard: [[UInt8]] = []
+  var said: [[UInt8]] = []
+  var isOver = false
+
+  init(_ role: ChannelRole, _ staticKey: AgreementKey, _ ephemeral: String) throws {
+    channel = try Channel(role, keys: ChannelKeys(staticKey: staticKey, ephemeral: Cast.agreement(ephemeral)))
+  }
+
+  mutating func takeOutput() -> [UInt8] {
+    defer { channel.output = [] }
+    return channel.output
+  }
+
+  /// Takes bytes off the wire as the shell does.
+  mutating func receive(_ bytes: [UInt8]) throws {
+    var rest = bytes[...]
+    while !rest.isEmpty, !isOver {
+      let taken = channel.frames.append(rest)
+      rest = rest.dropFirst(taken)
+      let events = readEvents()
+      try require(taken > 0 || events > 0 || isOver, "a channel that is full reads nothing")
+    }
+  }
+
+  private mutating func readEvents() -> Int {
+    var count = 0
+    do throws(ChannelError) {
+      while let event = try channel.next() {
+        count += 1
+        switch event {
+        case .opened(let opening): self.opening = opening
+        case .message(let message): heard.append(message)
+        case .closed: isOver = true
+        }
+      }
+    } catch {
+      isOver = true
+    }
+    return count
+  }
+
+  mutating func say(_ message: [UInt8]) throws {
+    guard channel.isOpen else { return }
+    try channel.send(message)
+    said.append(message)
+  }
+
+  mutating func hangUp() throws {
+    try channel.close()
+    // Who hangs up reads no more.
+    isOver = true
+  }
+}
+
+/// What Alice shows Bob in message 3.
+private let payload: [UInt8] = Array("alice's certificates".utf8)
+private let ticket = TicketID(77)
+private let ticketKey = try? SymmetricKey([UInt8](repeating: 9, count: SymmetricKey.count))
+/// What a wrong secret gives.
+private let otherKey = try? SymmetricKey([UInt8](repeating: 5, count: SymmetricKey.count))
+
+private func dialler(_ isPairing: Bool, _ key: SymmetricKey?) throws -> End {
+  try End(
+    .initiator(isPairing ? .pairing(ticket: ticket) : .session, presharedKey: isPairing ? key : nil) {
+      remote in
+      remote == Cast.transport(Cast.bobTransport) ? payload : nil
+    }, Cast.aliceTransport, "ephemeral of alice")
+}
+
+private func responder() throws -> End {
+  try End(.responder { $0 == ticket ? ticketKey : nil }, Cast.bobTransport, "ephemeral of bob")
+}
+
+// MARK: On the wire
+
+/// Bytes of one direction, on their way.
+private struct Direction {
+  var waiting: [UInt8] = []
+
+  mutating func touch(_ choices: inout Choices) {
+    let place = Int(choices.number() & 0x1_ffff)
+    guard place < waiting.count else { return }
+    switch choices.below(4) {
+    case 0: waiting[place] ^= max(1, choices.byte())
+    case 1: waiting.remove(at: place)
+    case 2: waiting.insert(contentsOf: choices.bytes(max: 64), at: place)
+    default: waiting.removeSubrange(place...)
+    }
+  }
+
+  mutating func take(_ count: Int) -> [UInt8] {
+    defer { waiting.removeFirst(min(count, waiting.count)) }
+    return Array(waiting.prefix(count))
+  }
+}
+
+private func meddle(_ choices: inout Choices) throws {
+  let isPairing = choices.flag()
+  let hasSecret = choices.below(8) > 0
+  var alice = try dialler(isPairing, hasSecret ? ticketKey : otherKey)
+  var bob = try responder()
+  var (toBob, toAlice) = (Direction(), Direction())
+  for _ in 0..<60 where !choices.isAtEnd {
+    toBob.waiting += alice.takeOutput()
+    toAlice.waiting += bob.takeOutput()
+    switch choices.below(9) {
+    case 0: try bob.receive(toBob.take(choices.below(256)))
+    case 1: try alice.receive(toAlice.take(choices.below(256)))
+    case 2, 3:
+      try bob.receive(toBob.take(.max))
+      try alice.receive(toAlice.take(.max))
+    case 4: toBob.touch(&choices)
+    case 5: toAlice.touch(&choices)
+    case 6: try alice.say(said(&choices))
+    case 7: try bob.say(said(&choices))
+    default: if choices.flag() { try alice.hangUp() } else { try bob.hangUp() }
+    }
+  }
+  try checkOpenings(alice.opening, bob.opening, hasSecret: hasSecret || !isPairing)
+  try require(alice.said.starts(with: bob.heard), "Bob heard what Alice did not say")
+  try require(bob.said.starts(with: alice.heard), "Alice heard what Bob did not say")
+}
+
+private func said(_ choices: inout Choices) -> [UInt8] {
+  choices.below(16) == 0
+    ? [UInt8](repeating: choices.byte(), count: Limits.messageBytesMax / (1 + choices.below(16)))
+    : choices.bytes(max: 2_000)
+}
+
+private func checkOpenings(
+  _ alice: ChannelOpening?, _ bob: ChannelOpening?, hasSecret: Bool
+) throws {
+  if let alice {
+    try require(alice.remoteKey == Cast.transport(Cast.bobTransport), "Alice talks to somebody else")
+  }
+  guard let bob else { return }
+  try require(hasSecret, "Bob let in somebody without the secret")
+  try require(bob.remoteKey == Cast.transport(Cast.aliceTransport), "Bob talks to somebody else")
+  try require(bob.payload == payload, "Bob was shown what Alice did not show")
+  try require(alice?.handshakeHash == bob.handshakeHash, "two ends of one channel name it differently")
+  try require(alice?.purpose == bob.purpose, "two ends of one channel have different purposes")
+}
+
+// MARK: Mallory
+
+/// Mallory dials Bob: her own handshake, with whatever she likes in it.
+private func dialAsMallory(_ choices: inout Choices) throws {
+  var bob = try responder()
+  let isPairing = choices.flag()
+  let preamble = mallorysPreamble(&choices, isPairing)
+  var handshake = Handshake(
+    role: .initiator, staticKey: Cast.malloryTransport, ephemeral: Cast.agreement("ephemeral of mallory"),
+    presharedKey: isPairing ? ticketKey : nil, prologue: preamble)
+  try bob.receive(preamble + framed(try handshake.write()))
+  guard let answer = frame(bob.takeOutput()), (try? handshake.read(answer)) != nil else {
+    return try bob.receive(choices.rest())
+  }
+  let shown = choices.bytes(max: 8_000)
+  try bob.receive(framed(try handshake.write(payload: shown)))
+  if let opening = bob.opening {
+    try require(opening.remoteKey == Cast.transport(Cast.malloryTransport), "Bob takes Mallory for another")
+    try require(opening.payload == shown, "Bob was shown something else")
+    try readIntroduction(shown, from: opening.remoteKey)
+  }
+  var sealed = try handshake.finish()
+  try talk(&choices, &sealed, to: &bob)
+}
+
+/// Alice dials where Mallory answers: she must never be let on.
+private func answerAsMallory(_ choices: inout Choices) throws {
+  let isPairing = choices.flag()
+  var alice = try dialler(isPairing, ticketKey)
+  let first = alice.takeOutput()
+  let preamble = Array(first.prefix(isPairing ? 18 : 10))
+  switch choices.below(3) {
+  case 0: try alice.receive(choices.rest())
+  case 1: try alice.receive(Preamble.magic + choices.rest())
+  default:
+    var handshake = Handshake(
+      role: .responder, staticKey: Cast.malloryTransport, ephemeral: Cast.agreement("ephemeral of mallory"),
+      presharedKey: isPairing ? ticketKey : nil, prologue: preamble)
+    guard let hello = frame(Array(first.dropFirst(preamble.count))) else {
+      throw BrokenRule("Alice does not begin as she should")
+    }
+    _ = try handshake.read(hello)
+    let answer = framed(try handshake.write(payload: choices.flag() ? choices.bytes(max: 200) : []))
+    try alice.receive(answer + choices.rest())
+  }
+  try require(alice.opening == nil, "Alice opened a channel to somebody she does not know")
+  try require(alice.takeOutput().isEmpty, "Alice showed herself to somebody she does not know")
+}
+
+private func mallorysPreamble(_ choices: inout Choices, _ isPairing: Bool) -> [UInt8] {
+  var preamble = Preamble(isPairing ? .pairing(ticket: ticket) : .session).bytes
+  guard choices.below(4) == 0 else { return preamble }
+  preamble[choices.below(preamble.count)] ^= choices.byte()
+  return preamble
+}
+
+/// Sealed frames of any content: whatever Bob makes of them, he hears only what a message is.
+private func talk(_ choices: inout Choices, _ sealed: inout SealedChannel, to bob: inout End) throws {
+  for _ in 0..<20 where !choices.isAtEnd {
+    var output: [UInt8] = []
+    switch choices.below(4) {
+    case 0: output = choices.bytes(max: 400)
+    case 1: try sealed.sealer.sealClose(into: &output)
+    default: try sealed.sealer.seal(choices.bytes(max: 70_000), into: &output)
+    }
+    try bob.receive(output)
+  }
+}
+
+private func framed(_ message: [UInt8]) -> [UInt8] {
+  [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message
+}
+
+/// The content of the one frame that the bytes are.
+private func frame(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
+  guard bytes.count >= 2, bytes.count == 2 + Int(bytes[0]) << 8 + Int(bytes[1]) else { return nil }
+  return bytes[2...]
+}
+
+/// What a node does next with what message 3 carried.
+private func readIntroduction(_ bytes: [UInt8], from transport: TransportKey) throws {
+  guard let introduction = try? Introduction(bytes) else { return }
+  try require(introduction.encoded == bytes, "an introduction was accepted that nobody sends")
+  guard var circle = try? Circle(genesis: Cast.genesis, developmentIssuer: nil) else { return }
+  let before = circle.setHash
+  guard let admitted = try? circle.admit(introduction, authenticated: transport) else {
+    return try require(circle.setHash == before, "statements of a stranger entered the circle")
+  }
+  try require(admitted.member.transport == transport, "a member came in with another one's key")
+}

@@ -1,0 +1,124 @@
+import Membership
+import Replication
+import Sodium
+import Wire
+
+/// Statements of a circle: bodies of every kind, bent and validly signed, taken in by two nodes in different orders.
+/// What they say taken together must not depend on the order.
+func fuzzStatements(_ input: [UInt8]) throws {
+  var choices = Choices(input)
+  guard choices.below(4) > 0 else { return try readStatement(choices.rest()) }
+  var notary = Notary()
+  var statements: [Statement] = []
+  for _ in 0..<24 where !choices.isAtEnd {
+    guard let statement = try notary.statement(&choices) else { continue }
+    try checkForm(statement)
+    statements.append(statement)
+  }
+  var (one, other) = (try circleOfOne(), try circleOfOne())
+  for statement in statements { _ = one.insert([statement]) }
+  other.insert(Array(statements.reversed()))
+  try require(
+    one.ids == other.ids && one.setHash == other.setHash, "two orders of arrival leave other statements")
+  try require(said(by: one) == said(by: other), "the order of arrival decides who is in the circle")
+  try introduceEveryone(of: one)
+  try welcomeEve(to: one, &choices)
+}
+
+private func circleOfOne() throws -> Circle { try Circle(genesis: Cast.genesis, developmentIssuer: nil) }
+
+private func readStatement(_ bytes: [UInt8]) throws {
+  if let statement = try? Statement(bytes) { try checkForm(statement) }
+}
+
+/// Accepted bytes are those that a correct node writes.
+private func checkForm(_ statement: Statement) throws {
+  var reader = CBORReader(statement.bytes)
+  try reader.array(exactly: 3)
+  _ = try reader.unsigned()
+  let body = try reader.byteString(max: Limits.statementBytesMax)
+  let encoded: [UInt8]? =
+    switch statement.content {
+    case .genesis(let content): content.encoded
+    case .deviceCertificate(let content): content.encoded
+    case .revocation(let content): content.encoded
+    case .logCut(let content): content.encoded
+    case .entitlement(let content): content.encoded
+    case .issuers(let content): content.encoded
+    case .addresses(let content): content.encoded
+    case .forkProof, .unknown: nil
+    }
+  if let encoded { try require(encoded == body, "a statement was accepted that nobody writes") }
+}
+
+// MARK: What follows
+
+/// Everything that can be asked of a circle, in an order of its own.
+private func said(by circle: Circle) -> [String] {
+  let evaluation = circle.evaluation
+  var lines = evaluation.members.values.map { "\($0)" }.sorted()
+  lines += evaluation.issuers.map { "\($0)" }.sorted()
+  lines += evaluation.entitlements.map { "\($0.serial) \($0.plan)" }
+  lines += evaluation.forkProofs.map { "\($0.log) \($0.sequence) \($0.ids)" }
+  for key in Cast.everyone.map({ DeviceKey($0) }) {
+    lines.append("\(evaluation.standing(of: key)) \(circle.addresses(of: key))")
+    lines += (evaluation.revocations[key] ?? []).map { "\($0.device) \($0.issuer) \($0.issued)" }
+    for lane in Lane.allCases {
+      for incarnation in Scribe.incarnations {
+        let log = LogKey(device: key, incarnation: incarnation, lane: lane)
+        lines.append(text(evaluation.admission(of: log)))
+      }
+    }
+    for time in [0, 1, 50, 200, Cast.noon] {
+      let gate = circle.peerGate(device: key, preference: true, at: time)
+      lines.append("\(gate.source) \(gate.validUntil ?? 0) \(gate.nextChange ?? 0)")
+    }
+  }
+  return lines + Cast.transports.map { "\(String(describing: evaluation.member(transport: $0)?.device))" }
+}
+
+private func text(_ admission: Admission) -> String {
+  guard case .cut(let cuts) = admission else { return "\(admission)" }
+  return "\(cuts.map { $0.sorted().map(\.description) }.sorted { $0.lexicographicallyPrecedes($1) })"
+}
+
+/// Every member can show itself to a node that knows nothing but the genesis; not so one whose transport key was
+/// once another device's, which that node may not know to have a new one.
+private func introduceEveryone(of circle: Circle) throws {
+  let owners = transportOwners(circle)
+  for member in circle.evaluation.members.values where owners[member.transport]?.count == 1 {
+    guard let introduction = circle.introduction(of: member.device, wallMilliseconds: Cast.noon) else {
+      throw BrokenRule("a member has no introduction")
+    }
+    var stranger = try circleOfOne()
+    let read = try Introduction(introduction.encoded)
+    let admitted = try stranger.admit(read, authenticated: member.transport)
+    try require(admitted.member.device == member.device, "a member is taken for another")
+  }
+}
+
+private func transportOwners(_ circle: Circle) -> [TransportKey: Set<DeviceKey>] {
+  var owners: [TransportKey: Set<DeviceKey>] = [circle.genesis.transport: [circle.genesis.device]]
+  for statement in circle.statements(notIn: []) {
+    guard case .deviceCertificate(let body) = statement.content else { continue }
+    owners[body.transport, default: []].insert(body.device)
+  }
+  return owners
+}
+
+/// Eve asks every admin to take her in, and reads the answer.
+private func welcomeEve(to circle: Circle, _ choices: inout Choices) throws {
+  let hash = [UInt8](repeating: 5, count: 32)
+  let transport = choices.pick(Cast.transports)
+  let request = try JoinRequest(
+    JoinRequest(key: Cast.eve, transport: transport, name: "eve", handshakeHash: hash).encoded)
+  try require(request.isProven(handshakeHash: hash, authenticated: transport), "a proof does not hold")
+  for key in Cast.everyone {
+    let answer = try circle.welcome(request, role: .member, by: key, at: 9)
+    guard case .accepted(let statements) = try JoinReply(answer.reply.encoded) else { continue }
+    let ticket = Ticket(
+      circle: circle.id, transport: transport, addresses: [], secret: .zero, expiry: Cast.noon)
+    let joined = Circle.joined(statements, ticket: ticket, device: request.device, transport: transport)
+    try require(joined != nil, "a joiner that was taken in does not find itself in the circle")
+  }
+}

@@ -19,7 +19,7 @@ struct Chains {
   private var links: [DeviceKey: [Link]] = [:]
   private var revocations: [DeviceKey: [(id: StatementID, body: Revocation)]] = [:]
   /// The revocations that count, by the device they name; shorter chains first, then by id.
-  private(set) var counted: [DeviceKey: [Revocation]] = [:]
+  private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
   /// Of each revoked device, the statements that every revocation counted so far lets stand.
   private var standing: [DeviceKey: Set<StatementID>] = [:]
 
@@ -61,14 +61,20 @@ struct Chains {
       for (signer, signed) in revocations where depths[signer] == length - 1 {
         found.append(contentsOf: signed.filter { !isVoid($0.id, by: signer) })
       }
-      for (_, body) in found.sorted(by: { $0.id < $1.id }) { count(body) }
+      for (id, body) in found.sorted(by: { $0.id < $1.id }) { count(CountedRevocation(id: id, body: body)) }
     }
   }
 
-  private mutating func count(_ revocation: Revocation) {
-    counted[revocation.device, default: []].append(revocation)
-    let valid = Set(revocation.valid)
-    standing[revocation.device] = standing[revocation.device]?.intersection(valid) ?? valid
+  private mutating func count(_ revocation: CountedRevocation) {
+    counted[revocation.body.device, default: []].append(revocation)
+    let valid = Set(revocation.body.valid)
+    standing[revocation.body.device] = standing[revocation.body.device]?.intersection(valid) ?? valid
+  }
+
+  /// The certificates of a signer by which devices are in the circle now.
+  func countingCertificates(of signer: DeviceKey) -> [StatementID] {
+    guard let depth = adminDepths()[signer], depth < Limits.chainLinksMax else { return [] }
+    return (links[signer] ?? []).map(\.id).filter { !isVoid($0, by: signer) }
   }
 
   /// The number of links from the root to each key that may sign; the root's is 0.

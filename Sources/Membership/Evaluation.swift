@@ -15,6 +15,12 @@ package struct Member: Hashable, Sendable {
   package let chain: [StatementID]
 }
 
+/// A revocation that takes its device out of the circle.
+package struct CountedRevocation: Hashable, Sendable {
+  package let id: StatementID
+  package let body: Revocation
+}
+
 /// What is known of a device.
 package enum Standing: Hashable, Sendable {
   case member(Member)
@@ -38,6 +44,8 @@ package enum Admission: Hashable, Sendable {
 package struct Evaluation: Sendable {
   /// The members, by device key.
   package private(set) var members: [DeviceKey: Member] = [:]
+  /// Devices that a revocation has taken out of the circle, as they were in it.
+  package private(set) var revoked: [DeviceKey: Member] = [:]
   private var deviceByTransport: [TransportKey: DeviceKey] = [:]
   private var revokedTransports: Set<TransportKey> = []
   /// Every device with a chain that counts, revoked or not.
@@ -45,7 +53,8 @@ package struct Evaluation: Sendable {
   /// Every device that a certificate names, whether or not it counts.
   private var named: Set<DeviceKey> = []
   /// The revocations that count, by the device they name.
-  package private(set) var revocations: [DeviceKey: [Revocation]] = [:]
+  package private(set) var revocations: [DeviceKey: [CountedRevocation]] = [:]
+  private let chains: Chains
   private var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
   /// The issuers pinned by the genesis and the root.
   package private(set) var issuers: Set<DeviceKey>
@@ -61,6 +70,7 @@ package struct Evaluation: Sendable {
     for statement in ordered { chains.add(statement) }
     chains.countRevocations()
     revocations = chains.counted
+    self.chains = chains
     admit(chains)
     for statement in ordered { note(statement, genesis, chains) }
   }
@@ -70,7 +80,9 @@ package struct Evaluation: Sendable {
     let found = chains.members()
     for (_, member) in found {
       certified.insert(member.device)
-      if revocations[member.device] != nil { revokedTransports.insert(member.transport) }
+      guard revocations[member.device] != nil else { continue }
+      revoked[member.device] = member
+      revokedTransports.insert(member.transport)
     }
     for (_, member) in found where revocations[member.device] == nil {
       guard !isTaken(member.transport) else { continue }
@@ -100,6 +112,27 @@ package struct Evaluation: Sendable {
 
   package func isMember(_ device: DeviceKey) -> Bool { members[device] != nil }
 
+  /// A member, or a device that was one until it was revoked.
+  package func known(_ device: DeviceKey) -> Member? { members[device] ?? revoked[device] }
+
+  /// Whether a certificate names the device, though none of them may count any more.
+  package func hasCertificate(_ device: DeviceKey) -> Bool {
+    named.contains(device) || certified.contains(device)
+  }
+
+  /// Whether a revocation takes this statement of its signer away.
+  package func isVoid(_ statement: Statement) -> Bool { chains.isVoid(statement.id, by: statement.signer) }
+
+  /// The revocations of a signer that take devices out of the circle now, in order of ids.
+  package func countingRevocations(by signer: DeviceKey) -> [CountedRevocation] {
+    revocations.values.joined().filter { $0.body.issuer == signer }.sorted { $0.id < $1.id }
+  }
+
+  /// The certificates of a signer by which devices are in the circle now.
+  package func countingCertificates(of signer: DeviceKey) -> [StatementID] {
+    chains.countingCertificates(of: signer)
+  }
+
   /// The member that a transport key belongs to.
   package func member(transport: TransportKey) -> Member? {
     deviceByTransport[transport].flatMap { members[$0] }
@@ -117,10 +150,16 @@ package struct Evaluation: Sendable {
     }
     var cuts: [Set<ChangeSetID>] = (logCuts[log] ?? []).map { tip in tip.map { [$0] } ?? [] }
     for revocation in revocations[log.device] ?? [] {
-      let kept = revocation.kept.first { ($0.incarnation, $0.lane) == (log.incarnation, log.lane) }
+      let kept = revocation.body.kept.first { ($0.incarnation, $0.lane) == (log.incarnation, log.lane) }
       cuts.append(Set(kept?.tips ?? []))
     }
     if cuts.isEmpty { return .open }
     return .cut(cuts.contains([]) ? [[]] : Set(cuts))
+  }
+
+  /// What may fold of a log in the store of a device. One that is out of the circle shares its state with nobody:
+  /// there its own logs stay whole, so that its owner goes on reading all that was written on it.
+  package func admission(of log: LogKey, at device: DeviceKey) -> Admission {
+    log.device == device && members[device] == nil ? .open : admission(of: log)
   }
 }

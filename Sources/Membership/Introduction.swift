@@ -6,7 +6,7 @@ package import Wire
 /// transport message.
 package struct Introduction: Hashable, Sendable {
   /// The chain of certificates from the root outward, the own one last; the genesis comes first if the
-  /// chain begins with it.
+  /// chain begins with it. Before it may stand revocations by which one of this device does not count.
   package var chain: [[UInt8]]
   package var entitlements: [[UInt8]]
   /// The sender's wall clock.
@@ -57,9 +57,14 @@ extension Circle {
   /// as many as fit.
   package func introduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
     guard let member = evaluation.members[device] else { return nil }
-    let chain = member.chain.compactMap { statement($0)?.bytes }
+    var chain = member.chain.compactMap { statement($0)?.bytes }
     var room = Limits.introductionBytesMax - 64
     for bytes in chain { room -= bytes.count + 5 }
+    for voiding in rehabilitation(of: device).map(\.bytes) where chain.count < Limits.chainLinksMax {
+      guard voiding.count + 5 <= room else { continue }
+      room -= voiding.count + 5
+      chain.insert(voiding, at: 0)
+    }
     var shown: [[UInt8]] = []
     for bytes in entitlementStatements(for: device) where shown.count < Limits.introductionEntitlementsMax {
       guard bytes.count + 5 <= room else { continue }

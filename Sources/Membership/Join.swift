@@ -101,12 +101,14 @@ package enum JoinRefusal: UInt8, Sendable {
 extension Circle {
   /// Certifies a proven joiner, or finds the certificate it got before (it may have missed the reply).
   ///
-  /// Returns the answer for the joiner, and the new certificate to insert and keep before it is sent.
+  /// The key is an admin's or the circle's root key. Returns the answer for the joiner, and the new certificate to insert and keep before it is sent.
   package func welcome(
     _ request: JoinRequest, role: Role, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> (reply: JoinReply, certificate: Statement?) {
     let inviter = DeviceKey(key)
-    guard evaluation.members[inviter]?.role == .admin else { return (.refused(.notAdmin), nil) }
+    guard inviter == genesis.root || evaluation.members[inviter]?.role == .admin else {
+      return (.refused(.notAdmin), nil)
+    }
     if let member = evaluation.members[request.device], member.transport == request.transport {
       return (.accepted(circle: replyStatements(chain: member.chain)), nil)
     }

@@ -39,6 +39,11 @@ package struct Dialing: Sendable {
 
   package mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
 
+  /// Forgets the addresses of devices that are not wanted any more.
+  package mutating func forget(_ isUnwanted: (DeviceKey) -> Bool) {
+    entries.removeAll { $0.device.map(isUnwanted) ?? false }
+  }
+
   /// When to look again; nil if every address is connected, under way, or to be left alone.
   package func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
     let underWay = underWay
@@ -138,6 +143,8 @@ package enum DialFailure: String, Hashable, Sendable {
   case unresolved
   /// Something answers there, but it is not a device of this circle, or lets this one not in.
   case notAMember
+  /// A member answers there, and hangs up on this device.
+  case turnedAway
   case newerProtocol
   case other
 }

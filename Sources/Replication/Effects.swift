@@ -86,6 +86,8 @@ package enum ReplicaTimer: Hashable, Sendable {
 package enum CloseCause: Hashable, Sendable {
   case notAMember
   case revoked
+  /// This very device is out of the circle.
+  case excluded
   case duplicate
   /// The peer sent something that no correct node sends; it is left alone for a while.
   case misbehaved(String)
@@ -100,6 +102,8 @@ package enum ReplicaEvent: Hashable, Sendable {
   case inSync(DeviceKey)
   case digestMismatch(DeviceKey, Lane)
   case membershipChanged
+  /// A member is known to hold a revocation of which it was not known before.
+  case heardRevocations(DeviceKey)
   case gateChanged
 }
 

@@ -14,6 +14,7 @@ extension Replica {
   mutating func receivedStatementIDs(
     _ link: LinkID, _ ids: [StatementID], _ reply: Bool, _ effects: inout [Effect]
   ) {
+    noteHeld(link, ids, &effects)
     if reply { effects.append(.send(link, .statementIDs(circle.ids, reply: false))) }
     var batches: [[[UInt8]]] = [[]]
     var bytes = 0
@@ -55,6 +56,7 @@ extension Replica {
       read.append(statement)
     }
     learned(circle.insert(read), from: source, now, &effects)
+    if let source { noteHeld(source, read.map(\.id), &effects) }
   }
 
   mutating func learned(
@@ -64,14 +66,11 @@ extension Replica {
     let added = changes.added.compactMap { circle.statement($0) }
     effects.append(.saveStatements(added, removed: changes.removed))
     effects.append(.report(.membershipChanged))
-    for session in sessionsInOrder where session.device != nil && !session.isClosing {
-      guard let peer = session.device, circle.evaluation.isMember(peer) else {
-        drop(session.link, .revoked, &effects)
-        continue
-      }
-      guard session.link != source else { continue }
+    for session in sessionsInOrder where session.link != source && !session.isClosing {
+      guard let peer = session.device, circle.evaluation.isMember(peer) else { continue }
       effects.append(.send(session.link, .statements(added.map(\.bytes), last: false)))
     }
+    endRevokedSessions(added, &effects)
     gateMayHaveChanged(now, &effects)
   }
 

@@ -40,6 +40,7 @@ extension Replica {
     guard let session = sessions[link], let theirs = session.theirs else { return }
     if theirs.certificates == circle.setHash {
       sessions[link]?.knowsStatements = true
+      noteEqualStatements(link, &effects)
     } else if session.isInitiator, !session.isAskingStatements {
       // One side begins, so that the lists do not cross.
       sessions[link]?.isAskingStatements = true
@@ -112,6 +113,7 @@ extension Replica {
         sessions[link]?[lane].isDigestEqual = true
       }
       sessions[link]?.knowsStatements = true
+      noteEqualStatements(link, &effects)
       agree(link)
       noteSync(link, now, &effects)
     } else {

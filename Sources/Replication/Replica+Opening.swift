@@ -29,6 +29,8 @@ extension Replica {
       let (member, changes) = try circle.admit(introduction, authenticated: session.remote)
       sessions[link]?.clockSkew = introduction.wallMilliseconds - now
       learned(changes, from: link, now, &effects)
+      // What came with it may have taken this device out of the circle.
+      guard sessions[link]?.isClosing == false else { return }
       peer = member.device
     } catch AdmissionError.notAMember, AdmissionError.wrongCircle {
       return drop(link, .notAMember, &effects)
@@ -39,7 +41,7 @@ extension Replica {
     }
     if !session.isInitiator {
       // Only now: a stranger learns nothing of this side.
-      guard let own = ownIntroduction(now: now) else { return drop(link, .notAMember, &effects) }
+      guard let own = ownIntroduction(now: now) else { return drop(link, .excluded, &effects) }
       effects.append(.send(link, .introduction(own)))
     }
     sessions[link]?.device = peer

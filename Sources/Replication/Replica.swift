@@ -17,6 +17,8 @@ package struct Replica: Sendable {
   package internal(set) var sessions: [LinkID: Session] = [:]
   /// When a device was last found to hold exactly what this one holds.
   package internal(set) var lastSync: [DeviceKey: Moment] = [:]
+  /// Which devices are known to hold a revocation; the shell keeps it.
+  package var heard: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock folded from another device.
   package internal(set) var newestForeignClock: Clock
   var isSettling = false

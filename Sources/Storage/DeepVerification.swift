@@ -3,7 +3,7 @@
 import Membership
 import Replication
 import SQLite
-import Wire
+package import Wire
 
 /// Compares a store with what its signed log says: verifies every signature, folds the log into a second store,
 /// and compares the two row by row.
@@ -15,25 +15,28 @@ package struct DeepVerification {
   private var report = DeepReport()
   private let progress: (_ done: Int64, _ total: Int64) -> Void
   private var circle: Circle?
+  private let device: DeviceKey?
 
   /// - Parameters:
   ///   - path: the store; its owner may have it open.
+  ///   - device: whose store it is; what is out of the circle keeps its own logs.
   ///   - scratch: a file that is not there yet, and that the caller removes.
   package static func run(
-    storeAt path: String, scratch: String,
+    storeAt path: String, of device: DeviceKey? = nil, scratch: String,
     progress: @escaping (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> DeepReport {
     let source = try Connection(.existingFileReadOnly(path))
     try source.setUpReadOnly()
     var verification = DeepVerification(
-      source: source, scratch: try Store.scratch(path: scratch), progress: progress)
+      source: source, device: device, scratch: try Store.scratch(path: scratch), progress: progress)
     return try source.snapshot { try verification.run() }
   }
 
   private init(
-    source: Connection, scratch: Store, progress: @escaping (Int64, Int64) -> Void
+    source: Connection, device: DeviceKey?, scratch: Store, progress: @escaping (Int64, Int64) -> Void
   ) {
     self.source = source
+    self.device = device
     self.scratch = scratch
     self.progress = progress
   }
@@ -87,7 +90,10 @@ package struct DeepVerification {
     }
     do {
       let circle = try Circle(statements: statements)
-      _ = try scratch.admit(by: circle.evaluation.admission, horizon: .zero)
+      let (evaluation, device) = (circle.evaluation, device)
+      _ = try scratch.admit(
+        by: { log in device.map { evaluation.admission(of: log, at: $0) } ?? evaluation.admission(of: log) },
+        horizon: .zero)
       self.circle = circle
     } catch {
       report.note(.log, "the statements are not those of one circle")

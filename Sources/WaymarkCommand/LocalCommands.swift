@@ -14,7 +14,10 @@ enum LocalCommands {
 
   /// `join`: the ticket is an argument or the first line of standard input.
   static func join(_ invocation: Invocation, _ home: Home) async throws -> JSON {
-    var ticket = invocation["ticket"] ?? ""
+    if let rootKey = invocation["rootKey"] { return try await readmit(invocation, home, rootKey) }
+    guard var ticket = invocation["ticket"] else {
+      throw CommandFailure.usage("`join` needs a ticket.", next: "waymark invite on a device of the circle")
+    }
     if ticket == "-" { ticket = readLine() ?? "" }
     ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
     guard !ticket.isEmpty else {
@@ -31,6 +34,18 @@ enum LocalCommands {
     let counts = preview?.counts.map { JSON.Member($0.kind, .integer($0.count)) } ?? []
     document["brought"] = .object(counts)
     return document
+  }
+
+  /// `join --root-key FILE`: the root key in place of a ticket.
+  private static func readmit(_ invocation: Invocation, _ home: Home, _ rootKey: String) async throws -> JSON
+  {
+    guard invocation["ticket"] == nil else {
+      throw CommandFailure.usage("`join` takes a ticket or --root-key, not both.", next: "waymark help join")
+    }
+    let readmission = Readmission(
+      home: home, name: invocation["name"], hostName: try Configuration(home: home).name ?? hostName,
+      rootKey: rootKey)
+    return try await readmission.join().document("join")
   }
 
   private static func needsYes(_ preview: JoinPreview, _ home: Home) -> CommandFailure {
@@ -115,7 +130,7 @@ extension NewMembership {
   func document(_ command: String) -> JSON {
     [
       "schema": .string("waymark.\(command)/1"), "circle": .string(circle.description),
-      "device": .string(device.description), "name": .string(name),
+      "device": .string(device.description), "name": .string(name), "rewritten": .integer(Int64(rewritten)),
     ]
   }
 }

@@ -121,7 +121,7 @@ import Wire
     for id in chain {
       guard let signer = circle.statement(id)?.signer else { continue }
       for revocation in circle.evaluation.revocations[signer] ?? [] {
-        #expect(revocation.valid.contains(id))
+        #expect(revocation.body.valid.contains(id))
       }
     }
   }

@@ -55,12 +55,16 @@ struct Family {
       with: issuer)
   }
 
-  func revocation(of name: String) throws -> Statement {
-    try Statement(
+  /// Without `issuer` the root's.
+  func revocation(
+    of name: String, by issuer: String? = nil, kept: [KeptLog] = [], valid: [Statement] = []
+  ) throws -> Statement {
+    let issuer = issuer.map(Family.key) ?? root
+    return try Statement(
       signing: Revocation(
-        circle: circle, issuer: DeviceKey(root), device: DeviceKey(Family.key(name)), kept: [], valid: [],
-        issued: 3),
-      with: root)
+        circle: circle, issuer: DeviceKey(issuer), device: DeviceKey(Family.key(name)), kept: kept,
+        valid: valid.map(\.id), issued: 3),
+      with: issuer)
   }
 }
 
@@ -170,13 +174,24 @@ final class Device {
 
   /// Takes over what the statements admit; what the core must know if that changed the store.
   func admit(wall: Moment) -> Input? {
-    let evaluation = replica.circle.evaluation
+    let (evaluation, device) = (replica.circle.evaluation, key)
     let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
-    guard obeyed({ try store.admit(by: evaluation.admission, horizon: horizon) }) else { return nil }
+    let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
+    guard obeyed({ try store.admit(by: admission, horizon: horizon) }) else { return nil }
     return .rebuilt(
       settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
       records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)))
   }
+
+  /// All tips that are here of another device's logs.
+  func heldLogs(of other: Device) -> [KeptLog] {
+    let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
+    return Dictionary(grouping: heads, by: \.log).map { log, heads in
+      KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id))
+    }
+  }
+
+  var isMember: Bool { replica.circle.evaluation.isMember(key) }
 
   func lacking(_ tips: [LogHead]) -> [LogHead] { obeyed { try store.lacking(tips) } }
 

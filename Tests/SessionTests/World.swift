@@ -96,6 +96,16 @@ final class World {
     turn(self[name], [.statementsAdded(statements.map(\.bytes))])
   }
 
+  /// One device takes another out of the circle as `waymark revoke` does; without `by` the root key signs.
+  @discardableResult
+  func revoke(_ name: String, on device: String, by signer: String? = nil) throws -> Statement {
+    let statement = try self[device].replica.circle.revocation(
+      RevocationOrder(device: self[name].key, kept: self[device].heldLogs(of: self[name])),
+      by: signer.map(Family.key) ?? family.root, at: 3)
+    learn(device, statement)
+    return statement
+  }
+
   /// One device asks another over the link they have.
   func ask(_ from: String, _ to: String, _ lane: Lane, _ question: Question) {
     guard let connection = connections(from, to).first else {

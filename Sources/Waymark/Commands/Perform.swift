@@ -50,7 +50,8 @@ extension Node {
     switch request.command {
     case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
-    case "members.list": MemberSnapshot.document(memberSnapshots())
+    case "members.list": listMembers()
+    case "revoke": try revoke(request)
     case "conflicts.list": try listConflicts(request)
     case "history": try showHistory(request)
     case "undo": try undo(request)

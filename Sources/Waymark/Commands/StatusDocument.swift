@@ -168,30 +168,6 @@ struct PeerSnapshot: Sendable {
   }
 }
 
-/// One device of the circle.
-struct MemberSnapshot: Sendable {
-  var device: DeviceKey
-  var name: String
-  var role: String
-  var isOwn: Bool
-  var admittedBy: DeviceKey?
-  var isRevoked: Bool
-  var lastSeen: Moment?
-
-  init(
-    device: DeviceKey, name: String, role: String, isOwn: Bool, admittedBy: DeviceKey?, isRevoked: Bool,
-    lastSeen: Moment?
-  ) {
-    self.device = device
-    self.name = name
-    self.role = role
-    self.isOwn = isOwn
-    self.admittedBy = admittedBy
-    self.isRevoked = isRevoked
-    self.lastSeen = lastSeen
-  }
-}
-
 // MARK: Documents
 
 extension NodeSnapshot {
@@ -268,21 +244,6 @@ extension PeerLaneSnapshot {
       "open": .bool(isOpen), "reason": .text(reason?.rawValue), "behind": integerJSON(behind.map(Int64.init)),
       "ahead": integerJSON(ahead.map(Int64.init)), "digestEqual": digestEqual.map(JSON.bool) ?? .null,
     ]
-  }
-}
-
-extension MemberSnapshot {
-  private var json: JSON {
-    [
-      "device": .string(device.description), "name": .string(name), "role": .string(role),
-      "own": .bool(isOwn), "admittedBy": .text(admittedBy?.description), "revoked": .bool(isRevoked),
-      "lastSeen": timeJSON(lastSeen),
-    ]
-  }
-
-  /// The document of `members list`.
-  static func document(_ members: [MemberSnapshot]) -> JSON {
-    Waymark.document("members.list", [.init("members", .array(members.map(\.json)))])
   }
 }
 

@@ -29,6 +29,8 @@ public enum Reason: String, CaseIterable, Sendable {
   case digestMismatch = "digest_mismatch"
   case diskFull = "disk_full"
   case refusedByPeer = "refused_by_peer"
+  case turnedAway = "turned_away"
+  case revocationUnheard = "revocation_unheard"
   case conflicts
   case directionWaiting = "direction_waiting"
   case directionOvertaken = "direction_overtaken"
@@ -52,10 +54,11 @@ extension Reason {
       .peerFreeTier, .waitingDependency, .entitlementNotYetValid, .directionWaiting:
       .info
     case .dialRefused, .dialTimeout, .noRoute, .entitlementExpired, .peerEntitlementExpired,
-      .peerClockAhead, .parked, .massDelete, .conflicts, .refusedByPeer, .directionOvertaken:
+      .peerClockAhead, .parked, .massDelete, .conflicts, .refusedByPeer, .directionOvertaken,
+      .revocationUnheard:
       .warning
-    case .notAMember, .revoked, .clockAhead, .newerProtocol, .fork, .badSignature, .digestMismatch,
-      .diskFull, .incarnationsSpent:
+    case .notAMember, .revoked, .turnedAway, .clockAhead, .newerProtocol, .fork, .badSignature,
+      .digestMismatch, .diskFull, .incarnationsSpent:
       .error
     }
   }
@@ -93,6 +96,8 @@ extension Reason {
     case .digestMismatch: "the same changes gave different data on \(other)"
     case .diskFull: "the disk is full; nothing more is stored"
     case .refusedByPeer: "\(other) refused the connection"
+    case .turnedAway: "\(other) does not let this device in; it may have been revoked"
+    case .revocationUnheard: "not every device has heard that \(other) was revoked"
     case .conflicts: "changes made at the same time wait for a look"
     case .directionWaiting: "a forced direction waits for what it needs to know"
     case .incarnationsSpent: "this device has begun too many logs and can write no more"
@@ -117,6 +122,8 @@ extension Reason {
     case .freeTier, .peerFreeTier: "waymark help premium"
     case .entitlementExpired, .peerEntitlementExpired: "waymark entitlement install FILE"
     case .newerProtocol: "waymark version"
+    case .turnedAway: "waymark members, on \(peer ?? "the other device")"
+    case .revocationUnheard: "waymark members"
     case .massDelete: "waymark history"
     case .conflicts: "waymark conflicts"
     case .directionOvertaken: "waymark history"

@@ -30,6 +30,14 @@ struct AwaitedAdmission: Hashable, Sendable {
 extension Node {
   /// Refuses, in words, what only a member of the circle can do.
   func checkAdmitted() throws {
+    try checkKeysAdmitted()
+    guard let exclusion else { return }
+    throw CommandFailure.failed(
+      exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".", next: exclusion.next)
+  }
+
+  /// Refuses, in words, what needs keys that a circle has taken in, if only once.
+  func checkKeysAdmitted() throws {
     guard waiting != nil else { return }
     throw CommandFailure.failed(
       "not_admitted", AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)

@@ -13,6 +13,8 @@ final class Credentials: Sendable {
   private let wall: @Sendable () -> Moment
   private let circle: Mutex<Circle>
   private let tickets = Mutex(TicketLedger())
+  /// The root key for tickets that it stands behind, until they expire.
+  private let signers = Mutex<[TicketID: (key: SigningKey, expiry: Moment)]>([:])
 
   init(identity: Identity, circle: Circle, wall: @escaping @Sendable () -> Moment) {
     self.identity = identity
@@ -43,8 +45,21 @@ final class Credentials: Sendable {
   func pairingFailed() { tickets.withLock { $0.failed(at: wall()) } }
 
   /// False if too many tickets are open.
-  func add(_ ticket: Ticket, role: Role) -> Bool {
-    tickets.withLock { $0.add(ticket, role: role, at: wall()) }
+  ///
+  /// - Parameter signer: certifies the joiner; nil for this device.
+  func add(_ ticket: Ticket, role: Role, signer: SigningKey?) -> Bool {
+    let now = wall()
+    guard tickets.withLock({ $0.add(ticket, role: role, at: now) }) else { return false }
+    signers.withLock { signers in
+      signers = signers.filter { now < $0.value.expiry }
+      if let signer { signers[ticket.id] = (signer, ticket.expiry) }
+    }
+    return true
+  }
+
+  /// Who certifies the joiner that comes with a ticket.
+  func signer(of ticket: TicketID) -> SigningKey {
+    signers.withLock { $0[ticket]?.key } ?? identity.signing
   }
 
   func spend(_ id: TicketID, on joiner: DeviceKey) throws(TicketLedger.Refusal) -> Role {

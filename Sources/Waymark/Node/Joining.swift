@@ -138,17 +138,10 @@ public struct Joining: Sendable {
     let identity = try Identity.generate()
     let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
     guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
-    let staged = Home(path: home.staging)
-    try staged.discard()
-    try staged.prepare()
-    try identity.save(to: staged.deviceKey)
-    try home.copyStore(to: staged)
-    try Node.makeStore(staged, circle.statements(notIn: []))
-    try home.replace(
-      Replacement(
-        aside: try home.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: true),
-      at: wall())
-    return NewMembership(circle: circle.id, device: identity.device, name: member.name)
+    let old = try? Identity.load(from: home.deviceKey).device
+    let rewritten = try await home.replaceKeys(
+      of: old, with: identity, statements: circle.statements(notIn: []), wall: wall)
+    return NewMembership(circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
   }
 
   private func heldRecords() async throws -> [EntryDraft] {

@@ -18,7 +18,7 @@ extension Node {
     }
     isVerifying = true
     defer { isVerifying = false }
-    let check = DeepCheck(home)
+    let check = DeepCheck(home, device: identity.device)
     var outcome = DeepOutcome(found: try await check.run(events))
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     outcome.backup = try await backUp(before: "repair")
@@ -43,10 +43,15 @@ extension Node {
 /// The deep verification of a home, away from the node: it takes a while.
 struct DeepCheck: Sendable {
   private let home: Home
+  private let device: DeviceKey?
   /// The log is folded again in here.
   private var scratch: Home { Home(path: home.path + "/verifying") }
 
-  init(_ home: Home) { self.home = home }
+  /// - Parameter device: whose store it is; nil where its keys were not read.
+  init(_ home: Home, device: DeviceKey? = nil) {
+    self.home = home
+    self.device = device
+  }
 
   func run(_ events: @escaping @Sendable (JSON) -> Void) async throws -> DeepReport {
     do {
@@ -54,7 +59,8 @@ struct DeepCheck: Sendable {
         try scratch.discard()
         try scratch.prepare()
         defer { try? scratch.discard() }
-        return try DeepVerification.run(storeAt: home.store, scratch: scratch.store) { done, total in
+        return try DeepVerification.run(storeAt: home.store, of: device, scratch: scratch.store) {
+          done, total in
           events([
             "type": "progress", "stage": "verifying", "done": .integer(done), "total": .integer(total),
           ])

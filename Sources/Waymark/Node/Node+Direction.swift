@@ -30,7 +30,7 @@ extension Node {
 
   /// Carries out the order under way as soon as all that it needs is here.
   func finishDirection() {
-    guard let order = directions.pending, !isDiskFull else { return }
+    guard let order = directions.pending, !isDiskFull, member != nil else { return }
     // What follows from writing comes back here.
     directions.pending = nil
     do {

@@ -37,9 +37,11 @@ extension Node {
       notice(.digestMismatch(device: device, lane))
     case .membershipChanged:
       log.info("circle", "\(circle.evaluation.members.count) members")
+      logExclusion()
       learnAddresses()
       noteForkProofs()
     case .gateChanged: logGate()
+    case .heardRevocations: keepHeard()
     }
   }
 
@@ -54,7 +56,7 @@ extension Node {
   }
 
   func name(of device: DeviceKey) -> String {
-    circle.evaluation.members[device]?.name ?? String(device.description.prefix(8))
+    circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
 
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
@@ -87,6 +89,8 @@ extension Node {
         NoticeSnapshot(
           .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
+    if let exclusion { found.append(exclusion) }
+    found += unheardNotices()
     found += forkNotices()
     if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
     found += directionNotices()

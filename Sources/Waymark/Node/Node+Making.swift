@@ -15,6 +15,8 @@ public struct NewMembership: Sendable {
   public let circle: CircleID
   public let device: DeviceKey
   public let name: String
+  /// Records of a revoked device that were written again under its new keys.
+  public var rewritten = 0
 }
 
 extension Node {

@@ -15,7 +15,7 @@ extension Node {
   /// - Throws: `CommandFailure` if the address is taken or not this machine's.
   @discardableResult
   public func serve(listen: String, peers: [String] = []) throws -> String {
-    try checkAdmitted()
+    try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
       throw CommandFailure.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
     }
@@ -26,8 +26,11 @@ extension Node {
     listener.start()
     logGate()
     handle(.started)
-    try announceAddresses()
-    try showDevelopmentEntitlement()
+    if member != nil {
+      try announceAddresses()
+      try showDevelopmentEntitlement()
+    }
+    logExclusion()
     dial()
     return listener.address.description
   }
@@ -142,7 +145,7 @@ extension Node {
     if wasLetIn {
       network?.dialing.ended(address, now: wall())
     } else {
-      network?.dialing.failed(address, .notAMember, now: wall())
+      network?.dialing.failed(address, .turnedAway, now: wall())
     }
   }
 
@@ -186,6 +189,7 @@ extension Node {
       log.warning("peers", "\(device.map(name) ?? active.remoteAddress): \(what)")
       if let device { network?.dialing.penalise(device, now: wall()) }
     case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
+    case .excluded: log.debug("peers", "\(active.remoteAddress): this device is out of the circle")
     case .revoked:
       if let device { network?.refusals[device] = .revoked }
     case .duplicate, .shuttingDown: break
@@ -196,7 +200,8 @@ extension Node {
   // MARK: Dialling
 
   func dial() {
-    guard let serving = network else { return }
+    // Nobody lets in a device that is out of the circle.
+    guard let serving = network, member != nil else { return }
     let room = Limits.connectionsMax - serving.links.count
     let due = network?.dialing.due(now: wall(), connected: connectedPeers, paused: pausedPeers) ?? []
     for (index, address) in due.enumerated() {
@@ -224,7 +229,8 @@ extension Node {
   }
 
   func scheduleDial() {
-    guard let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers) else { return }
+    guard member != nil, let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers)
+    else { return }
     timers.schedule(.dial, at: next, now: wall()) { [weak self] in self?.assumeIsolated { $0.dial() } }
   }
 }

@@ -1,25 +1,27 @@
 import Membership
 import Replication
 import SecureChannel
+import Sodium
 import Transport
 import Wire
 
 extension Node {
   /// Makes a ticket that one new device can join with.
   ///
+  /// - Parameter root: signs in place of this device, which then need not be an admin.
   /// - Throws: `CommandFailure` if this device is no admin, serves nowhere, or has too many tickets open.
-  func makeTicket(role: Role, lifetime: Moment) throws -> Ticket {
+  func makeTicket(role: Role, lifetime: Moment, root: SigningKey? = nil) throws -> Ticket {
     try checkAdmitted()
-    guard member?.role == .admin else {
+    guard root != nil || member?.role == .admin else {
       throw CommandFailure.failed(
         "not_admin", "This device is no admin of the circle and can't invite.",
-        next: "waymark members, then invite on an admin device")
+        next: "waymark members, then invite on an admin device; or with the root key: --root-key FILE")
     }
     guard let network else { throw CommandFailure.notServing }
     let ticket = Ticket(
       circle: circle.id, transport: identity.transportKey, addresses: network.reachableAddresses,
       secret: random16(), expiry: wall() + lifetime)
-    guard credentials.add(ticket, role: role) else {
+    guard credentials.add(ticket, role: role, signer: root) else {
       throw CommandFailure.failed("too_many_tickets", "Too many tickets are open; wait until some expire.")
     }
     return ticket
@@ -48,7 +50,8 @@ extension Node {
     }
     do {
       let role = try credentials.spend(pairing.ticket, on: request.device)
-      let (reply, certificate) = try circle.welcome(request, role: role, by: identity.signing, at: wall())
+      let signer = credentials.signer(of: pairing.ticket)
+      let (reply, certificate) = try circle.welcome(request, role: role, by: signer, at: wall())
       if let certificate { handle(.statementsAdded([certificate.bytes])) }
       if case .accepted = reply { joined(request) }
       return reply

@@ -27,6 +27,8 @@ extension Node {
   func learnAddresses() {
     credentials.update(circle)
     guard network != nil else { return }
+    let evaluation = circle.evaluation
+    network?.dialing.forget { !evaluation.isMember($0) }
     for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
     where member.device != identity.device {
       for address in circle.addresses(of: member.device) {

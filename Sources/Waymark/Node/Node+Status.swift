@@ -10,7 +10,8 @@ extension Node {
     let gate = replica.ownGate(now: now)
     let reason = gate.reason.map { Reason($0) }
     return NodeSnapshot(
-      device: identity.device, name: member?.name ?? waiting?.name ?? "", circle: circle.id,
+      device: identity.device, name: circle.evaluation.known(identity.device)?.name ?? waiting?.name ?? "",
+      circle: circle.id,
       incarnation: incarnation,
       isRunning: network != nil, listen: network?.listening, runningSince: network?.startedAt,
       premium: PremiumSnapshot(
@@ -80,6 +81,7 @@ extension Node {
     case .timeout: (.offline, .dialTimeout)
     case .noRoute, .unresolved: (.offline, .noRoute)
     case .notAMember: (.refused, .notAMember)
+    case .turnedAway: (.refused, .turnedAway)
     case .newerProtocol: (.refused, .newerProtocol)
     case .other, nil: (.offline, .offline)
     }
@@ -96,20 +98,6 @@ extension Node {
       isOpen: state.isOpen, reason: state.reason.map { Reason($0) },
       behind: state.behind(mine).map { Int(clamping: $0) },
       ahead: state.theirs.map { Int(clamping: $0.behind(mine)) }, digestEqual: state.isDigestEqual)
-  }
-
-  // MARK: Members
-
-  func memberSnapshots() -> [MemberSnapshot] {
-    let evaluation = circle.evaluation
-    return evaluation.members.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.map { member in
-      MemberSnapshot(
-        device: member.device, name: member.name, role: member.role == .admin ? "admin" : "member",
-        isOwn: member.device == identity.device,
-        admittedBy: member.issuer == circle.genesis.root ? nil : member.issuer, isRevoked: false,
-        lastSeen: replica.session(with: member.device) != nil
-          ? wall() : replica.lastSync[member.device] ?? network?.lastSeen[member.device])
-    }
   }
 }
 

@@ -110,7 +110,10 @@ extension Node {
   /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
   private func admitByCircle(_ following: inout [Effect]) {
     do {
-      guard try store.admit(by: circle.evaluation.admission, horizon: horizon) else { return }
+      let (evaluation, device) = (circle.evaluation, identity.device)
+      guard try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: horizon) else {
+        return
+      }
       logsWereLaidOut(&following)
     } catch {
       storeFailed(error)

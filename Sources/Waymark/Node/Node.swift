@@ -74,17 +74,20 @@ public actor Node {
     timers = Timers(queue: executor.queue)
     let stored = try StoredState(store, device: identity.device, wall: wall())
     let isMember = stored.circle.evaluation.isMember(identity.device)
-    guard isMember || stored.waiting?.device == identity.device else {
+    // A device that was taken out of the circle goes on showing what it holds.
+    let wasMember = stored.circle.evaluation.hasCertificate(identity.device)
+    guard isMember || wasMember || stored.waiting?.device == identity.device else {
       throw HomeError(
         .keyMissing, "The keys in \(home.keys) are not those of a member of the circle in this store.",
         next: "put the right key file back, or join the circle anew")
     }
-    waiting = isMember ? nil : stored.waiting
+    waiting = isMember || wasMember ? nil : stored.waiting
     (incarnation, isSpent) = try Self.openIncarnation(stored, home, store, device: identity.device)
     replica = Replica(
       device: identity.device, circle: stored.circle, preference: stored.preference,
       localPremium: stored.localPremium, settings: stored.settings, records: stored.records,
       newestForeignClock: stored.newestForeignClock, seed: randomSeed())
+    replica.heard = stored.heard
     seenSets = try Self.seenSets(store)
     opened = store
     ballast = Ballast(home)
@@ -143,18 +146,21 @@ struct StoredState {
   let pausedPeers: Set<DeviceKey>
   let waiting: AwaitedAdmission?
   let directions: Directions
+  let heard: [StatementID: Set<DeviceKey>]
 
   init(_ store: Store, device: DeviceKey, wall: Moment) throws {
     var statements: [Statement] = []
     for bytes in try store.statements() { statements.append(try Statement(bytes)) }
     circle = try Circle(statements: statements)
     let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
-    _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
+    let evaluation = circle.evaluation
+    _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: horizon)
     guard let incarnation = try store.meta(MetaKey.incarnation).flatMap({ Incarnation(bytes: $0) }) else {
       throw StoreError.damaged("it names no incarnation")
     }
     self.incarnation = incarnation
     preference = try store.meta(MetaKey.preference) == [1]
+    heard = try store.heardRevocations()
     waiting = try store.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     localPremium = try LocalPremium(store)
     directions = try Directions(store, preference: preference)
@@ -176,6 +182,8 @@ enum MetaKey {
   static let addresses = "peer-addresses"
   /// Devices the person paused, in hexadecimal, a line each.
   static let paused = "paused-peers"
+  /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
+  static let heard = "heard-revocations"
   /// A forced direction that is under way, and the last one that was carried out.
   static let direction = "direction"
   static let lastDirection = "last-direction"

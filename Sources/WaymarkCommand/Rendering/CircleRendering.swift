@@ -21,6 +21,11 @@ extension Rendering {
       ("circle", document["circle"]?.string ?? ""), ("device", document["device"]?.string ?? ""),
       ("name", printable(document["name"]?.string ?? "")),
     ])
+    if let rewritten = document["rewritten"]?.integer, rewritten > 0 {
+      notes.paragraph(
+        "\(counted(rewritten, "record")) that the revocation had left out \(rewritten == 1 ? "is" : "are") written "
+          + "again: waymark history")
+    }
     notes.paragraph(
       word == "init"
         ? "Next: waymark run, and in another terminal waymark invite for your second device."
@@ -31,23 +36,6 @@ extension Rendering {
     let peers = document["peers"]?.array ?? []
     guard !peers.isEmpty else { return notes.paragraph("No other device yet. Next: waymark invite") }
     data.table(peerTable(peers))
-  }
-
-  private mutating func members(_ document: JSON) {
-    var table = TextTable([
-      .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("STATE"), .init("LAST SEEN"),
-    ])
-    for member in document["members"]?.array ?? [] {
-      let isOwn = member["own"]?.boolean == true
-      let isRevoked = member["revoked"]?.boolean == true
-      table.rows.append([
-        .init(member["name"]?.string ?? "", isOwn ? .strong : .none),
-        .init(shortID(member["device"]?.string)), .init(member["role"]?.string ?? ""),
-        isRevoked ? .init("revoked", .bad) : .init(isOwn ? "this device" : "member of the circle"),
-        .init(isOwn ? "" : time.ago(member["lastSeen"]?.string)),
-      ])
-    }
-    data.table(table)
   }
 
   /// `wait` prints nothing but the verdict.

@@ -17,6 +17,7 @@ struct Rendering {
     let words = invocation.words
     switch words[0] {
     case "status": status(document)
+    case "revoke": revocation(document)
     case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
       circle(document, words)
     case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)

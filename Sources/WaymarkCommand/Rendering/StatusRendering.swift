@@ -32,7 +32,9 @@ extension Rendering {
     let name = printable(document["name"]?.string ?? "")
     let premium = document["premium"]
     var parts = ["\(name)  \(shortID(document["device"]?.string))", runningText(document)]
-    if premium?["active"]?.boolean == true {
+    if isOut(document) {
+      parts.append(data.paint("out of the circle", .bad))
+    } else if premium?["active"]?.boolean == true {
       parts.append(premiumText(premium))
       parts.append(document["sync"]?["preference"]?.boolean == true ? "sync on" : "sync off")
     } else if premium?["reason"]?.string == "entitlement_expired" {
@@ -42,6 +44,12 @@ extension Rendering {
       parts.append("free · settings sync, records stay on this device (waymark help premium)")
     }
     return parts
+  }
+
+  /// Whether this device was revoked, or went with the one that had let it in.
+  private func isOut(_ document: JSON) -> Bool {
+    document["notices"]?.array?.contains { ["revoked", "not_a_member"].contains($0["reason"]?.string) }
+      ?? false
   }
 
   private func runningText(_ document: JSON) -> String {

@@ -28,6 +28,7 @@ enum CommandTable {
           type: .words(["admin", "member"])),
         .init(
           flag: "--expires", placeholder: "10m", summary: "how long the ticket is good", type: .duration),
+        rootKey("sign with the circle's root key, on a device that is no admin"),
       ],
       details: """
         A running node serves the ticket in the background; else this command waits for the joiner.
@@ -35,11 +36,15 @@ enum CommandTable {
         """),
     CommandSpec(
       words: ["join"], summary: "join the circle that a ticket comes from",
-      operands: [.init(placeholder: "TICKET|-", key: "ticket")],
-      options: [.init(flag: "--name", placeholder: "NAME", summary: "what this device is called")],
+      operands: [.init(placeholder: "TICKET|-", key: "ticket", isOptional: true)],
+      options: [
+        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
+        rootKey("in place of a ticket: the root key of the circle that this store is of"),
+      ],
       details: """
         With - the ticket is read from standard input. Data that is here already comes along: it is shown,
-        backed up, and written again in the new circle.
+        backed up, and written again in the new circle. A device of the same circle keeps its store; one that
+        was revoked gets new keys. With --root-key this device becomes an admin, though nobody else is there.
         """),
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",
@@ -52,8 +57,29 @@ enum CommandTable {
       ],
       details: "Prints `ready ADDR:PORT` when it serves. Ends with Ctrl-C or SIGTERM."),
     CommandSpec(
-      words: ["members", "list"], summary: "list the devices of the circle", impliesLastWord: true),
+      words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",
+      impliesLastWord: true),
+    CommandSpec(
+      words: ["revoke"], summary: "take a device out of the circle for good",
+      operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
+      options: [
+        .init(flag: "--with-invited", placeholder: nil, summary: "and the devices that it let in"),
+        .init(
+          flag: "--undo-revocations", placeholder: nil,
+          summary: "take in again the devices that it had revoked"),
+        rootKey("sign with the circle's root key, which no admin can undo"),
+        .init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing"),
+      ],
+      details: """
+        For a device that was lost, stolen or given away. What it wrote and is here stays; everything else of
+        it is left out on every device, from the moment that one hears of it. It can't come back with its
+        keys: to take it in again, waymark invite and join. See waymark help revoking.
+        """),
   ]
+
+  private static func rootKey(_ summary: String) -> CommandSpec.Option {
+    .init(flag: "--root-key", placeholder: "FILE", summary: summary, type: .path)
+  }
 
   private static let watching: [CommandSpec] = [
     CommandSpec(

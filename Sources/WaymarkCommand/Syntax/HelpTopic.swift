@@ -6,7 +6,7 @@ struct HelpTopic {
   /// The text of a topic; nil if there is none of that name.
   static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
 
-  static let all = [premium, sync, conflicts, trash, ids, fields, exitCodes, home]
+  static let all = [premium, sync, conflicts, trash, revoking, ids, fields, exitCodes, home]
 
   private static let premium = HelpTopic(
     name: "premium",
@@ -75,6 +75,31 @@ struct HelpTopic {
       Editing the field settles it too. Where one device deleted what another was changing, winner
       deletes again and loser restores: the record, and what it belongs to if that is deleted as well.
       Both values stay in the history of the record.
+      """)
+
+  private static let revoking = HelpTopic(
+    name: "revoking",
+    text: """
+      Revoking a device
+      For a device that was lost, stolen or given away. On an admin device:
+        waymark revoke phone                 says what it would do, and asks
+        waymark members                      who is out, by whom, and who has not heard of it yet
+      What the device wrote and is here stays. Everything else of it is refused, on every device from
+      the moment that one hears of it; until then a device takes what it sends. Devices that it let in
+      stay, and those that it revoked stay out; both are shown before, and can be decided otherwise:
+        waymark revoke laptop --with-invited            and those that it let in, by now perhaps a thief's
+        waymark revoke laptop --undo-revocations        and take in again those that it had revoked
+      What a thief wrote before can be taken back like anything else: waymark history, waymark undo.
+
+      A revoked device shows what it holds and changes nothing any more. It joins anew with a ticket
+      (waymark invite), gets new keys and keeps its store.
+
+      The root key is in keys/root.key of the device that founded the circle. Keep a copy where no thief
+      of that device finds it, and take the file off the device. It helps when no admin is left, or when
+      an admin is the thief; no admin can undo what it says:
+        waymark revoke laptop --root-key FILE
+        waymark invite --root-key FILE       lets a device in, from any device of the circle
+        waymark join --root-key FILE         makes this device an admin; a revoked one gets new keys
       """)
 
   private static let ids = HelpTopic(

@@ -1,0 +1,81 @@
+// Protocol/circle.md, "Revoking a device".
+
+package import Sodium
+package import Wire
+
+/// What the person decides about a revocation; the rest follows from the circle.
+package struct RevocationOrder: Hashable, Sendable {
+  package var device: DeviceKey
+  /// What the revoking device holds of the revoked one's logs; the most important first.
+  package var kept: [KeptLog]
+  /// Devices that the revoked one had revoked, and that are to be members again.
+  package var reinstated: Set<DeviceKey>
+
+  package init(device: DeviceKey, kept: [KeptLog], reinstated: Set<DeviceKey> = []) {
+    self.device = device
+    self.kept = kept
+    self.reinstated = reinstated
+  }
+}
+
+extension Circle {
+  /// Signs that a device is out of the circle.
+  ///
+  /// What it signed and counts now stays valid, so that the devices it invited stay members; all that it signs
+  /// later is void. Logs for which a statement has no room are left out from the end.
+  package func revocation(
+    _ order: RevocationOrder, by key: SigningKey, at now: Int64
+  ) throws(StatementError) -> Statement {
+    let valid = statementsToKeep(order)
+    let body = Revocation(
+      circle: id, issuer: DeviceKey(key), device: order.device,
+      kept: Self.fitting(order.kept, room: Self.room - valid.count * Self.idBytes), valid: valid, issued: now)
+    return try Statement(signing: body, with: key)
+  }
+
+  private func statementsToKeep(_ order: RevocationOrder) -> [StatementID] {
+    let cuts = logCuts(of: order.device)
+    let revocations = evaluation.countingRevocations(by: order.device)
+      .filter { !order.reinstated.contains($0.body.device) }.map(\.id)
+    return evaluation.countingCertificates(of: order.device) + cuts + revocations
+  }
+
+  private func logCuts(of device: DeviceKey) -> [StatementID] {
+    statements(notIn: []).filter { statement in
+      guard case .logCut(let cut) = statement.content else { return false }
+      return cut.log.device == device && !evaluation.isVoid(statement)
+    }.map(\.id)
+  }
+
+  /// Whoever is revoked may have begun any number of logs; that must not keep anybody from revoking it.
+  private static func fitting(_ logs: [KeptLog], room: Int) -> [KeptLog] {
+    var room = room
+    return Array(
+      logs.prefix { log in
+        room -= logBytes + log.tips.count * idBytes
+        return room >= 0
+      })
+  }
+
+  /// What a statement holds besides logs and ids, at most.
+  private static let room = Limits.statementBytesMax - 512
+  private static let idBytes = 34
+  private static let logBytes = 32
+
+  /// Revocations by which one of a device does not count. Whoever has not heard of them would turn it away.
+  func rehabilitation(of device: DeviceKey) -> [Statement] {
+    var found: [Statement] = []
+    for statement in statements(notIn: []) {
+      guard case .revocation(let body) = statement.content, body.device == device,
+        evaluation.isVoid(statement)
+      else { continue }
+      for counted in evaluation.revocations[body.issuer] ?? []
+      where !counted.body.valid.contains(statement.id) {
+        if let voiding = self.statement(counted.id), !found.contains(where: { $0.id == voiding.id }) {
+          found.append(voiding)
+        }
+      }
+    }
+    return found
+  }
+}

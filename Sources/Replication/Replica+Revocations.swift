@@ -1,0 +1,51 @@
+// Protocol/session.md, "Certificates"
+
+import Membership
+import Wire
+
+/// Who has heard of which revocation: until a member has, it takes what the revoked device sends.
+extension Replica {
+  /// A member holds the same statements as this device.
+  mutating func noteEqualStatements(_ link: LinkID, _ effects: inout [Effect]) {
+    noteHeard(link, { _ in true }, &effects)
+  }
+
+  /// A member holds these statements.
+  mutating func noteHeld(_ link: LinkID, _ ids: [StatementID], _ effects: inout [Effect]) {
+    guard !circle.evaluation.revocations.isEmpty else { return }
+    let held = Set(ids)
+    noteHeard(link, held.contains, &effects)
+  }
+
+  private mutating func noteHeard(
+    _ link: LinkID, _ holds: (StatementID) -> Bool, _ effects: inout [Effect]
+  ) {
+    guard let peer = sessions[link]?.device else { return }
+    let news = circle.evaluation.revocations.values.joined().map(\.id)
+      .filter { holds($0) && heard[$0]?.contains(peer) != true }.sorted()
+    guard !news.isEmpty else { return }
+    for id in news { heard[id, default: []].insert(peer) }
+    effects.append(.report(.heardRevocations(peer)))
+  }
+
+  /// Whether this device is in the circle, by the statements it holds.
+  var isMember: Bool { circle.evaluation.isMember(device) }
+
+  /// Ends the sessions of devices that are out of the circle; all of them, if this device is.
+  ///
+  /// An open session is told why, so that a device that is found again need not ask its owner.
+  mutating func endRevokedSessions(_ added: [Statement], _ effects: inout [Effect]) {
+    for session in sessionsInOrder where !session.isClosing {
+      guard isMember else {
+        drop(session.link, .excluded, &effects)
+        continue
+      }
+      guard let peer = session.device, !circle.evaluation.isMember(peer) else { continue }
+      let reasons = added.filter { statement in
+        if case .revocation(let body) = statement.content { body.device == peer } else { false }
+      }
+      effects.append(.send(session.link, .statements(reasons.map(\.bytes), last: false)))
+      drop(session.link, .revoked, &effects)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// What follows from revocations: for this device, if it is the one, and for those that have not heard yet.
+extension Node {
+  /// Why this device is out of the circle, and what brings it back; nil for a member and for keys that wait.
+  var exclusion: NoticeSnapshot? {
+    guard member == nil, waiting == nil else { return nil }
+    let readable = "its records can be read here; nothing is written, sent or received"
+    guard let revocation = circle.evaluation.revocations[identity.device]?.first else {
+      return NoticeSnapshot(
+        .notAMember,
+        text:
+          "the device that let this one into the circle was revoked, and its invitations with it; \(readable)",
+        next: Self.returning)
+    }
+    let who = signer(revocation.body.issuer)
+    return NoticeSnapshot(
+      .revoked,
+      text: "this device was revoked by \(who) on \(CivilTime.text(revocation.body.issued)); \(readable)",
+      next: Self.returning,
+      details: [
+        .init("revokedBy", .string(revocation.body.issuer.description)),
+        .init("revokedAt", timeJSON(revocation.body.issued)),
+      ])
+  }
+
+  private static let returning =
+    "waymark invite on a device of the circle, then waymark join TICKET here; what is here stays"
+
+  func logExclusion() {
+    guard let exclusion, network != nil else { return }
+    log.error("circle", exclusion.text)
+  }
+
+  /// A device, or the root key, as people call it.
+  func signer(_ key: DeviceKey) -> String { key == circle.genesis.root ? "the root key" : name(of: key) }
+
+  // MARK: Who has heard
+
+  /// The members that are not known to hold any of the revocations of a device, by name.
+  func notHeard(of device: DeviceKey) -> [Member] {
+    let revocations = circle.evaluation.revocations[device] ?? []
+    guard !revocations.isEmpty, member != nil else { return [] }
+    return circle.evaluation.members.values.filter { member in
+      member.device != identity.device
+        && revocations.allSatisfy {
+          $0.body.issuer != member.device && replica.heard[$0.id]?.contains(member.device) != true
+        }
+    }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+  }
+
+  /// One notice for each revocation that somebody has not heard of.
+  func unheardNotices() -> [NoticeSnapshot] {
+    circle.evaluation.revoked.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {
+      revoked in
+      let others = notHeard(of: revoked.device)
+      guard let first = others.first else { return nil }
+      let names = others.map(\.name).joined(separator: ", ")
+      return NoticeSnapshot(
+        .revocationUnheard,
+        text:
+          "\(names) \(others.count == 1 ? "has" : "have") not heard yet that \(revoked.name) was revoked, and "
+          + "until then take\(others.count == 1 ? "s" : "") what it sends",
+        next: "waymark run on \(others.count == 1 ? first.name : "each of them"), within reach; "
+          + "waymark revoke what is lost too",
+        details: [
+          .init("device", .string(revoked.device.description)), .init("name", .string(revoked.name)),
+          .init("notHeard", .array(others.map(\.reference))),
+        ])
+    }
+  }
+
+  /// Keeps who holds which revocation: a restart must not make it doubtful again.
+  func keepHeard() {
+    let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
+    replica.heard = replica.heard.filter { counted.contains($0.key) }
+    do {
+      try store.keepHeardRevocations(replica.heard)
+    } catch {
+      storeFailed(error)
+    }
+  }
+}
+
+extension Member {
+  /// How a document names a device.
+  var reference: JSON { ["device": .string(device.description), "name": .string(name)] }
+}
+
+extension Store {
+  func heardRevocations() throws -> [StatementID: Set<DeviceKey>] {
+    var heard: [StatementID: Set<DeviceKey>] = [:]
+    for line in try metaLines(MetaKey.heard) {
+      let words = line.split(separator: " ")
+      guard words.count == 2, let id = StatementID(hex: words[0]), let device = DeviceKey(hex: words[1])
+      else {
+        continue
+      }
+      heard[id, default: []].insert(device)
+    }
+    return heard
+  }
+
+  func keepHeardRevocations(_ heard: [StatementID: Set<DeviceKey>]) throws {
+    let lines = heard.sorted { $0.key < $1.key }
+      .flatMap { id, devices in devices.sorted().map { "\(id) \($0)" } }
+    try setMetaLines(MetaKey.heard, lines)
+  }
+}

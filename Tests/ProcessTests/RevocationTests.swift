@@ -1,0 +1,253 @@
+import Foundation
+import Testing
+import Wire
+
+/// Devices that are taken out of the circle while others run, and that come back.
+@Suite(.serialized) struct RevocationTests {
+  private func expectEqual(_ devices: Device...) async throws {
+    let first = try await devices[0].status()
+    for device in devices.dropFirst() {
+      let status = try await device.status()
+      #expect(status.digest("records") == first.digest("records"), "\(device.name)")
+      #expect(status.digest("settings") == first.digest("settings"), "\(device.name)")
+      #expect(status.counts == first.counts, "\(device.name)")
+    }
+  }
+
+  private func trips(_ device: Device) async throws -> Set<String> {
+    let list = try await device.json("trip", "list")["trips"]?.array ?? []
+    return Set(list.compactMap { $0["name"]?.string })
+  }
+
+  private func refused(
+    _ device: Device, _ words: [String], code: Int32, saying texts: String...
+  ) async throws {
+    let outcome = try await device.run(words)
+    #expect(outcome.code == code, "\(words): \(outcome.errors)")
+    for text in texts { #expect(outcome.errors.contains(text), "\(words): \(outcome.errors)") }
+    #expect(outcome.output.isEmpty)
+  }
+
+  private func member(_ name: String, in device: Device) async throws -> JSON {
+    let members = try await device.json("members")["members"]?.array ?? []
+    return try #require(members.last { $0["name"]?.string == name }, "no \(name) in \(device.name)")
+  }
+
+  private func names(_ list: JSON?) -> Set<String> {
+    Set(list?.array?.compactMap { $0["name"]?.string } ?? [])
+  }
+
+  @Test func `a device that is revoked loses its session, nobody takes what it writes, and it joins anew`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
+    let (alice, bob, carol) = (circle["alice"], circle["bob"], circle["carol"])
+    for device in [bob, carol] {
+      try await device.start()
+      try await device.waitForSync(with: alice)
+    }
+    try await carol.text("trip", "add", "name=Rome")
+    try await carol.waitForSync(with: alice)
+    try await bob.waitForSync(with: alice)
+    // A copy of Carol's home that never hears of it: the thief's.
+    try await carol.stop()
+    let thief = Device("thief", on: stage)
+    try FileManager.default.copyItem(atPath: carol.home, toPath: thief.home)
+    try await carol.text("trip", "add", "name=Unseen")
+
+    try await refused(alice, ["revoke", "carol"], code: 7, saying: "Revoke carol?", "--yes", "last in sync")
+    let done = try await alice.json("revoke", "carol", "--yes")
+    #expect(done["schema"] == "waymark.revoke/1")
+    #expect(done["revoked"]?[0]?["changeSets"]?.integer ?? 0 > 0)
+    try await eventually("bob hears of it") { try await member("carol", in: bob)["revoked"] == true }
+    #expect(try await alice.json("revoke", "carol")["already"]?[0]?["name"] == "carol")
+
+    for device in [carol, thief] {
+      try await device.start()
+      try await device.text("peers", "add", alice.address)
+      try await device.wait(until: "it is turned away") {
+        $0.peer("alice")?["reason"] == "turned_away" && $0.peer("alice")?["state"] == "refused"
+      }
+    }
+    try await thief.text("trip", "add", "name=Intruder")
+    try await alice.text("trip", "add", "name=Oslo")
+    try await bob.waitForSync(with: alice)
+    try await expectEqual(alice, bob)
+    #expect(try await trips(bob) == ["Rome", "Oslo"])
+    #expect(try await trips(thief) == ["Rome", "Intruder"], "it gets nothing either")
+    #expect(try await alice.status().peer("carol") == nil)
+
+    try await carol.stop()
+    try await carol.join(alice)
+    #expect(try await trips(carol) == ["Rome", "Unseen"], "nothing is lost that was written before it knew")
+    try await carol.start()
+    for device in [bob, carol] { try await device.waitForSync(with: alice) }
+    try await expectEqual(alice, bob, carol)
+    #expect(try await trips(alice) == ["Rome", "Oslo", "Unseen"])
+    #expect(try await member("carol", in: bob)["revoked"] == true, "the old keys stay out")
+    #expect(try await bob.status().peer("carol") != nil)
+  }
+
+  @Test func `a device that hears of its own end reads on, writes and sends nothing, also after a restart`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await bob.text("trip", "add", "name=Rome")
+    try await bob.waitForSync(with: alice)
+    try await alice.text("revoke", "bob", "--yes")
+    for step in ["at once", "after a restart", "without a node"] {
+      try await bob.wait(until: "it knows \(step)") { status in
+        status.document["notices"]?.array?.contains {
+          $0["reason"] == "revoked" && $0["next"]?.string?.contains("waymark join TICKET") == true
+        } ?? false
+      }
+      #expect(try await trips(bob) == ["Rome"])
+      #expect(try await bob.text("status").contains("out of the circle"))
+      try await refused(
+        bob, ["trip", "add", "name=X"], code: 1, saying: "This device was revoked by alice", "waymark join")
+      try await refused(bob, ["invite"], code: 1, saying: "revoked")
+      let verified = try await bob.run(["verify", "--deep"])
+      #expect(verified.code == 0, "\(verified.errors)")
+      if step != "without a node" { try await bob.stop() }
+      if step == "at once" { try await bob.start() }
+    }
+    #expect(
+      !bob.log.split(separator: "this device was revoked").dropFirst(1).joined().contains("connected to"))
+    #expect(try await alice.status().document["notices"] == [])
+  }
+
+  @Test func `without the founder's device a circle with another admin goes on`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
+    let (alice, bob, carol, dave) = (
+      circle["alice"], Device("bob", on: stage), Device("carol", on: stage), Device("dave", on: stage)
+    )
+    for device in [bob, carol] {
+      let ticket = try await alice.text("invite", "--role", device.name == "bob" ? "admin" : "member")
+      try await device.text("join", "-", "--name", device.name, input: ticket)
+      try await device.text("sync", "on")
+      try await device.start()
+      try await device.waitForSync(with: alice)
+    }
+    try await alice.text("trip", "add", "name=Rome")
+    for device in [bob, carol] { try await device.waitForSync(with: alice) }
+    try await alice.stop(SIGKILL)
+    try FileManager.default.removeItem(atPath: alice.home)
+
+    try await refused(carol, ["revoke", "alice", "--yes"], code: 1, saying: "no admin", "--root-key")
+    try await refused(bob, ["revoke", "bob", "--yes"], code: 1, saying: "this very device")
+    try await refused(bob, ["revoke", "alice"], code: 7, saying: "higher rank", "let in by alice", "carol")
+    try await carol.stop()
+    try await bob.text("revoke", "alice", "--yes")
+    #expect(names(try await member("alice", in: bob)["notHeard"]) == ["carol"])
+    let notice = try #require(try await bob.status().document["notices"]?[0])
+    #expect(notice["reason"] == "revocation_unheard")
+    #expect(notice["next"]?.string?.contains("waymark run on carol") == true)
+    // It is still known after a restart, and over as soon as she has heard.
+    try await bob.stop()
+    #expect(names(try await member("alice", in: bob)["notHeard"]) == ["carol"])
+    try await bob.start()
+    try await carol.start()
+    try await bob.wait(until: "carol has heard") { $0.document["notices"] == [] }
+    try await bob.stop()
+    try await carol.stop()
+    #expect(try await member("alice", in: bob)["notHeard"] == [])
+    #expect(try await member("alice", in: bob)["revocations"]?[0]?["byName"] == "bob")
+
+    try await bob.start()
+    try await dave.join(bob)
+    try await dave.text("sync", "on")
+    try await dave.start()
+    try await dave.text("trip", "add", "name=Oslo")
+    try await bob.waitForSync(with: dave)
+    try await expectEqual(bob, dave)
+    #expect(try await trips(dave) == ["Rome", "Oslo"])
+  }
+
+  @Test func `the root key ends a thief that has revoked everybody, and takes the honest in again`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
+    let (alice, bob, carol) = (circle["alice"], circle["bob"], circle["carol"])
+    let key = stage.path("root.key")
+    try FileManager.default.moveItem(atPath: alice.home + "/keys/root.key", toPath: key)
+    for device in [bob, carol] {
+      try await device.start()
+      try await device.waitForSync(with: alice)
+    }
+    try await bob.text("trip", "add", "name=Rome")
+    for device in [bob, carol] { try await device.waitForSync(with: alice) }
+    // Alice's device is the thief's now.
+    try await alice.text("revoke", "bob", "carol", "--yes")
+    for device in [bob, carol] {
+      try await device.wait(until: "it is out") { $0.document["notices"]?[0]?["reason"] == "revoked" }
+    }
+    try await alice.stop()
+    try await refused(bob, ["revoke", "alice", "--yes"], code: 1, saying: "revoked by alice", "waymark join")
+    try await refused(
+      bob, ["revoke", "alice", "--root-key", stage.path("seller"), "--yes"], code: 12, saying: "root key")
+    try await bob.text("revoke", "alice", "--undo-revocations", "--root-key", key, "--yes")
+    #expect(try await bob.status().document["notices"]?[0]?["reason"] == "revocation_unheard")
+    #expect(try await trips(bob) == ["Rome"])
+    // Carol hears of it at Bob's door.
+    try await bob.text("peers", "add", carol.address)
+    try await carol.wait(until: "she is in again") { $0.document["notices"] == [] }
+    try await carol.text("trip", "add", "name=Oslo")
+    try await bob.waitForSync(with: carol)
+    try await expectEqual(bob, carol)
+
+    // Nobody is an admin now: the root key invites, and makes Bob one.
+    let dave = Device("dave", on: stage)
+    try await refused(bob, ["invite"], code: 1, saying: "no admin", "--root-key")
+    let ticket = try await bob.text("invite", "--root-key", key)
+    try await dave.text("join", "-", "--name", "dave", input: ticket)
+    #expect(try await member("dave", in: bob)["admittedBy"]?.isNull == true)
+    try await bob.stop()
+    try await bob.text("join", "--root-key", key)
+    #expect(try await member("bob", in: bob)["role"] == "admin")
+    try await refused(bob, ["join", "--root-key", key], code: 1, saying: "admin of the circle already")
+  }
+
+  @Test func `the root key alone takes a revoked device in again, with its store`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let key = stage.path("root.key")
+    try FileManager.default.copyItem(atPath: alice.home + "/keys/root.key", toPath: key)
+    try await bob.start()
+    try await bob.text("trip", "add", "name=Rome")
+    try await bob.waitForSync(with: alice)
+    try await bob.text("sync", "off")
+    try await bob.text("trip", "edit", "Rome", "name=Roma")
+    try await bob.text("trip", "add", "name=Unseen")
+    try await alice.text("revoke", "bob", "--yes")
+    try await bob.wait(until: "it is out") { $0.document["notices"]?[0]?["reason"] == "revoked" }
+    let before = try await bob.status()
+    #expect(try await trips(bob) == ["Roma", "Unseen"])
+    try await refused(bob, ["join", "--root-key", key], code: 11, saying: "held by process")
+    try await bob.stop()
+    try await refused(bob, ["join", "--root-key", stage.path("seller")], code: 12, saying: "root key")
+    let joined = try await bob.json("join", "--root-key", key)
+    #expect(joined["rewritten"] == 2)
+    let after = try await bob.status()
+    #expect(after.device != before.device)
+    #expect(after.document["name"] == "bob")
+    #expect(try await trips(bob) == ["Roma", "Unseen"])
+    try await bob.text("sync", "on")
+    try await bob.start()
+    try await bob.text("peers", "add", alice.address)
+    try await bob.waitForSync(with: alice)
+    try await expectEqual(alice, bob)
+    #expect(try await trips(alice) == ["Roma", "Unseen"])
+  }
+}

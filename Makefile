@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop oracle upgrade fuzz format lint vectors clean
+.PHONY: help deps build release test demo interop hostile oracle upgrade fuzz format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -35,8 +35,12 @@ demo: deps ## three nodes on this machine, told as a story
 	swift build -c release --product Demo
 	@"$$(swift build -c release --show-bin-path)/Demo"
 
-interop: build ## a client in Python, written from Protocol/ alone, meets a node
+interop: build ## a client in Python, written from Protocol/ alone, meets a node, and then does all it should not
 	@Tests/Interop/run
+	@Tests/Hostile/run
+
+hostile: build ## a hostile member at random against a circle of nodes: SEED=… STEPS=…
+	@Tests/Hostile/run random $(SEED) $(STEPS)
 
 oracle: build ## five nodes against a model in Python: SEED=… STEPS=…
 	@Tests/Oracle/run $(SEED) $(STEPS)

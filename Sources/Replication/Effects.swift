@@ -29,7 +29,7 @@ package enum Input: Sendable {
   /// The shell looked for tips of logs that forked: these are not in the store.
   case lookedUp(LinkID, Lane, lacking: [LogHead])
   /// A cut, or the end of one, changed which sets are stored and folded.
-  case rebuilt(settings: Replica.LaneState, records: Replica.LaneState)
+  case rebuilt(settings: Replica.LaneState, records: Replica.LaneState, newestForeignClock: Clock)
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
   /// A command asks a peer; comes back as `Effect.reply`.

@@ -153,7 +153,7 @@ extension Message {
     case (Tag.statements, 2):
       let last = try reader.bool()
       let statements = try reader.list(max: listMax) { r throws(WireError) in
-        try r.byteString(max: Limits.frameBytesMax)
+        try r.byteString(max: Limits.statementBytesMax)
       }
       return .statements(statements, last: last)
     case (Tag.heads, 3):
@@ -271,10 +271,8 @@ extension CBORReader {
 
   fileprivate mutating func laneState() throws(WireError) -> Summary.LaneState {
     try array(exactly: 4)
-    let start = offset
     // A reason that a newer peer knows and this build does not still means: closed.
     let reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
-    guard reason != .notAMember else { throw .unexpected(offset: start) }
     return Summary.LaneState(
       reason: reason, heads: try bytes32(), folded: try bytes32(), digest: try bytes32())
   }

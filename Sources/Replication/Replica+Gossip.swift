@@ -44,6 +44,9 @@ extension Replica {
       sessions[session.link]?.said = nil
       say(session.link, now, &effects)
     }
+    // A clock that ran ahead, cut out of the log, no longer says what time it is. And what came back may wait.
+    gateMayHaveChanged(now, &effects)
+    effects.append(.foldParked)
     scheduleSettle(now, &effects)
   }
 

@@ -26,7 +26,7 @@ extension Replica {
     _ link: LinkID, _ token: UInt64, _ result: AnswerResult, _ now: Moment, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], let peer = session.device else { return }
-    guard token <= session.lastToken else {
+    guard token > 0, token <= session.lastToken else {
       return drop(link, .misbehaved("an answer to nothing that was asked"), &effects)
     }
     guard let query = session.asking, query.token == token else { return }

@@ -250,10 +250,11 @@ extension LaneSession {
 
   private static let tipsMax = 8
 
-  /// A newer want of a log takes the place of the older.
+  /// A newer want of a log takes the place of the older, also within one message: nothing is read twice.
   fileprivate mutating func add(_ wants: [Want]) {
-    let logs = Set(wants.map(\.log))
-    serving = Array((serving.filter { !logs.contains($0.log) } + wants).prefix(Replica.wantsMax))
+    var logs: Set<LogKey> = []
+    let newest = wants.reversed().filter { logs.insert($0.log).inserted }.reversed()
+    serving = Array((serving.filter { !logs.contains($0.log) } + newest).prefix(Replica.wantsMax))
   }
 }
 

@@ -89,7 +89,9 @@ package struct Replica: Sendable {
       self.preference = preference
       gateMayHaveChanged(now, &effects)
     case .lookedUp(let link, let lane, let lacking): lookedUp(link, lane, lacking, now, &effects)
-    case .rebuilt(let settings, let records): rebuilt(settings, records, now, &effects)
+    case .rebuilt(let settings, let records, let newestForeignClock):
+      self.newestForeignClock = newestForeignClock
+      rebuilt(settings, records, now, &effects)
     case .timer(let timer): fired(timer, now, &effects)
     }
   }

@@ -30,8 +30,10 @@ extension Store {
     while sets.count < setsMax, bytes < bytesMax,
       let index = cursors.indices.min(by: { cursors[$0].number < cursors[$1].number })
     {
-      // Up to the number where another log goes on, all of this one may be read.
-      let end = cursors.indices.filter { $0 != index }.map { cursors[$0].number }.min() ?? .max
+      // Up to the number where another log goes on, all of this one may be read. One that is at the same set must
+      // not stop it: neither would come on.
+      let number = cursors[index].number
+      let end = cursors.map(\.number).filter { $0 > number }.min() ?? .max
       try read(&cursors[index], below: end, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
       cursors.removeAll { $0.isAtEnd }
     }

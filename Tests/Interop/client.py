@@ -50,8 +50,14 @@ class Client:
             self.circle.add(each)
         require(self.circle.id == ticket.circle, "the circle of the ticket")
         require(self.circle.transport(self.device) == self.transport_public, "a member with the own keys")
-        self.lanes = {lane: Lane(lane, self.circle.id) for lane in LANES}
+        cuts = lambda *log: self.circle.membership.cuts(*log)  # noqa: E731
+        self.lanes = {lane: Lane(lane, self.circle.id, cuts) for lane in LANES}
         return None
+
+    def judge(self):
+        """Takes over what new statements say of logs."""
+        for lane in self.lanes.values():
+            lane.judge(milliseconds())
 
     # Sessions
 

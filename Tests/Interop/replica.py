@@ -1,4 +1,4 @@
-"""Protocol/change-set.md, "Causal closure" and "Writing a set"; Protocol/session.md, "Hashes"."""
+"""Protocol/change-set.md, "Causal closure" and "Writing a set"; circle.md, "What folds"; session.md, "Hashes"."""
 
 import os
 
@@ -10,40 +10,49 @@ DRIFT = 600_000
 
 
 class Lane:
-    """The change sets of one lane: stored in causal order, folded as far as the clock allows."""
+    """The change sets of one lane, as they came; which of them are stored and folded, cuts and the clock say."""
 
-    def __init__(self, lane, circle):
-        self.lane, self.circle = lane, circle
-        self.by_id, self.logs, self.past, self.folded = {}, {}, {}, {}
+    def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: []):
+        self.lane, self.circle, self.cuts_of = lane, circle, cuts
+        self.by_id, self.numbers, self.pasts, self.folded, self.cut, self.left_out = {}, {}, {}, {}, {}, set()
+
+    # Placing
 
     def place(self, verified, now):
         """Whether the set was new; Refused if it is wrong, KeyError if its past is not here."""
         require(verified.circle == self.circle and verified.lane == self.lane, "circle and lane")
         if verified.id in self.by_id:
             return False
-        log = self.logs.setdefault(verified.log, [])
-        before = [verified.previous] if verified.previous else []
-        before += [each[3] for each in verified.dependencies]
-        seen = [self.by_id[each] for each in before]
-        require(verified.sequence == len(log) + 1, "sequence: a gap, or a fork")
-        require(not before or not verified.previous or seen[0] is log[-1], "previous")
-        for each, known in zip(verified.dependencies, seen[-len(verified.dependencies):]):
-            require((known.device, known.incarnation, known.sequence) == tuple(each[:3]), "dependency")
+        seen = []
+        if verified.previous is not None:
+            seen.append(self.by_id[verified.previous])
+            place = (seen[0].log, seen[0].sequence)
+            if place != (verified.log, verified.sequence - 1):
+                raise KeyError("no such predecessor")
+        for device, incarnation, sequence, each in verified.dependencies:
+            if self.is_excused((device, incarnation), each):
+                continue
+            known = self.by_id[each]
+            if (known.log, known.sequence) != ((device, incarnation), sequence):
+                raise KeyError("no such dependency")
+            seen.append(known)
         require(all(verified.clock > each.clock for each in seen), "clock rule")
-        past = {}
+        past = 1 << len(self.numbers)
         for each in seen:
-            past = {log: max(past.get(log, 0), self.past[each.id].get(log, 0))
-                    for log in {*past, *self.past[each.id]}}
-        self.past[verified.id] = {**past, verified.log: verified.sequence}
+            past |= self.pasts[each.id]
+        self.numbers[verified.id], self.pasts[verified.id] = len(self.numbers), past
         self.by_id[verified.id] = verified
-        log.append(verified)
-        self.fold(verified, now)
+        if any(verified.id in tips for tips in self.cuts_of(*verified.log, self.lane)):
+            self.judge(now)
+        else:
+            self.fold(verified, now)
         return True
 
     def fold(self, verified, now):
-        """Folds a set, unless its time has not come or what it has seen is parked."""
+        """Folds a set, unless its time has not come, what it has seen is parked, or a cut keeps it out."""
         before = [each[3] for each in verified.dependencies] + [verified.previous] * (verified.previous is not None)
-        if verified.clock >> 16 <= now + DRIFT and all(each in self.folded for each in before):
+        is_free = all(each in self.folded or each in self.left_out or each not in self.by_id for each in before)
+        if verified.clock >> 16 <= now + DRIFT and is_free and not self.is_cut(verified):
             self.folded[verified.id] = verified
 
     def wake(self, now):
@@ -51,16 +60,76 @@ class Lane:
         for verified in [each for each in self.by_id.values() if each.id not in self.folded]:
             self.fold(verified, now)
 
-    def covers(self, a, b):
-        return self.past[a.id].get(b.log, 0) >= b.sequence
+    # Cuts
 
-    def folded_count(self, log):
-        return sum(1 for each in self.logs[log] if each.id in self.folded)
+    def judge(self, now):
+        """Cuts may have changed: everything is judged and folded anew."""
+        self.cut, self.folded, self.left_out = {}, {}, set()
+        for each in self.by_id.values():
+            if self.is_cut(each):
+                self.left_out.add(each.id)
+        self.wake(now)
+
+    def cuts(self, log):
+        """For each cut of a log the past that it keeps; None in place of the whole if a tip is not here."""
+        if log not in self.cut:
+            self.cut[log] = [self.kept(tips) for tips in self.cuts_of(*log, self.lane)]
+        return self.cut[log]
+
+    def kept(self, tips):
+        if not all(tip in self.pasts for tip in tips):
+            return None
+        kept = 0
+        for tip in tips:
+            kept |= self.pasts[tip]
+        return kept
+
+    def is_cut(self, verified):
+        bit = 1 << self.numbers[verified.id]
+        return any(kept is None or not kept & bit for kept in self.cuts(verified.log))
+
+    def is_stored(self, verified):
+        """What leads to a tip of any cut stays; while a tip is not here, all stays."""
+        cuts, bit = self.cuts(verified.log), 1 << self.numbers[verified.id]
+        return not cuts or None in cuts or any(kept & bit for kept in cuts)
+
+    def is_excused(self, log, dependency):
+        """Whether a cut excludes what a set depends on."""
+        cuts = self.cuts(log)
+        if not cuts or None in cuts:
+            return False
+        known = self.by_id.get(dependency)
+        return known is None or self.is_cut(known)
+
+    # Looking
+
+    def covers(self, a, b):
+        """Whether b is in the past of a, or is a."""
+        return self.pasts[a.id] >> self.numbers[b.id] & 1 == 1
+
+    def stored(self):
+        return [each for each in self.by_id.values() if self.is_stored(each)]
+
+    def tips(self):
+        """The newest set of each branch of each log, as heads order them."""
+        stored = self.stored()
+        before = {each.previous for each in stored}
+        return sorted((each for each in stored if each.id not in before), key=lambda s: (s.log, s.sequence, s.id))
+
+    def path(self, tip):
+        """The sets of a branch, from the first of the log to its tip."""
+        path = [self.by_id[tip]]
+        while path[-1].previous is not None:
+            path.append(self.by_id[path[-1].previous])
+        return path[::-1]
 
     def heads(self):
-        """[device, incarnation, sequence, id, folded sequence] for each log."""
-        rows = [(log, sets) for log, sets in sorted(self.logs.items()) if sets]
-        return [[*log, len(sets), sets[-1].id, self.folded_count(log)] for log, sets in rows]
+        """[device, incarnation, sequence, id, folded sequence] for each branch of each log."""
+        rows = []
+        for tip in self.tips():
+            folded = sum(1 for each in self.path(tip.id) if each.id in self.folded)
+            rows.append([*tip.log, tip.sequence, tip.id, folded])
+        return rows
 
     def hashes(self):
         """Heads hash, folded heads hash, digest."""
@@ -75,29 +144,52 @@ class Lane:
         of_cell = merge.cells(self.folded.values()).get((kind, record, field))
         return merge.winner(of_cell).value if of_cell else None
 
-    def raw_after(self, device, incarnation, first, last):
-        return [each.raw for each in self.logs.get((device, incarnation), [])[first - 1:last]]
+    # Exchanging
+
+    def wants(self, heads):
+        """What a peer's heads show to be lacking: of each log the sets that lead to one tip."""
+        wants, asked = [], set()
+        for device, incarnation, sequence, tip, _ in heads:
+            if tip in self.by_id or (device, incarnation) in asked:
+                continue
+            asked.add((device, incarnation))
+            own = [each for each in self.tips() if each.log == (device, incarnation)]
+            told = [each for each in heads if each[:2] == [device, incarnation]]
+            is_plain = len(own) == 1 and len(told) == 1 and own[0].sequence < sequence
+            wants.append([device, incarnation, own[0].sequence + 1 if is_plain else 1, sequence, tip])
+        return wants
+
+    def serve(self, wants):
+        """The sets that wants ask for, in causal order."""
+        found = {}
+        for device, incarnation, first, through, tip in wants:
+            if tip in self.by_id:
+                found.update({each.id: each for each in self.path(tip) if first <= each.sequence <= through})
+        return self.causal(found.values())
 
     def causal(self, sets):
-        order = {each: index for index, each in enumerate(self.by_id)}
-        return sorted(sets, key=lambda raw: order[raw.id])
+        return [each.raw for each in sorted(sets, key=lambda each: self.numbers[each.id])]
 
-    def draft(self, device, entries, now):
-        """What `seal` takes for the next set of a device's log; not yet placed."""
+    # Writing
+
+    def draft(self, device, entries, now, after=None):
+        """What `seal` takes for the next set of a device's log, or of the branch after a set; not yet placed."""
         log = (bytes(device.key.verify_key), device.incarnation)
-        own = self.logs.get(log, [])
-        past = self.past[own[-1].id] if own else {}
-        depends = []
-        for other in self.logs:
-            count = self.folded_count(other)
-            if other != log and count > past.get(other, 0):
-                depends.append([*other, count, self.logs[other][count - 1].id])
+        own = [each for each in self.tips() if each.log == log] if after is None else [after]
+        past = self.pasts[own[-1].id] if own else 0
+        depends = {}
+        for each in self.folded.values():
+            if each.log != log and not past >> self.numbers[each.id] & 1:
+                depends[each.id] = [*each.log, each.sequence, each.id]
+        for each in [self.by_id[each] for each in depends]:
+            depends.pop(each.previous, None)
         require(len(depends) <= 64, "this client writes no join sets")
         newest = max([each.clock for each in [*self.folded.values(), *own[-1:]]], default=0)
         return dict(
             key=device.key, circle=self.circle, incarnation=device.incarnation, lane=self.lane,
-            sequence=len(own) + 1, previous=own[-1].id if own else None, clock=max(now << 16, newest + 1),
-            dependencies=depends, operation=os.urandom(16), body=body_of(entries))
+            sequence=own[-1].sequence + 1 if own else 1, previous=own[-1].id if own else None,
+            clock=max(now << 16, newest + 1), dependencies=list(depends.values()), operation=os.urandom(16),
+            body=body_of(entries))
 
     def write(self, device, entries, now, **other):
         raw = seal(**{**self.draft(device, entries, now), **other})

@@ -1,11 +1,10 @@
-"""A device written from Protocol/ meets a real node: first as a member should be, then as nobody should be."""
+"""A device written from Protocol/ meets a real node: as a member should be. (As nobody should be: Tests/Hostile.)"""
 
 import sys
 import time
 import uuid
 
 import merge
-import misbehave
 import vectors
 from change_set import PUT, RECORDS, SETTINGS, Verified, body_of, seal
 from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
@@ -208,8 +207,7 @@ def main():
         gate(node, bob, session)
         questions(node, bob, session)
         session.close()
-        (carol, _), (dave, _) = pair(node, "Carol"), pair(node, "Dave")
-        misbehave.run(node, bob, carol, step)
+        dave, _ = pair(node, "Dave")
         fork(node, dave)
     except BaseException:
         print((node.folder / "log").read_text()[-4000:], file=sys.stderr)

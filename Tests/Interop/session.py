@@ -24,7 +24,7 @@ class Session:
     def __init__(self, client, channel, peer, is_initiator):
         self.client, self.channel, self.peer, self.is_initiator = client, channel, peer, is_initiator
         self.heard, self.theirs, self.sent, self.answers, self.goodbye = [], None, None, {}, None
-        self.token, self.told = 0, {}
+        self.token, self.told, self.of_records = 0, {}, []
         self.send_summary()
 
     def send(self, *message):
@@ -86,6 +86,8 @@ class Session:
         while not self.is_equal():
             assert time.monotonic() < end, f"not in sync within {timeout} s; heard {self.heard[-30:]}"
             self.pump(0.3)
+            for lane in self.client.lanes.values():
+                lane.wake(milliseconds())
 
     def pump(self, seconds):
         end = time.monotonic() + seconds
@@ -100,6 +102,8 @@ class Session:
         require(type(message) is list and message and type(message[0]) is int, "message")
         tag, *parts = message
         self.heard.append(tag)
+        if tag in (HEADS, WANT, SETS, SERVED) and parts[0] == RECORDS:
+            self.of_records.append(tag)
         handlers = {SUMMARY: self.on_summary, STATEMENT_IDS: self.on_ids, STATEMENTS: self.on_statements,
                     HEADS: self.on_heads, WANT: self.on_want, SETS: self.on_sets, SERVED: self.on_served,
                     STATE: self.on_state, GOODBYE: self.on_goodbye,
@@ -131,6 +135,7 @@ class Session:
         require(type(last) is bool, "statements")
         for each in statements:
             self.client.circle.add(Statement(each))
+        self.client.judge()
         if self.reason() != self.sent[2][0]:
             self.send_summary()
 
@@ -138,12 +143,10 @@ class Session:
         require(lane in LANES and type(complete) is bool, "heads")
         if not self.is_open(lane):
             return
-        wants = []
         for device, incarnation, sequence, tip, folded in heads:
             require(is_bytes(tip, 32) and 0 <= folded <= sequence and sequence >= 1, "head")
-            have = len(self.client.lanes[lane].logs.get((device, incarnation), []))
-            if sequence > have and device in self.client.circle.chains():
-                wants.append([device, incarnation, have + 1, sequence, tip])
+        known = [each for each in heads if self.client.circle.may_author(each[0])]
+        wants = self.client.lanes[lane].wants(known)
         if wants:
             self.send(WANT, lane, wants)
 
@@ -151,10 +154,7 @@ class Session:
         require(lane in LANES, "want")
         if not self.is_open(lane):
             return
-        mine, sets = self.client.lanes[lane], []
-        for device, incarnation, first, through, _ in wants:
-            sets += mine.raw_after(device, incarnation, first, through)
-        self.push(lane, mine.causal(sets))
+        self.push(lane, self.client.lanes[lane].serve(wants))
         self.send(SERVED, lane)
 
     def push(self, lane, sets):
@@ -165,8 +165,11 @@ class Session:
         require(lane in LANES, "sets")
         for each in sets:
             verified = parse(each)
-            if self.is_open(lane) and verified.device in self.client.circle.chains():
-                self.client.lanes[lane].place(verified, milliseconds())
+            if self.is_open(lane) and self.client.circle.may_author(verified.device):
+                try:
+                    self.client.lanes[lane].place(verified, milliseconds())
+                except KeyError:
+                    pass  # too early: heads are compared again
 
     def on_served(self, lane):
         require(lane in LANES, "served")

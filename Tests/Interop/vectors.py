@@ -79,6 +79,27 @@ def circles():
         for each in case["statements"][1:]:
             circle.add(Statement(unhex(each)))
         assert circle.hash.hex() == case["setHash"], case["name"]
+        check_members(circle, case)
+
+
+def check_members(circle, case):
+    judged = circle.membership
+    members = {
+        device.hex(): {"name": chain[-1].fields[5], "links": len(chain), "transport": circle.transport(device).hex()}
+        for device, chain in judged.members.items()}
+    told = {device: {key: row[key] for key in ("name", "links", "transport")}
+            for device, row in case["members"].items()}
+    assert members == told, case["name"]
+    assert sorted(each.hex() for each in judged.revoked) == sorted(case["revoked"]), case["name"]
+    for log in case["logs"]:
+        device, incarnation = bytes.fromhex(log["device"]), bytes.fromhex(log["incarnation"])
+        cuts = judged.cuts(device, incarnation, log["lane"]) if judged.is_named(device) else None
+        said = "unknown" if cuts is None else "cut" if cuts else "open"
+        assert said == log["admission"], (case["name"], log, cuts)
+        kept = set(map(frozenset, cuts or []))
+        told = {frozenset(bytes.fromhex(tip) for tip in cut) for cut in log["cuts"]}
+        assert (frozenset() in kept) == (frozenset() in told), (case["name"], log)
+        assert frozenset() in kept or kept == told, (case["name"], log)
 
 
 def merging():

@@ -180,7 +180,8 @@ final class Device {
     guard obeyed({ try store.admit(by: admission, horizon: horizon) }) else { return nil }
     return .rebuilt(
       settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
-      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)))
+      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)),
+      newestForeignClock: store.newestFoldedClock(otherThan: key))
   }
 
   /// All tips that are here of another device's logs.

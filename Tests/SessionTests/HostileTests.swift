@@ -121,6 +121,46 @@ import Wire
     return try #require(sets.first)
   }
 
+  @Test func `a log that one message asks for many times is sent once`() throws {
+    let world = try World(["alice", "bob"])
+    let first = try world.write("alice", insert(record(1)))[0]
+    let second = try world.write("alice", insert(record(2)))[0]
+    world.connect("alice", "bob")
+    world.run(1_000)
+    world.forgetTraffic()
+    let log = first.header.log
+    let whole = Want(log: log, from: 1, through: 2, tip: second.id)
+    let wants = [whole, whole, Want(log: log, from: 1, through: 1, tip: first.id), whole]
+    world.inject(.want(.records, wants), from: "bob", to: "alice")
+    world.run(500)
+    #expect(world.sent.reduce(0) { $0 + $1.message.setCount } == 2)
+    #expect(world.sent.count(where: \.message.isServed) == 1)
+  }
+
+  @Test func `an answer to a token that was never used ends the session`() throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(500)
+    world.inject(.refusal(token: 0, .syncOff), from: "bob", to: "alice")
+    world.run(200)
+    #expect(!world.isConnected("alice", "bob"))
+  }
+
+  @Test func `a reason that nobody knows yet closes the lane and nothing else`() throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(500)
+    for code: UInt8 in [8, 15, 19, 255] {
+      var bytes = Message.summary(try #require(world["bob"].session(with: world["alice"])?.theirs)).encoded
+      // The records lane's state is the last: [reason, 32, 32, 32 bytes].
+      let at = bytes.count - 3 * 34 - 1
+      bytes.replaceSubrange(at...at, with: code < 24 ? [code] : [0x18, code])
+      world.inject(bytes, from: "bob", to: "alice")
+      world.run(1)
+      #expect(world.isConnected("alice", "bob"), "reason \(code)")
+    }
+  }
+
   @Test func `a message before the introduction ends the session`() throws {
     let world = try World(["alice", "bob"])
     world.meddle = { from, _, message in

@@ -32,6 +32,16 @@ import Wire
     #expect(try dump(bob.store) == dump(alice.store))
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `a stretch that several wants have in common holds nobody up`() throws {
+    for number in 1...3 { try alice.write(at: Int64(number * 10), insert(trip(UInt64(number)), [:])) }
+    let tip = try #require(alice.store.heads(.records).first)
+    let want = Want(log: tip.log, from: 1, through: 3, tip: tip.id)
+    let part = try alice.store.read(.records, [want, want, want], bytesMax: .max, setsMax: .max)
+    #expect(Set(part.sets.map(\.sequence)) == [1, 2, 3])
+    #expect(part.rest.isEmpty)
+  }
+
   @Test func `a set from the future waits, what stands on it waits too, and both fold in time`() throws {
     try alice.write(at: 500, insert(rome, [1: .text("Rome")]))
     try alice.write(at: 600, edit(rome, [1: .text("Roma")]))

@@ -127,7 +127,8 @@ extension Node {
     settingsDidFold()
     let rebuilt = Input.rebuilt(
       settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
-      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)))
+      records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)),
+      newestForeignClock: store.newestFoldedClock(otherThan: identity.device))
     replica.handle(rebuilt, now: wall(), into: &following)
   }
 

@@ -1,0 +1,128 @@
+"""Judges what a node has stored from the raw bytes, with the rules of Protocol/ alone, read through SQLite read-only."""
+
+import collections
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+
+from change_set import ChangeSet, Verified
+from circle import Circle
+from replica import DRIFT, Lane
+from session import LANES, milliseconds
+from statement import FORK_PROOF, GENESIS, Statement
+
+SETS, STATEMENTS = {}, {}
+# How near to its time a parked set may be for a node and this judge to differ over it.
+EDGE = 20_000
+
+
+def known(cache, make, *parts):
+    """Bytes that were judged before are known to be right."""
+    if parts not in cache:
+        cache[parts] = make(*parts)
+    return cache[parts]
+
+
+def read(path, *questions):
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20, isolation_level=None)) as store:
+        store.execute("BEGIN")
+        return [store.execute(question).fetchall() for question in questions]
+
+
+@dataclass(frozen=True)
+class Glance:
+    """How much a store holds; equal as long as nothing was taken in."""
+    statements: int
+    sets: int
+    newest: int
+    aside: int
+    digests: tuple
+
+
+def glance(path):
+    counts, digests = read(
+        path, "SELECT (SELECT count(*) FROM statements), (SELECT count(*) FROM change_sets), "
+        "(SELECT max(number) FROM change_sets), (SELECT count(*) FROM set_aside)",
+        "SELECT lane, bucket, sum FROM digests ORDER BY lane, bucket")
+    return Glance(*counts[0], tuple(digests))
+
+
+class Holding:
+    """All that a store holds, every byte of it verified. Refused, KeyError or AssertionError: it should not be there."""
+
+    def __init__(self, path):
+        statements, sets, aside, digests = read(
+            path, "SELECT id, bytes FROM statements",
+            "SELECT id, folded, header, signature, body FROM change_sets ORDER BY number",
+            "SELECT id, header, signature, body FROM set_aside ORDER BY clock",
+            "SELECT lane, sum FROM digests")
+        self.now = milliseconds()
+        self.read_circle(statements)
+        self.lanes = {lane: Lane(lane, self.circle.id, self.circle.membership.cuts) for lane in LANES}
+        self.stored = {identity for identity, *_ in sets}
+        self.folded = {identity for identity, folded, *_ in sets if folded == 1}
+        self.aside = {identity for identity, *_ in aside}
+        self.place([(identity, *parts) for identity, _, *parts in sets], aside)
+        self.compare()
+        self.compare_digests(digests)
+
+    def read_circle(self, rows):
+        found = [known(STATEMENTS, Statement, data) for _, data in rows]
+        assert [each.id for each in found] == [identity for identity, _ in rows], "a statement under a wrong id"
+        [genesis] = [each for each in found if each.kind == GENESIS]
+        self.circle = Circle(genesis)
+        for each in found:
+            self.circle.add(each)
+        assert len(self.circle.statements) == len(found), "addresses that newer ones replace"
+
+    def place(self, sets, aside):
+        waiting = []
+        for identity, *parts in [*sets, *aside]:
+            verified = known(SETS, lambda *raw: Verified(ChangeSet(*raw)), *parts)
+            assert verified.id == identity, "a set under an id that is not its own"
+            assert self.circle.may_author(verified.device), "a set of an author without a certificate"
+            waiting.append(verified)
+        while waiting:
+            left = [each for each in waiting if not self.is_placed(each)]
+            assert len(left) < len(waiting), f"{len(left)} sets whose past is not in store"
+            waiting = left
+        for lane in self.lanes.values():
+            lane.judge(self.now)
+
+    def is_placed(self, verified):
+        try:
+            self.lanes[verified.lane].place(verified, self.now)
+        except KeyError:
+            return False
+        return True
+
+    def compare(self):
+        lanes = self.lanes.values()
+        stored = {each.id for lane in lanes for each in lane.stored()}
+        assert self.stored == stored, (
+            f"{len(self.stored - stored)} sets stored that no cut keeps, {len(stored - self.stored)} missing")
+        self.is_at_edge = any(
+            -EDGE < (each.clock >> 16) - self.now - DRIFT < EDGE for lane in lanes for each in lane.by_id.values())
+        folded = {each for lane in lanes for each in lane.folded}
+        assert self.is_at_edge or self.folded == folded, (
+            f"{len(self.folded - folded)} sets folded that should not be, {len(folded - self.folded)} not folded")
+
+    def compare_digests(self, rows):
+        for lane in LANES:
+            total = sum(int.from_bytes(each, "big") for number, each in rows if number == lane) % (1 << 256)
+            told = total.to_bytes(32, "big")
+            assert self.is_at_edge or told == self.lanes[lane].hashes()[2], f"digest of lane {lane}"
+
+    def authors(self, lane):
+        return {each.device for each in self.lanes[lane].by_id.values()}
+
+    def forks(self):
+        """(log, lane) that have forked, and of which there is a proof."""
+        forked, proven = set(), set()
+        for lane in self.lanes.values():
+            places = collections.Counter((each.log, each.previous) for each in lane.stored())
+            forked |= {(log, lane.lane) for (log, _), count in places.items() if count > 1}
+        for each in self.circle.of(FORK_PROOF):
+            fields = ChangeSet(each.fields[3], b"", b"").fields
+            proven.add(((fields[2], fields[3]), fields[4]))
+        return forked, proven

@@ -1,0 +1,199 @@
+"""Bytes that mean what is allowed but are not written as encoding.md says, in every place where CBOR is read."""
+
+import struct
+
+from change_set import PUT, SETTINGS
+from channel import Channel, Ended
+from client import SETTING, Client, text_id
+from encoding import encode, head, hashed, sign
+from frames import closes
+from session import SETS, STATE, STATEMENTS, milliseconds
+
+
+class Raw:
+    def __init__(self, data):
+        self.data = data
+
+
+def spell(value):
+    """`encode`, but Raw goes in as it is."""
+    if type(value) is Raw:
+        return value.data
+    if type(value) in (list, tuple):
+        return head(4, len(value)) + b"".join(map(spell, value))
+    if type(value) is dict:
+        return head(5, len(value)) + b"".join(encode(key) + spell(value[key]) for key in sorted(value))
+    return encode(value)
+
+
+def content(value):
+    """The pairs of a map or the items of an array, each spelled."""
+    if type(value) is dict:
+        return [encode(key) + spell(value[key]) for key in sorted(value)]
+    return [spell(each) for each in value]
+
+
+def long_argument(value):
+    return bytes([spell(value)[0] & 0xE0 | 24, len(value)]) + b"".join(content(value))
+
+
+def longer_argument(value):
+    return bytes([spell(value)[0] & 0xE0 | 27]) + len(value).to_bytes(8, "big") + b"".join(content(value))
+
+
+def indefinite(value):
+    return bytes([spell(value)[0] | 31]) + b"".join(content(value)) + b"\xff"
+
+
+def repeated(value):
+    """A map's last key twice; of an array an item too many."""
+    parts = content(value)
+    return spell(value)[:1].replace(head(5, len(parts)), head(5, len(parts) + 1)).replace(
+        head(4, len(parts)), head(4, len(parts) + 1)) + b"".join(parts) + parts[-1]
+
+
+def backwards(value):
+    return spell(value)[:1] + b"".join(content(value)[::-1])
+
+
+def tagged(value):
+    return b"\xc1" + spell(value)
+
+
+def bytes_behind(value):
+    return spell(value) + b"\0"
+
+
+def cut_short(value):
+    return spell(value)[:-1]
+
+
+def nothing(value):
+    return b""
+
+
+def text_keys(value):
+    return spell(value)[:1] + b"".join(b"\x61k" + part for part in content(value))
+
+
+TWISTS = [long_argument, longer_argument, indefinite, repeated, backwards, tagged, bytes_behind, cut_short, nothing,
+          text_keys]
+VALUES = {
+    "not a number": b"\xfb\x7f\xf8" + bytes(6), "another NaN": b"\xfb\xff\xf0" + bytes(5) + b"\1",
+    "infinity": b"\xfb\x7f\xf0" + bytes(6), "minus infinity": b"\xfb\xff\xf0" + bytes(6),
+    "minus zero": b"\xfb\x80" + bytes(7), "a half float": b"\xf9\x3c\x00",
+    "a single float": b"\xfa" + struct.pack(">f", 1.5), "undefined": b"\xf7", "a simple value": b"\xe0",
+    "a simple value of two bytes": b"\xf8\xff", "a break": b"\xff", "a reserved length": b"\x1c",
+    "beyond Int64": b"\x1b\x80" + bytes(7), "below Int64": b"\x3b\x80" + bytes(7),
+    "a big number": b"\xc2\x49\x01" + bytes(8), "a map": b"\xa1\x01\x02", "a date": b"\xc0\x6a2026-05-03",
+    "a long zero": b"\x18\x00", "a long text": b"\x78\x01a", "indefinite text": b"\x7f\x61a\xff",
+    "indefinite bytes": b"\x5f\x41a\xff", "an indefinite array": b"\x9f\x01\xff",
+    "overlong UTF-8": b"\x62\xc0\x80", "a surrogate": b"\x63\xed\xa0\x80", "beyond Unicode": b"\x64\xf4\x90\x80\x80",
+    "half a character": b"\x61\xc3", "a lone continuation": b"\x61\x80",
+    "nine levels": b"\x81" * 8 + b"\xf6", "a depth bomb": b"\x81" * 100_000 + b"\xf6",
+    "text beyond 64 KiB": head(3, 65_537) + b"a" * 65_537, "bytes beyond 48 KiB": head(2, 49_153) + bytes(49_153),
+    "gigabytes": b"\x5a\xff\xff\xff\xff", "exabytes of text": b"\x7b" + b"\xff" * 8,
+    "an array of exabytes": b"\x9b\x7f" + b"\xff" * 7, "a million items": head(4, 1_000_000) + b"\xf6" * 200_000}
+
+
+def header_of(client, body, **other):
+    draft = client.lanes[SETTINGS].draft(client, client.setting("spelling", "x"), milliseconds())
+    fields = {
+        0: 1, 1: draft["circle"], 2: client.device, 3: draft["incarnation"], 4: SETTINGS, 5: draft["sequence"],
+        6: draft["previous"], 7: draft["clock"], 8: draft["dependencies"] or None, 9: draft["operation"],
+        10: len(body), 11: hashed("body/v1", body)}
+    fields[8] = sorted(fields[8]) if fields[8] else None
+    return {number: value for number, value in {**fields, **other}.items() if value is not None}
+
+
+def body_of(value="x"):
+    return {0: "edit", 2: [[PUT, SETTING, text_id(SETTING, "spelling"), {0: True, 1: "spelling", 2: value}]]}
+
+
+def set_of(client, body, twist=spell):
+    header = twist(header_of(client, body))
+    return [header, sign(client.key, "change-set-signature/v1", header), body]
+
+
+def statement_of(client, fields, kind=20, twist=spell):
+    body = twist(fields)
+    return [kind, body, sign(client.key, f"statement-{kind}-signature/v1", body)]
+
+
+def in_session(make):
+    def attempt(stage, node):
+        session = stage.dial(stage.mallory, node)
+        session.settle()
+        try:
+            make(session)
+        except Ended:
+            return
+        closes(session)
+    return attempt
+
+
+def message(twist):
+    return in_session(lambda s: s.channel.send(twist([STATE, bytes(32), 1, True])))
+
+
+def header(twist):
+    return in_session(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of()), twist)]))
+
+
+def body(twist):
+    return in_session(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, twist(body_of()))]))
+
+
+def newer(client, value="x"):
+    return {0: 1, 1: client.circle.id, 2: client.device, 3: value}
+
+
+def statement(twist):
+    return in_session(lambda s: s.send(STATEMENTS, False, [twist(statement_of(s.client, newer(s.client)))]))
+
+
+def statement_body(twist):
+    return in_session(
+        lambda s: s.send(STATEMENTS, False, [spell(statement_of(s.client, newer(s.client), twist=twist))]))
+
+
+def introduction(twist):
+    def attempt(stage, node):
+        chain = stage.mallory.circle.chains()[stage.mallory.device]
+        stage.mallory.address = node.address
+        channel = stage.mallory.channel(twist({0: 1, 1: [s.data for s in chain], 2: [], 3: milliseconds()}))
+        assert channel.wire.ended(), "still open"
+    return attempt
+
+
+def join_request(twist):
+    def attempt(stage, node):
+        ticket, eve = stage.ticket(node), Client("Eve")
+        channel = Channel.dial(node.address, eve.transport, lambda _: True, ticket=ticket.id, psk=ticket.psk)
+        channel.send(twist({0: 1, 1: eve.device, 2: eve.transport_public, 3: "Eve",
+                            4: sign(eve.key, "join-proof/v1", channel.hash)}))
+        assert channel.receive(5) == encode({0: 1, 2: 6}), "not refused as a bad proof"
+    return attempt
+
+
+def value_in_a_set(data):
+    return in_session(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of(Raw(data))))]))
+
+
+def value_in_a_statement(data):
+    return in_session(
+        lambda s: s.send(STATEMENTS, False, [spell(statement_of(s.client, newer(s.client, Raw(data))))]))
+
+
+def named(name, attempt):
+    attempt.__name__ = name
+    return attempt
+
+
+PLACES = [message, header, body, statement, statement_body, introduction]
+# Ten requests that fail close pairing for a while: fewer twists, half of them for each node.
+TWISTED = [(place, twist) for place in PLACES for twist in TWISTS]
+TWISTED += [(join_request, twist) for twist in (indefinite, repeated, backwards, bytes_behind)]
+ATTEMPTS = [named(f"{place.__name__}: {twist.__name__}", place(twist)) for place, twist in TWISTED]
+ATTEMPTS += [named(f"{place.__name__}: {name}", place(data)) for place in (value_in_a_set, value_in_a_statement)
+             for name, data in VALUES.items()]

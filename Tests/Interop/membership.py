@@ -1,0 +1,105 @@
+"""Protocol/circle.md, "Who is a member" and "What folds": what a set of statements says, from the root outward."""
+
+from statement import CERTIFICATE, ENTITLEMENT, ISSUERS, LOG_CUT, REVOCATION
+
+LINKS_MAX = 8
+
+
+class Membership:
+    def __init__(self, genesis, statements):
+        self.genesis, self.statements = genesis, statements
+        self.root = genesis.fields[2]
+        self.certificates = [s for s in self.of(CERTIFICATE) if s.fields[3] != self.root]
+        self.counted = []
+        for length in range(1, LINKS_MAX + 2):
+            depths = self.depths()
+            self.counted += [
+                each for each in self.of(REVOCATION) if each.fields[3] != self.root
+                and depths.get(each.fields[2]) == length - 1 and not self.is_void(each)]
+        self.admit()
+
+    def of(self, kind):
+        return sorted((s for s in self.statements if s.kind == kind), key=lambda s: s.id)
+
+    def is_void(self, statement):
+        """Whether a revocation that counts takes this word of its signer away."""
+        return any(each.fields[3] == statement.fields[2] and statement.id not in each.fields.get(5, [])
+                   for each in self.counted)
+
+    def standing(self, admins_only=False):
+        """(issuer, device, role, statement) of certificates that are not void, the founder's among them."""
+        founder = self.genesis.fields
+        yield self.root, founder[3], 1, self.genesis
+        for each in self.certificates:
+            if not self.is_void(each) and (each.fields[6] == 1 or not admins_only):
+                yield each.fields[2], each.fields[3], each.fields[6], each
+
+    def depths(self):
+        depths = {self.root: 0}
+        for depth in range(1, LINKS_MAX + 1):
+            found = {device for issuer, device, _, _ in self.standing(True) if depths.get(issuer) == depth - 1}
+            depths.update({device: depth for device in found if device not in depths})
+        return depths
+
+    def admit(self):
+        depths, newest, parents = self.depths(), {}, {}
+        for issuer, device, role, each in self.standing():
+            if depths.get(issuer, LINKS_MAX) > LINKS_MAX - 1:
+                continue
+            time = each.fields[7]
+            if device not in newest or (newest[device][2].fields[7], newest[device][2].id) < (time, each.id):
+                newest[device] = (issuer, device, each)
+            if role == 1 and depths.get(device) == depths[issuer] + 1:
+                if device not in parents or each.id < parents[device][1].id:
+                    parents[device] = (issuer, each)
+        self.revoked = {each.fields[3] for each in self.counted}
+        self.certified, self.chains_of, rows = set(newest), {}, []
+        for issuer, device, each in newest.values():
+            chain = [each]
+            while issuer in parents and len(chain) < LINKS_MAX:
+                issuer, above = parents[issuer]
+                chain.insert(0, above)
+            rows.append((len(chain), each.id, device, chain))
+        self.members = {}
+        taken = {self.transport_of(row[3]) for row in rows if row[2] in self.revoked}
+        for _, _, device, chain in sorted(rows, key=lambda row: row[:2]):
+            key = self.transport_of(chain)
+            if device not in self.revoked and key not in taken:
+                taken.add(key)
+                self.members[device] = chain
+
+    @staticmethod
+    def transport_of(chain):
+        return chain[-1].fields[4]
+
+    def is_named(self, device):
+        """Whether any certificate names the device, whether or not it counts."""
+        return device in self.certified or any(each.fields[3] == device for each in self.of(CERTIFICATE))
+
+    def cuts(self, device, incarnation, lane):
+        """The tips that each cut of a log keeps; none without a cut."""
+        if device not in self.certified:
+            return [set()]
+        cuts = []
+        for each in self.counted:
+            if each.fields[3] == device:
+                kept = [log[2] for log in each.fields.get(4, []) if log[:2] == [incarnation, lane]]
+                cuts.append(set(kept[0]) if kept else set())
+        for each in self.of(LOG_CUT):
+            of = (each.fields[2], each.fields[3], each.fields[4])
+            if of == (device, incarnation, lane) and not self.is_void(each):
+                cuts.append({each.fields[5]} if 5 in each.fields else set())
+        return cuts
+
+    def issuers(self):
+        issuers = set(self.genesis.fields.get(6, []))
+        for each in self.of(ISSUERS):
+            if each.fields[2] == self.root:
+                issuers |= set(each.fields[3])
+        return issuers
+
+    def entitlements(self, device):
+        issuers = self.issuers()
+        mine = [s for s in self.of(ENTITLEMENT)
+                if s.fields[2] in issuers and device in s.fields.get(3, [device])]
+        return sorted(mine, key=lambda s: -s.fields[7])

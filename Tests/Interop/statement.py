@@ -1,0 +1,141 @@
+"""Protocol/circle.md, "Statements": what each kind holds, and what makes one invalid."""
+
+from encoding import ascends, check_value, decode, encode, hashed, is_bytes, is_number, require, sign, verify
+
+GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES = range(1, 9)
+NAMES = {
+    1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement", 6: "issuers",
+    7: "fork-proof", 8: "addresses"}
+KEYS = {  # needed, and optional
+    GENESIS: ({0, 2, 3, 4, 5, 7, 8}, {6}),
+    CERTIFICATE: ({0, 1, 2, 3, 4, 5, 6, 7}, set()),
+    REVOCATION: ({0, 1, 2, 3, 6}, {4, 5}),
+    LOG_CUT: ({0, 1, 2, 3, 4, 6}, {5}),
+    ENTITLEMENT: ({0, 1, 2, 4, 5, 6, 7, 8, 9}, {3}),
+    ISSUERS: ({0, 1, 2, 3, 4}, set()),
+    FORK_PROOF: ({0, 1, 3, 4}, set()),
+    ADDRESSES: ({0, 1, 2, 3, 4}, set())}
+TIME_MAX = (1 << 48) - 1
+
+
+class Statement:
+    def __init__(self, data):
+        self.data = bytes(data)
+        parts = decode(self.data)
+        require(type(parts) is list and len(parts) == 3 and len(self.data) <= 65_536, "statement")
+        self.kind, self.body, self.signature = parts
+        require(is_number(self.kind, 1, 63) and type(self.body) is bytes, "kind and body of a statement")
+        require(is_bytes(self.signature, 128 if self.kind == FORK_PROOF else 64), "signature of a statement")
+        self.id = hashed("statement-id/v1", bytes([self.kind]), self.body)
+        self.fields = decode(self.body)
+        self.check()
+
+    @classmethod
+    def make(cls, kind, key, fields):
+        body = encode(fields)
+        return cls(encode([kind, body, sign(key, name(kind) + "-signature/v1", body)]))
+
+    @property
+    def circle(self):
+        return self.id if self.kind == GENESIS else self.fields[1]
+
+    def check(self):
+        fields = self.fields
+        require(type(fields) is dict and fields.get(0) == 1, "version of a statement")
+        if self.kind == FORK_PROOF:
+            return self.check_fork()
+        if self.kind > ADDRESSES:
+            require({0, 1, 2} <= set(fields), "keys of a newer kind")
+            for value in fields.values():
+                check_value(value)
+        else:
+            needed, optional = KEYS[self.kind]
+            require(needed <= set(fields) <= needed | optional, "keys of a statement")
+        require(self.kind == GENESIS or is_bytes(fields[1], 32), "circle of a statement")
+        require(is_bytes(fields[2], 32), "signer")
+        verify(fields[2], name(self.kind) + "-signature/v1", self.body, self.signature)
+        check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, REVOCATION: check_revocation,
+                 LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement,
+                 ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses}.get(self.kind)
+        if check:
+            check(fields)
+
+    def check_fork(self):
+        first, second = decode(self.fields[3]), decode(self.fields[4])
+        require(all(first.get(key) == second.get(key) for key in range(1, 7)), "place of a fork")
+        require(first[1] == self.fields[1], "circle of a fork")
+        ids = [hashed("change-set-id/v1", self.fields[key]) for key in (3, 4)]
+        require(ids[0] < ids[1], "order of a fork")
+        verify(first[2], "change-set-signature/v1", self.fields[3], self.signature[:64])
+        verify(first[2], "change-set-signature/v1", self.fields[4], self.signature[64:])
+
+
+def name(kind):
+    return NAMES.get(kind, f"statement-{kind}")
+
+
+def check_name(text):
+    require(type(text) is str and 1 <= len(text.encode()) <= 64, "name")
+    forbidden = [*range(0x20), *range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+    require(not any(ord(character) in forbidden for character in text), "characters of a name")
+
+
+def check_issuers(keys):
+    require(type(keys) is list and 1 <= len(keys) <= 2, "issuers")
+    require(all(is_bytes(key, 32) for key in keys) and len(set(keys)) == len(keys), "issuers")
+
+
+def check_genesis(fields):
+    require(is_bytes(fields[3], 32) and fields[3] != fields[2] and is_bytes(fields[4], 32), "founder")
+    check_name(fields[5])
+    require(is_number(fields[7], 0, TIME_MAX) and is_bytes(fields[8], 16), "time and chance of a genesis")
+    if 6 in fields:
+        check_issuers(fields[6])
+
+
+def check_certificate(fields):
+    require(is_bytes(fields[3], 32) and is_bytes(fields[4], 32), "keys of a certificate")
+    check_name(fields[5])
+    require(is_number(fields[6], 0, 1) and is_number(fields[7], 0, TIME_MAX), "role and time")
+
+
+def check_revocation(fields):
+    require(is_bytes(fields[3], 32) and is_number(fields[6], 0, TIME_MAX), "device and time")
+    for log in fields.get(4, []):
+        require(type(log) is list and len(log) == 3, "kept log")
+        require(is_bytes(log[0], 16) and is_number(log[1], 0, 1), "kept log")
+        check_ids(log[2])
+    logs = fields.get(4, [None])
+    require(logs and (logs == [None] or ascends([log[:2] for log in logs])), "kept logs ascend")
+    if 5 in fields:
+        check_ids(fields[5])
+
+
+def check_ids(ids):
+    require(type(ids) is list and ids and all(is_bytes(each, 32) for each in ids) and ascends(ids), "ids ascend")
+
+
+def check_log_cut(fields):
+    require(is_bytes(fields[3], 16) and is_number(fields[4], 0, 1), "log of a cut")
+    require(is_bytes(fields.get(5, bytes(32)), 32) and is_number(fields[6], 0, TIME_MAX), "cut")
+
+
+def check_entitlement(fields):
+    if 3 in fields:
+        require(type(fields[3]) is list and 1 <= len(fields[3]) <= 64 and ascends(fields[3]), "devices")
+    check_name(fields[4])
+    check_name(fields[9])
+    require(all(is_number(fields[key], 0, TIME_MAX) for key in (5, 6, 7)), "times of an entitlement")
+    require(fields[6] < fields[7] and is_bytes(fields[8], 16), "entitlement")
+
+
+def check_addresses(fields):
+    require(is_number(fields[3], 0, (1 << 64) - 1), "clock of addresses")
+    require(type(fields[4]) is list and len(fields[4]) <= 16, "addresses")
+    for each in fields[4]:
+        check_address(each)
+
+
+def check_address(text):
+    require(type(text) is str and 1 <= len(text) <= 128, "address")
+    require(all(0x21 <= ord(character) <= 0x7E for character in text), "characters of an address")

@@ -150,6 +150,17 @@ package actor Link<Message: Sendable> {
     enqueue { $0.beginClosing() }
   }
 
+  /// Closes without what is queued, but for the newest message: whoever is there has lost its claim to the rest.
+  package nonisolated func closeAtOnce() {
+    shared.withLock { shared in
+      shared.takesMessages = false
+      guard let last = shared.outbox.last else { return }
+      shared.outbox = [last]
+      shared.queuedBytes = last.count
+    }
+    enqueue { $0.beginClosing() }
+  }
+
   /// Bytes queued and not yet with the system.
   package nonisolated var outboundBytes: Int {
     shared.withLock { $0.queuedBytes + $0.unwrittenBytes }

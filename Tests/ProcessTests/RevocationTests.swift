@@ -144,6 +144,10 @@ import Wire
     try await refused(carol, ["revoke", "alice", "--yes"], code: 1, saying: "no admin", "--root-key")
     try await refused(bob, ["revoke", "bob", "--yes"], code: 1, saying: "this very device")
     try await refused(bob, ["revoke", "alice"], code: 7, saying: "higher rank", "let in by alice", "carol")
+    let preview = try await bob.json("revoke", "alice", "--with-invited", "--preview")
+    #expect(names(preview["revoked"]) == ["alice", "carol"], "but not this very device")
+    #expect(preview["done"] == false)
+    #expect(try await bob.json("members")["members"]?.array?.contains { $0["revoked"] == true } == false)
     try await carol.stop()
     try await bob.text("revoke", "alice", "--yes")
     #expect(names(try await member("alice", in: bob)["notHeard"]) == ["carol"])
@@ -195,7 +199,9 @@ import Wire
     try await refused(bob, ["revoke", "alice", "--yes"], code: 1, saying: "revoked by alice", "waymark join")
     try await refused(
       bob, ["revoke", "alice", "--root-key", stage.path("seller"), "--yes"], code: 12, saying: "root key")
+    try await bob.stop()
     try await bob.text("revoke", "alice", "--undo-revocations", "--root-key", key, "--yes")
+    try await bob.start()
     #expect(try await bob.status().document["notices"]?[0]?["reason"] == "revocation_unheard")
     #expect(try await trips(bob) == ["Rome"])
     // Carol hears of it at Bob's door.

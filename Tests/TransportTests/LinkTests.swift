@@ -100,6 +100,27 @@ import Wire
     try await eventually("the buffer has drained") { world.alice.drainedCalls > 0 }
   }
 
+  @Test func `closed at once, sends the newest message alone of what is queued`() async throws {
+    var limits = LinkLimits.unhurried
+    limits.receiveBufferBytesMax = 1_000_000
+    let world = try World(bob: Recorder(takes: false), limits: limits)
+    var sending = LinkLimits.unhurried
+    sending.sendBufferBytesMax = 64 << 20
+    sending.lingerMilliseconds = 60_000
+    let link = try await world.opened(limits: sending)
+    for _ in 0..<400 { link.send([UInt8](repeating: 1, count: 100_000)) }
+    link.send([9])
+    link.closeAtOnce()
+    #expect(!link.send([8]))
+    try await eventually("Bob has seen the end", seconds: 30) {
+      world.bob.take()
+      return world.bob.ends.count == 1
+    }
+    let isLast = world.bob.messages.last == [9]
+    #expect(isLast)
+    #expect(world.bob.messages.count < 300, "\(world.bob.messages.count) of 401 messages")
+  }
+
   @Test func `ends when more is queued than its buffer holds`() async throws {
     var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 10_000

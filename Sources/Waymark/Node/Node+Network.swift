@@ -192,6 +192,8 @@ extension Node {
     case .excluded: log.debug("peers", "\(active.remoteAddress): this device is out of the circle")
     case .revoked:
       if let device { network?.refusals[device] = .revoked }
+      // It gets no more of what was meant for it while it was a member.
+      return active.link.closeAtOnce()
     case .duplicate, .shuttingDown: break
     }
     active.link.close()

@@ -72,6 +72,7 @@ extension Node {
 
   private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
     guard let network else { return (.offline, .offline) }
+    if exclusion != nil { return (.refused, .turnedAway) }
     if network.dialing.isPenalised(device, now: wall()) { return (.refused, .badSignature) }
     if let refusal = network.refusals[device] { return (.refused, refusal) }
     let entries = network.dialing.entries.filter { $0.device == device }

@@ -131,7 +131,9 @@ final class Host {
   }
 
   private func rebuilt(_ now: Moment, _ following: inout [Effect]) {
-    let input = Input.rebuilt(settings: Self.state(store, .settings), records: Self.state(store, .records))
+    let input = Input.rebuilt(
+      settings: Self.state(store, .settings), records: Self.state(store, .records),
+      newestForeignClock: store.newestFoldedClock(otherThan: device))
     replica.handle(input, now: now, into: &following)
   }
 

@@ -35,6 +35,12 @@ import Wire
     #expect(Self.due(&dialing, 0) == ["a:1"])
   }
 
+  @Test func `the addresses of a device that is out of the circle are forgotten`() {
+    var dialing = Self.table(("a:1", Self.bob), ("b:1", nil))
+    dialing.forget { $0 == Self.bob }
+    #expect(Self.due(&dialing, 0) == ["b:1"])
+  }
+
   @Test func `of two addresses of one device one is dialled at a time, and nobody waits for nothing`() {
     var dialing = Self.table(("a:1", Self.bob), ("b:1", Self.bob))
     #expect(Self.due(&dialing, 0) == ["a:1"])

@@ -223,6 +223,41 @@ import Wire
     try await refused(bob, ["join", "--root-key", key], code: 1, saying: "admin of the circle already")
   }
 
+  @Test func `who was revoked by an admin of lower rank revokes it in turn, and is in again`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
+    let (alice, bob, carol) = (circle["alice"], Device("bob", on: stage), Device("carol", on: stage))
+    let ticket = try await alice.text("invite", "--role", "admin")
+    try await bob.text("join", "-", "--name", "bob", input: ticket)
+    try await carol.join(alice)
+    for device in [bob, carol] {
+      try await device.text("sync", "on")
+      try await device.start()
+      try await device.waitForSync(with: alice)
+    }
+    try await alice.text("trip", "add", "name=Rome")
+    try await bob.waitForSync(with: alice)
+    try await bob.text("revoke", "alice", "--yes")
+    for device in [bob, carol] {
+      try await eventually("\(device.name) knows") {
+        try await member("alice", in: device)["revoked"] == true
+      }
+    }
+    try await alice.wait(until: "she is out") { $0.document["notices"]?[0]?["reason"] == "revoked" }
+    try await bob.stop()
+    let done = try await alice.json("revoke", "bob", "--yes")
+    #expect(
+      done["warnings"]?.array?.contains { $0.string?.contains("had revoked this device") == true } == true)
+    try await alice.text("trip", "add", "name=Oslo")
+    try await alice.text("peers", "add", carol.address)
+    try await carol.waitForSync(with: alice)
+    try await expectEqual(alice, carol)
+    #expect(try await trips(carol) == ["Rome", "Oslo"])
+    #expect(try await member("bob", in: carol)["revoked"] == true)
+    #expect(try await carol.status().document["notices"] == [])
+  }
+
   @Test func `the root key alone takes a revoked device in again, with its store`() async throws {
     let stage = try Stage()
     defer { stage.end() }

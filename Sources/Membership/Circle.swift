@@ -75,7 +75,7 @@ package struct Circle: Sendable {
     for statement in statements where statement.circle == id && held[statement.id] == nil {
       if case .addresses(let body) = statement.content {
         insert(body, statement, &changes)
-      } else if add(statement, &changes) {
+      } else if add(statement, &changes), statement.content != .unknown {
         isAffected = true
       }
     }
@@ -86,7 +86,7 @@ package struct Circle: Sendable {
   private mutating func add(_ statement: Statement, _ changes: inout Changes) -> Bool {
     let count = countBySigner[statement.signer, default: 0]
     guard count < Limits.statementsPerSignerMax,
-      bytesHeld + statement.bytes.count <= Limits.statementsBytesMax
+      bytesHeld + statement.bytes.count <= Limits.statementsBytesMax || mustBeHeard(statement)
     else {
       changes.refused.append(statement.id)
       return false
@@ -96,6 +96,14 @@ package struct Circle: Sendable {
     bytesHeld += statement.bytes.count
     changes.added.append(statement.id)
     return true
+  }
+
+  /// Whoever fills all the room there is can't keep out the word that ends its membership.
+  private func mustBeHeard(_ statement: Statement) -> Bool {
+    guard case .revocation(let body) = statement.content,
+      statement.bytes.count <= Limits.revocationRoomBytes
+    else { return false }
+    return body.issuer == genesis.root || evaluation.members[body.issuer]?.role == .admin
   }
 
   private mutating func insert(

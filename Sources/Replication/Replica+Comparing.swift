@@ -99,6 +99,7 @@ extension Replica {
     _ link: LinkID, _ hash: Bytes32, _ token: UInt64, _ echo: Bool, _ now: Moment,
     _ effects: inout [Effect]
   ) {
+    noticeTime(link, now, &effects)
     guard let session = sessions[link] else { return }
     let mine = stateHash(session)
     if echo {
@@ -166,6 +167,7 @@ extension Replica {
   }
 
   mutating func beat(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    noticeTime(link, now, &effects)
     guard let session = sessions[link], session.device != nil, !session.isClosing else { return }
     effects.append(.send(link, .state(stateHash(session), token: UInt64(clamping: now), echo: true)))
     scheduleBeat(link, now, &effects)

@@ -153,6 +153,16 @@ extension Replica {
     scheduleGate(now, &effects)
   }
 
+  /// A wall clock that is put right opens gates for which no timer waits.
+  mutating func noticeTime(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+    let before = sessions[link]?.records.reason
+    judgeLanes(link, now, &effects)
+    guard ownGate(now: now).reason != gateAnnounced || sessions[link]?.records.reason != before else {
+      return
+    }
+    gateMayHaveChanged(now, &effects)
+  }
+
   /// Arms a timer for the very moment at which this gate or a connected peer's changes by itself.
   mutating func scheduleGate(_ now: Moment, _ effects: inout [Effect]) {
     let time = gateTime(now: now)

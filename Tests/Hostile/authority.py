@@ -7,7 +7,7 @@ from nacl.signing import SigningKey
 import circle as circles
 from change_set import PUT, RECORDS, SETTINGS, body_of, seal
 from channel import Ended
-from checker import Holding
+from checker import Holding, glance, read
 from circle import ADDRESSES, CERTIFICATE, FORK_PROOF, ISSUERS, LOG_CUT, REVOCATION, Statement
 from client import HABIT, Client
 from encoding import encode
@@ -397,6 +397,27 @@ def certificates_after_the_revocation(stage, node):
         assert stage.bob.device.hex() in {row["device"] for row in each.ask("members.list")["members"]}
 
 
+def full_of_words(stage, node):
+    """Mallory fills all the room there is with words of kinds to come; the word that puts it out is taken in."""
+    session = stage.dial(stage.mallory, node)
+    session.settle()
+    for size in [30_000] * 75 + [1000] * 40 + [0] * 60:
+        key = SigningKey.generate()
+        fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(size), 4: bytes(size)}
+        session.send(STATEMENTS, False, [Statement.make(9, key, fields).data])
+    count = 0
+    while count < glance(node.store).statements:
+        count = glance(node.store).statements
+        session.pump(5)
+    session.channel.wire.close()
+    for each in stage.nodes:
+        [[size]] = read(each.store, "SELECT sum(length(bytes)) FROM statements")[0]
+        assert 4 << 20 >= size > (4 << 20) - 250, f"{each.name} holds {size} bytes of statements"
+    stage.end_of(stage.mallory, node)
+    for each in stage.nodes:
+        stage.eventually(lambda: stage.mallory.device.hex() not in stage.members(each), f"{each.name} revokes", 60)
+
+
 WITHOUT_EFFECT = [
     certificate_by_a_member, admin_by_its_own_word, admin_by_a_stranger, revocation_by_a_member,
     revocation_by_a_stranger, revocation_of_the_root, revocation_of_nobody, issuers_by_a_member,
@@ -411,3 +432,4 @@ REVOKED = [
     certificates_after_the_revocation]
 ATTEMPTS = [without_effect(each) for each in WITHOUT_EFFECT] + REVOKED
 CLOSING = [rejected(each) for each in REJECTED]
+LAST = [full_of_words]

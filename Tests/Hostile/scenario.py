@@ -5,6 +5,7 @@
     run random [SEED [STEPS]]   a hostile member at random: see member.py
 """
 
+import os
 import pathlib
 import shutil
 import sys
@@ -40,7 +41,7 @@ GROUPS = [
     ("certificates that are none", gate.CLOSED, True, 3), ("statements that are none", authority.CLOSING, True, 3),
     ("authority", authority.ATTEMPTS, False, 3), ("forks", forks.ATTEMPTS, False, 4),
     ("clocks", clocks.ATTEMPTS, False, 4), ("poison", poison.ATTEMPTS, False, 3),
-    ("slowness", strangers.SLOW + lies.SLOW, True, 5)]
+    ("slowness", strangers.SLOW + lies.SLOW, True, 5), ("no room", authority.LAST, False, 1)]
 
 
 def attack(stage, words):
@@ -70,7 +71,8 @@ def main():
     finally:
         if stage:
             stage.end()
-        shutil.rmtree(folder)
+        if "KEEP" not in os.environ:
+            shutil.rmtree(folder)
 
 
 main()

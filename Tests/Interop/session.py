@@ -129,7 +129,13 @@ class Session:
         known = self.client.circle.statements
         if reply:
             self.send(STATEMENT_IDS, False, sorted(known))
-        self.send(STATEMENTS, True, [known[each].data for each in sorted(set(known) - set(ids))])
+        batch = []
+        for each in sorted(set(known) - set(ids)):
+            if sum(map(len, batch)) + len(known[each].data) > 500_000:
+                self.send(STATEMENTS, False, batch)
+                batch = []
+            batch.append(known[each].data)
+        self.send(STATEMENTS, True, batch)
 
     def on_statements(self, last, statements):
         require(type(last) is bool, "statements")

@@ -145,6 +145,44 @@ import Wire
     #expect(try world.circle.insert(world.certificate(by: world.alice, for: world.carol).bytes))
   }
 
+  @Test func `whoever fills all the room there is can't keep a revocation out`() throws {
+    var world = try World()
+    let (alice, bob) = (world.alice, world.bob)
+    world.circle.insert([try world.certificate(by: alice, for: bob, role: .member)])
+    fill(&world)
+    func isTaken(_ statement: Statement) -> Bool { world.circle.insert([statement]).refused.isEmpty }
+    #expect(!isTaken(try world.certificate(by: alice, for: world.dave)))
+    #expect(!isTaken(try world.revocation(by: bob, of: alice)), "a member's word is none")
+    #expect(!isTaken(try world.revocation(by: world.dave, of: alice)))
+    #expect(!isTaken(try long(by: alice, in: world, ids: 300)), "more than there is room for")
+    #expect(isTaken(try long(by: alice, in: world, ids: 200)))
+    #expect(!world.circle.evaluation.isMember(DeviceKey(bob)))
+    #expect(isTaken(try world.revocation(by: world.root, of: alice)))
+  }
+
+  /// Statements of many signers until none of any size has room.
+  private func fill(_ world: inout World) {
+    for ids in [1_900, 200, 20, 0] {
+      for number in 0... {
+        let key = World.key("filler \(ids) \(number)")
+        guard let statement = try? long(by: key, in: world, ids: ids) else { break }
+        if world.circle.insert([statement]).added.isEmpty { break }
+      }
+    }
+  }
+
+  private func long(by key: SigningKey, in world: World, ids: Int) throws -> Statement {
+    try Statement(
+      signing: Revocation(
+        circle: world.circle.id, issuer: DeviceKey(key), device: DeviceKey(world.bob), kept: [],
+        valid: (0..<ids).map { StatementID(Bytes32(0, 0, 0, UInt64($0))) }, issued: 3),
+      with: key)
+  }
+
+  @Test func `all statements fit into what may wait to be sent`() {
+    #expect(2 * Limits.statementsBytesMax <= Limits.sendBufferBytesMax)
+  }
+
   @Test func `a fork proof is the same whoever finds it`() throws {
     var world = try World()
     let headers = [UInt64(1), 2].map { header(world, clock: $0) }

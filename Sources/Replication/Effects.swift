@@ -30,6 +30,10 @@ package enum Input: Sendable {
   case lookedUp(LinkID, Lane, lacking: [LogHead])
   /// A cut, or the end of one, changed which sets are stored and folded.
   case rebuilt(settings: Replica.LaneState, records: Replica.LaneState, newestForeignClock: Clock)
+  /// What of the own logs may have been sent has changed: a new incarnation, or sets that gave way.
+  case withholding([LogKey: LogHead])
+  /// The shell has carried out `Effect.release`.
+  case released(Lane)
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
   /// A command asks a peer; comes back as `Effect.reply`.
@@ -61,6 +65,9 @@ package enum Effect: Sendable {
   case saveStatements([Statement], removed: [StatementID])
   /// Fold the parked sets whose time has come; answer with `committed`.
   case foldParked
+  /// Keep durably that own sets of a lane may have been sent to someone from now on; answer with `released`.
+  /// Comes again with the next input as long as it is not answered.
+  case release(Lane)
   /// Bring the timer back at this moment or soon after; a newer one of the same name replaces it.
   case schedule(ReplicaTimer, at: Moment)
   case report(ReplicaEvent)
@@ -80,6 +87,8 @@ package enum ReplicaTimer: Hashable, Sendable {
   case overdue(LinkID)
   /// A peer's next question may be answered.
   case answer(LinkID)
+  /// Own sets may be let go.
+  case ownLogs(Lane)
 }
 
 /// Why the replica ends a session.

@@ -58,6 +58,17 @@ package struct Heads: Hashable, Sendable {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) { byLog[log] = tips.sorted(by: Self.isOlder) }
   }
 
+  /// Takes the sets behind one out of a log; with sequence 0 all of them.
+  mutating func cut(_ log: LogKey, behind last: LogHead) {
+    guard let tips = byLog[log], let newest = tips.last, newest.sequence > last.sequence else { return }
+    var rest = tips.filter { $0.sequence <= last.sequence && $0.id != last.id }
+    if last.sequence > 0 {
+      let folded = min(last.sequence, newest.foldedSequence)
+      rest.append(LogHead(log: log, sequence: last.sequence, id: last.id, foldedSequence: folded))
+    }
+    byLog[log] = rest.isEmpty ? nil : rest.sorted(by: Self.isOlder)
+  }
+
   private static func isOlder(_ left: LogHead, _ right: LogHead) -> Bool {
     (left.sequence, left.id) < (right.sequence, right.id)
   }

@@ -77,7 +77,7 @@ extension Replica {
       sessions[link]?[lane].isDigestEqual = nil
       // While sets are on their way the heads move by themselves; a list would only repeat them.
       guard session[lane].asked.isEmpty, !session[lane].isServing else { return }
-      effects.append(.send(link, .heads(lane, mine.heads.sorted, complete: true)))
+      effects.append(.send(link, .heads(lane, shownHeads(lane).sorted, complete: true)))
     }
   }
 

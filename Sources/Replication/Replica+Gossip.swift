@@ -107,7 +107,7 @@ extension Replica {
   private mutating func settleAsked(_ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
     for session in sessionsInOrder {
       for (log, want) in session[lane].asked
-      where session[lane].hasArrived(want, self[lane].heads) {
+      where session[lane].hasArrived(want, shownHeads(lane)) {
         sessions[session.link]?[lane].asked[log] = nil
         self[lane].asked[log] = nil
       }
@@ -120,10 +120,11 @@ extension Replica {
     }
   }
 
-  private mutating func pushOrAnnounce(
-    _ lane: Lane, _ own: [VerifiedChangeSet], _ heads: [LogHead], _ now: Moment,
+  mutating func pushOrAnnounce(
+    _ lane: Lane, _ own: [VerifiedChangeSet], _ moved: [LogHead], _ now: Moment,
     _ effects: inout [Effect]
   ) {
+    let (own, heads) = withheld[lane] == nil ? (own, moved) : ([], shown(moved, lane))
     for session in sessionsInOrder where !session.isClosing { judgeLanes(session.link, now, &effects) }
     let open = sessionsInOrder.filter { $0[lane].isOpen && !$0.isClosing && $0[lane].theirs != nil }
     // A large transaction is announced and then asked for, so that back-pressure holds for it too.
@@ -143,9 +144,15 @@ extension Replica {
     }
   }
 
+  /// Of heads that moved those that peers may hear of.
+  private func shown(_ moved: [LogHead], _ lane: Lane) -> [LogHead] {
+    let heads = shownHeads(lane)
+    return Set(moved.map(\.log)).sorted().flatMap { heads.tips(of: $0) }
+  }
+
   /// Whether a peer may lack a tip of a log: then it is told of all of them.
   private func theyLack(_ log: LogKey, _ session: Session, _ lane: Lane) -> Bool {
-    let tips = self[lane].heads.tips(of: log)
+    let tips = shownHeads(lane).tips(of: log)
     return tips.contains { session[lane].theirs?.lacks($0, among: tips.count) ?? true }
   }
 

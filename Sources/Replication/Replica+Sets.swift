@@ -14,11 +14,13 @@ extension Replica {
     var theirs = complete ? Heads() : session[lane].theirs ?? Heads()
     theirs.hear(heads)
     sessions[link]?[lane].theirs = theirs
+    if complete { sessions[link]?[lane].hasTold = true }
+    let mine = shownHeads(lane)
     let told = Set(heads.map(\.log))
     var lacking = complete ? [:] : session[lane].lacking.filter { !told.contains($0.key) }
     var unsure: [LogHead] = []
     for tip in told.sorted().flatMap({ theirs.tips(of: $0) }) {
-      switch self[lane].heads.lacks(tip, among: theirs.tips(of: tip.log).count) {
+      switch mine.lacks(tip, among: theirs.tips(of: tip.log).count) {
       case true?: lacking[tip.log, default: []].append(tip)
       case nil: unsure.append(tip)
       case false?: break
@@ -53,7 +55,7 @@ extension Replica {
     guard let session = sessions[link], session[lane].isOpen, !session.isClosing,
       session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
-    let needs = session[lane].needs(self[lane].heads).filter { circle.wants($0.tip, of: $0.log) }
+    let needs = session[lane].needs(shownHeads(lane)).filter { circle.wants($0.tip, of: $0.log) }
     // What another peer is sending may be what the rest stands on: this one waits until that has come.
     guard !needs.isEmpty, !needs.contains(where: { self[lane].asked[$0.log] != nil }) else { return }
     let wants = needs.prefix(Self.wantsMax)
@@ -100,7 +102,7 @@ extension Replica {
     }
     giveUp(link, lane, now, &effects)
     // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
-    if session[lane].hasProgress || session[lane].hasDelivered(self[lane].heads) {
+    if session[lane].hasProgress || session[lane].hasDelivered(shownHeads(lane)) {
       sessions[link]?[lane].isStalled = false
       ask(link, lane, now, &effects)
     }
@@ -137,7 +139,8 @@ extension Replica {
   ) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link], session[lane].isOpen else { return }
-    sessions[link]?[lane].add(wants)
+    let served = wants.filter(mayServe)
+    sessions[link]?[lane].add(served)
     if !session[lane].isServing { serve(link, lane, &effects) }
   }
 
@@ -212,6 +215,7 @@ extension LaneSession {
   /// The peer was found to hold exactly what is here.
   mutating func isLevel(with mine: Heads) {
     theirs = mine
+    hasTold = true
     lacking = [:]
     back = [:]
   }

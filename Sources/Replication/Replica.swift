@@ -21,6 +21,8 @@ package struct Replica: Sendable {
   package var heard: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock folded from another device.
   package internal(set) var newestForeignClock: Clock
+  /// What of the own logs goes to nobody yet; nil for a lane that was let go.
+  var withheld: [Lane: WithheldLogs] = [:]
   var isSettling = false
   var gateAnnounced: GateReason?
   /// The gate time at which a gate of this device or of a connected peer changes by itself.
@@ -51,10 +53,13 @@ package struct Replica: Sendable {
   }
 
   /// - Parameters:
+  ///   - withheld: of own logs the newest set that may have been sent, sequence 0 if none; a lane that is not
+  ///     named withholds nothing.
   ///   - seed: decides jitter and the choice of peers to push to; nothing that two nodes must agree on.
   package init(
     device: DeviceKey, circle: Circle, preference: Bool, localPremium: LocalPremium,
-    settings: LaneState, records: LaneState, newestForeignClock: Clock, seed: UInt64
+    settings: LaneState, records: LaneState, withheld: [LogKey: LogHead] = [:], newestForeignClock: Clock,
+    seed: UInt64
   ) {
     self.device = device
     self.circle = circle
@@ -64,10 +69,18 @@ package struct Replica: Sendable {
     self.records = records
     self.newestForeignClock = newestForeignClock
     random = SplitMix(seed: seed)
+    for (lane, logs) in Dictionary(grouping: withheld, by: \.key.lane) {
+      self.withheld[lane] = WithheldLogs(sent: Dictionary(uniqueKeysWithValues: logs.map { ($0, $1) }))
+    }
   }
 
   /// Takes in one event and says what must be done about it.
   package mutating func handle(_ input: Input, now: Moment, into effects: inout [Effect]) {
+    take(input, now, &effects)
+    if !withheld.isEmpty { considerOwnLogs(now, &effects) }
+  }
+
+  private mutating func take(_ input: Input, _ now: Moment, _ effects: inout [Effect]) {
     switch input {
     case .started:
       // The shell says itself how the gate stands at the start; from here on its changes are reported.
@@ -92,6 +105,8 @@ package struct Replica: Sendable {
     case .rebuilt(let settings, let records, let newestForeignClock):
       self.newestForeignClock = newestForeignClock
       rebuilt(settings, records, now, &effects)
+    case .withholding(let sent): withhold(sent)
+    case .released(let lane): released(lane, now, &effects)
     case .timer(let timer): fired(timer, now, &effects)
     }
   }
@@ -133,6 +148,7 @@ package struct Replica: Sendable {
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
+    case .ownLogs: break  // Looked at after every input.
     }
   }
 

@@ -60,6 +60,8 @@ package struct LaneSession: Sendable {
   package internal(set) var reason: LaneReason?
   /// The peer's heads as far as known; nil before the first list or equal hash.
   package internal(set) var theirs: Heads?
+  /// The peer has told all its heads, or that they are those that are here.
+  package internal(set) var hasTold = false
   package internal(set) var isDigestEqual: Bool?
   /// Tips that the peer has announced and that are not stored here: what this side needs of it.
   package internal(set) var lacking: [LogKey: [LogHead]] = [:]

@@ -59,6 +59,9 @@ package enum Limits {
 
   // MARK: Gossip
   package static let pushToAllPeersMax = 8
+  package static let ownHeadsMillisecondsMin: Int64 = 200
+  package static let ownHeadsMillisecondsMax: Int64 = 5_000
+  package static let ownSetsMillisecondsMax: Int64 = 60_000
 
   // MARK: Questions
   package static let answerItemsMax = 4_096

@@ -22,6 +22,7 @@ final class Device: Sendable {
   /// The build of the command that works on this home from now on.
   let build: Build
   private let node = Mutex<(child: Child, address: String)?>(nil)
+  private let ahead = Mutex(0)
 
   init(_ name: String, on stage: Stage, build: Build = .plain) {
     self.name = name
@@ -31,18 +32,31 @@ final class Device: Sendable {
 
   var home: String { stage.path(name) }
 
+  /// How many seconds its clock is ahead, for processes that are started from now on.
+  var clockAhead: Int {
+    get { ahead.withLock { $0 } }
+    set { ahead.withLock { $0 = newValue } }
+  }
+
   // MARK: Commands
 
   /// Runs a command to its end, whatever that is.
   func run(_ arguments: [String], input: String? = nil, seconds: Int = 30) async throws -> Outcome {
+    let (child, output, errors) = try begin(arguments, input: input)
+    let code = try await child.wait(
+      seconds: seconds, for: "`waymark \(arguments.joined(separator: " "))` on \(name)")
+    return Outcome(code: code, output: try text(output), errors: try text(errors))
+  }
+
+  /// Starts a command and gives its process, with the files that it writes to.
+  func begin(_ arguments: [String], input: String? = nil) throws -> (child: Child, output: URL, errors: URL) {
     let number = stage.number()
     let output = stage.folder.appending(path: "\(name)-\(number).out")
     let errors = stage.folder.appending(path: "\(name)-\(number).err")
     let child = try stage.start(
-      build, ["--home", home] + arguments, input: input, output: output, errors: errors)
-    let code = try await child.wait(
-      seconds: seconds, for: "`waymark \(arguments.joined(separator: " "))` on \(name)")
-    return Outcome(code: code, output: try text(output), errors: try text(errors))
+      build, ["--home", home] + arguments, clockAhead: clockAhead, input: input, output: output,
+      errors: errors)
+    return (child, output, errors)
   }
 
   private func text(_ file: URL) throws -> String {
@@ -99,7 +113,7 @@ final class Device: Sendable {
     let child = try stage.start(
       build,
       ["--home", home, "run", "--no-discovery", "--listen", address.isEmpty ? "127.0.0.1:0" : address],
-      output: output, errors: stage.folder.appending(path: "\(name)-log"))
+      clockAhead: clockAhead, output: output, errors: stage.folder.appending(path: "\(name)-log"))
     var line = ""
     try await eventually("the node of \(name) is ready; it said \(log.suffix(300))") {
       line = try text(output)
@@ -150,6 +164,11 @@ struct Status: Sendable {
   var isSyncing: Bool { document["sync"]?["active"]?.boolean == true }
   var syncReason: String? { document["sync"]?["reason"]?.string }
   var counts: JSON? { document["counts"] }
+  var incarnation: String { document["incarnation"]?.string ?? "" }
+  func notices(_ reason: String) -> [JSON] {
+    document["notices"]?.array?.filter { $0["reason"]?.string == reason } ?? []
+  }
+  func parked(_ lane: String) -> Int64 { document["lanes"]?[lane]?["parked"]?.integer ?? -1 }
   func count(_ kind: String) -> Int64 { document["counts"]?[kind]?.integer ?? -1 }
   func digest(_ lane: String) -> String { document["lanes"]?[lane]?["digest"]?.string ?? "" }
   func changeSets(_ lane: String) -> Int64 { document["lanes"]?[lane]?["changeSets"]?.integer ?? -1 }

@@ -47,9 +47,11 @@ final class Stage: Sendable {
   }
 
   func start(
-    _ build: Build, _ arguments: [String], input: String? = nil, output: URL, errors: URL
+    _ build: Build, _ arguments: [String], clockAhead: Int = 0, input: String? = nil, output: URL, errors: URL
   ) throws -> Child {
     let inputFile = try input.map { try write(Array($0.utf8), "input-\(number())") }
+    var environment = environment
+    if clockAhead != 0 { environment["WAYMARK_CLOCK_AHEAD"] = "\(clockAhead)" }
     let child = try Child(
       build.program, arguments, environment: environment, input: inputFile.map { URL(filePath: $0) },
       output: output, errors: errors)

@@ -76,7 +76,11 @@ final class Device {
   let key: DeviceKey
   let transport: TransportKey
   let store: Store
-  let incarnation: Incarnation
+  var incarnation: Incarnation
+  /// Of own logs the newest set that may have been sent, since the device was started again.
+  var unsent: [LogKey: LogHead] = [:]
+  /// Forks that its store has seen.
+  private(set) var forks: [Fork] = []
   var replica: Replica
   /// How far its wall clock is ahead of the world's.
   var clockAhead: Moment = 0
@@ -137,6 +141,7 @@ final class Device {
 
   private func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock) -> Committed {
     let report = obeyed { try store.commit(items.map(\.set), horizon: horizon) }
+    forks += report.forks
     duplicates += report.placements.count { $0 == .duplicate }
     let placed = zip(items, report.placements).map { item, placement in
       Committed.Item(set: item.set, link: item.link, placement: placement)

@@ -261,6 +261,9 @@ final class World {
         }
       }
       if !sets.isEmpty {
+        for input in device.giveWay(to: sets.map(\.set), wall: wall(device)) {
+          device.replica.handle(input, now: wall(device), into: &following)
+        }
         let committed = device.commit(sets, wall: wall(device))
         device.replica.handle(.committed(committed), now: wall(device), into: &following)
       }
@@ -292,6 +295,9 @@ final class World {
     case .foldParked:
       let committed = device.foldParked(wall: wall(device))
       device.replica.handle(.committed(committed), now: wall(device), into: &following)
+    case .release(let lane):
+      device.unsent = device.unsent.filter { $0.key.lane != lane }
+      device.replica.handle(.released(lane), now: wall(device), into: &following)
     case .schedule(let timer, let moment): device.schedule(timer, at: moment)
     case .report(let event):
       device.events.append(event)

@@ -40,15 +40,6 @@ extension Node {
     }
   }
 
-  /// Sets of the own log that came from elsewhere: a copy of this data is in use, or this is an old one.
-  func noteOwnSets(_ items: [Committed.Item]) {
-    let isContinued = items.contains { item in
-      guard item.link != nil, case .place = item.placement else { return false }
-      return isOwn(item.set.header.log)
-    }
-    if isContinued { leaveIncarnation("another copy of its data has written more") }
-  }
-
   private func isOwn(_ log: LogKey) -> Bool {
     log.device == identity.device && log.incarnation == incarnation
   }

@@ -5,14 +5,18 @@ import Wire
 
 /// Which logs this data directory writes: those of its incarnation, which no other directory continues.
 extension Node {
-  /// The incarnation that a data directory writes under when it is opened: a new one if it is a copy, or its store
-  /// came from elsewhere.
+  /// The incarnation that a data directory writes under when it is opened: a new one if it is a copy, its store
+  /// came from elsewhere, or its log has forked.
   static func openIncarnation(
     _ stored: StoredState, _ home: Home, _ store: Store, device: DeviceKey
   ) throws -> (incarnation: Incarnation, isSpent: Bool) {
     if try store.meta(MetaKey.spent) == device.bytes { return (stored.incarnation, true) }
     let token = IncarnationToken(home)
-    if token.names(stored.incarnation) { return (stored.incarnation, false) }
+    // The last run may have ended between hearing of a fork and leaving it.
+    let isForked = stored.circle.evaluation.forkProofs.contains {
+      $0.log.device == device && $0.log.incarnation == stored.incarnation
+    }
+    if token.names(stored.incarnation), !isForked { return (stored.incarnation, false) }
     guard mayBegin(store, stored.circle, device) else {
       try store.setMeta(MetaKey.spent, device.bytes)
       return (stored.incarnation, true)
@@ -50,6 +54,9 @@ extension Node {
   func begin(_ next: Incarnation, _ why: String) throws {
     incarnation = next
     log.warning("log", "this device writes a new log from now on: \(why)")
+    unsent.begin(next)
+    try? unsent.save(store)
+    handle(.withholding(unsent.sent))
     // Without the file the next start begins another one.
     try IncarnationToken(home).write(next)
   }

@@ -70,8 +70,20 @@ extension Node {
 public func systemWall() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)
-  return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+  return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 + clockAhead
 }
+
+#if DEBUG
+  /// Debug builds only, for tests of a wrong clock: `WAYMARK_CLOCK_AHEAD`, in seconds.
+  private let clockAhead: Int64 = {
+    guard let text = getenv("WAYMARK_CLOCK_AHEAD"), let seconds = Int64(String(cString: text)) else {
+      return 0
+    }
+    return seconds.multipliedReportingOverflow(by: 1_000).partialValue
+  }()
+#else
+  private let clockAhead: Int64 = 0
+#endif
 
 /// Sixteen bytes that nobody has had before.
 func random16() -> Bytes16 {

@@ -21,9 +21,10 @@ extension Node {
     }
     var known = circle
     guard known.insert(cuts).refused.isEmpty else { throw CommandFailure.tooManyStatements }
+    let (evaluation, device) = (known.evaluation, identity.device)
     let order = WritingAgain(
       circle: circle.id, ended: ended, incarnation: next, time: .now(now),
-      admission: known.evaluation.admission, horizon: horizon)
+      admission: { evaluation.admission(of: $0, at: device) }, horizon: horizon)
     let signing = identity.signing
     let report = try withRoom {
       try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { _ in

@@ -45,6 +45,7 @@ extension Node {
     case .lookUp(let link, let lane, let tips): lookUp(link, lane, tips, &following)
     case .saveStatements(let added, let removed): save(added, removed)
     case .foldParked: foldParked(&following)
+    case .release(let lane): release(lane, &following)
     case .schedule(let timer, let moment): schedule(timer, at: moment)
     case .report(let event):
       note(event)
@@ -58,6 +59,7 @@ extension Node {
     // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
     guard !isDiskFull else { return }
     do {
+      try giveWay(to: sets.map(\.set), &following)
       let committed = try commit(sets, horizon: horizon)
       noteOwnSets(committed.items)
       replica.handle(.committed(committed), now: wall(), into: &following)

@@ -22,6 +22,8 @@ public actor Node {
   var incarnation: Incarnation
   /// The incarnation may not go on, and the device may begin no other.
   var isSpent: Bool
+  /// What of the own logs nobody was sent.
+  var unsent: UnsentLogs
   /// Forks that the circle has not been told of.
   var unprovenForks: [Fork] = []
   /// Cuts have changed what is stored, and the replica has not been told.
@@ -83,10 +85,11 @@ public actor Node {
     }
     waiting = isMember || wasMember ? nil : stored.waiting
     (incarnation, isSpent) = try Self.openIncarnation(stored, home, store, device: identity.device)
+    unsent = try UnsentLogs(store, device: identity.device, incarnation: incarnation)
     replica = Replica(
       device: identity.device, circle: stored.circle, preference: stored.preference,
       localPremium: stored.localPremium, settings: stored.settings, records: stored.records,
-      newestForeignClock: stored.newestForeignClock, seed: randomSeed())
+      withheld: unsent.sent, newestForeignClock: stored.newestForeignClock, seed: randomSeed())
     replica.heard = stored.heard
     seenSets = try Self.seenSets(store)
     opened = store
@@ -176,6 +179,8 @@ enum MetaKey {
   static let incarnation = "incarnation"
   /// The device that has begun all the incarnations it may, if it is this one.
   static let spent = "incarnations-spent"
+  /// Of own logs the newest set that may have been sent; see `UnsentLogs`.
+  static let unsent = "unsent-logs"
   /// One byte: whether the person wants records to sync.
   static let preference = "sync-preference"
   /// Addresses the person gave, a line each.

@@ -77,6 +77,7 @@ final class Host {
     case .foldParked:
       let report = try store.foldParked(horizon: Self.horizon(now))
       replica.handle(.committed(try committed([], report)), now: now, into: &following)
+    case .release(let lane): replica.handle(.released(lane), now: now, into: &following)
     case .schedule(let timer, let moment):
       order += 1
       timers[timer] = (moment, order)

@@ -1,0 +1,178 @@
+import Membership
+import Records
+import Replication
+import Storage
+import Testing
+import Wire
+
+/// Own sets that are written again in another log: with the past they had, all of them or none.
+@Suite struct WritingAgainTests {
+  private static let later: Moment = 5_000_000
+  private static let now: Moment = 500_000
+  private let rome = trip(1)
+  private let next = Incarnation(Bytes16(99, 1))
+
+  /// Writes with a clock that is ahead, and shows it at once, as a device does with its own sets.
+  private func writeAhead(_ device: Device, _ drafts: EntryDraft...) throws {
+    try device.receive(try device.draft(at: Self.later, drafts), horizon: Clock(raw: .max))
+  }
+
+  private func ended(_ device: Device) throws -> [EndedLog] {
+    try device.store.logsAhead(of: device.log.device, horizon: Device.horizon)
+  }
+
+  private func rule(_ ended: [EndedLog]) -> (LogKey) -> Admission {
+    { log in
+      guard let end = ended.first(where: { $0.log == log }) else { return .open }
+      return .cut([end.tip.map { [$0.id] } ?? []])
+    }
+  }
+
+  /// Cuts and writes again, as `restamp` does; gives the new sets.
+  @discardableResult
+  private func restamp(
+    _ device: Device, noting: (CommitReport) throws -> Void = { _ in }
+  ) throws -> [VerifiedChangeSet] {
+    let ended = try ended(device)
+    let order = WritingAgain(
+      circle: Device.circle, ended: ended, incarnation: next, time: .now(Self.now), admission: rule(ended),
+      horizon: Device.horizon)
+    let key = device.key
+    _ = try device.store.writeAgain(order, by: { Author(position: $0, key: key) }, noting: noting)
+    return try sets(device.store) { $0.incarnation == next }
+  }
+
+  private func sets(_ store: Store, of isWanted: (LogKey) -> Bool) throws -> [VerifiedChangeSet] {
+    let wants = store.heads(.records).filter { isWanted($0.log) }.map {
+      Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
+    }
+    return try store.read(.records, wants, bytesMax: .max, setsMax: .max).sets.map {
+      try VerifiedChangeSet(stored: $0.raw, id: $0.id)
+    }
+  }
+
+  private func state(_ store: Store) throws -> [String] {
+    try dump(store) + store.heads(.records).map { "\($0)" }
+  }
+
+  @Test func `what was written at the same time stays so, what was seen stays seen`() throws {
+    let (alice, bob) = (try Device("alice"), try Device("bob"))
+    try bob.write(at: 10, insert(rome, [1: .text("Rome"), 2: .text("sunny")]))
+    try alice.sync(from: bob)
+    try writeAhead(alice, edit(rome, [1: .text("Roma")]))
+    try bob.write(at: 400, edit(rome, [1: .text("Rom"), 2: .text("wet")]))
+    try alice.sync(from: bob)
+    try writeAhead(alice, edit(rome, [2: .text("dry")]))
+    #expect(try alice.store.conflicts().map(\.field) == [1])
+    let operations = try alice.store.operations(limit: 10).map(\.key)
+    let sets = try restamp(alice)
+    #expect(sets.map { $0.header.clock.milliseconds } == [Self.now, Self.now])
+    #expect(try alice.store.text(rome, 1) == "Roma")
+    #expect(try alice.store.text(rome, 2) == "dry")
+    // "Rom" was unknown to who wrote "Roma"; "wet" was known to who wrote "dry".
+    #expect(try alice.store.conflicts().map(\.field) == [1])
+    #expect(try alice.store.operations(limit: 10).map(\.key) == operations)
+    try bob.receive(sets)
+    #expect(try state(bob.store) == state(alice.store))
+  }
+
+  @Test func `whoever has parked the sets ends with the same, in any order`() throws {
+    let (alice, bob) = (try Device("alice"), try Device("bob"))
+    try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+    for name in ["a", "b", "c"] { try writeAhead(alice, edit(rome, [1: .text(name)])) }
+    try bob.sync(from: alice)
+    #expect(try bob.store.parkedCount(.records) == 3)
+    let ended = try ended(alice)
+    #expect(ended.map(\.tip?.sequence) == [1])
+    #expect(try alice.store.countBehind(ended) == 3)
+    let sets = try restamp(alice)
+    #expect(sets.count == 3)
+    // The cut first, or the sets first.
+    let carol = try Device("carol")
+    try carol.sync(from: alice)
+    try carol.receive(sets)
+    _ = try carol.store.admit(by: rule(ended), horizon: Device.horizon)
+    _ = try bob.store.admit(by: rule(ended), horizon: Device.horizon)
+    try bob.receive(sets)
+    for device in [bob, carol] {
+      #expect(try state(device.store) == state(alice.store))
+      #expect(try device.store.parkedCount(.records) == 0)
+    }
+    #expect(try alice.store.text(rome, 1) == "c")
+    #expect(try !alice.store.admit(by: rule(ended), horizon: Device.horizon))
+  }
+
+  @Test func `a past of more logs than a set may name is declared in join sets`() throws {
+    let alice = try Device("alice")
+    let count = Limits.dependenciesMax + 10
+    for number in 1...count {
+      let log = LogKey(
+        device: alice.log.device, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
+      var author = Author(
+        position: AuthorPosition(
+          circle: Device.circle, log: log, sequence: 0, id: nil, clock: .zero, unseen: []), key: alice.key)
+      let operation = OperationDraft(id: OperationID(Bytes16(7, UInt64(number))), verb: "test")
+      try alice.receive(
+        try author.write(
+          [insert(trip(UInt64(number)), [1: .text("\(number)")])], operation: operation, wall: 20))
+    }
+    try writeAhead(alice, edit(trip(1), [1: .text("new")]), edit(trip(UInt64(count)), [1: .text("new")]))
+    let sets = try restamp(alice)
+    #expect(sets.map(\.header.dependencies.count) == [Limits.dependenciesMax, 10])
+    #expect(try alice.store.conflicts().isEmpty)
+    #expect(try alice.store.text(trip(UInt64(count)), 1) == "new")
+  }
+
+  @Test func `of a log that has forked the rest of both branches is written again`() throws {
+    let (alice, copy) = (try Device("alice"), try Device("alice"))
+    try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+    try copy.sync(from: alice)
+    try alice.write(at: 20, edit(rome, [2: .text("by Alice")]))
+    try copy.write(at: 30, insert(trip(2), [1: .text("Oslo")]))
+    try writeAhead(copy, insert(trip(3), [1: .text("Bern")]))
+    try alice.receive(copy.known, horizon: Clock(raw: .max))
+    let before = try alice.store.visibleCounts()
+    #expect(try ended(alice).map(\.tip?.sequence) == [2])
+    let sets = try restamp(alice)
+    // What the tip does not lead to is in no log any more but the new one.
+    #expect(sets.count == 2)
+    #expect(try alice.store.visibleCounts() == before)
+    #expect(try alice.store.text(rome, 2) == "by Alice")
+  }
+
+  @Test func `where it can't be kept, nothing has happened`() throws {
+    struct Refusal: Error {}
+    let alice = try Device("alice")
+    try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+    try writeAhead(alice, edit(rome, [1: .text("Roma")]))
+    let before = try state(alice.store)
+    #expect(throws: Refusal.self) { try restamp(alice) { _ in throw Refusal() } }
+    #expect(try state(alice.store) == before)
+    // Nor does a later set find the log cut.
+    try writeAhead(alice, edit(rome, [1: .text("Rom")]))
+    #expect(try alice.store.text(rome, 1) == "Rom")
+    #expect(alice.store.heads(.records).map(\.sequence) == [3])
+  }
+
+  @Test func `sets that nobody was sent keep their clocks in the other log, and leave no trace in the old`()
+    throws
+  {
+    let alice = try Device("alice")
+    try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
+    let tip = alice.store.newestHead(of: alice.log)
+    try alice.write(at: 20, edit(rome, [1: .text("Roma")]))
+    try alice.write(at: 30, insert(trip(2), [1: .text("Oslo")]))
+    let order = WritingAgain(
+      circle: Device.circle, ended: [EndedLog(log: alice.log, tip: tip)], incarnation: next, time: .asWritten,
+      admission: nil, horizon: Device.horizon)
+    let key = alice.key
+    _ = try alice.store.writeAgain(order, by: { Author(position: $0, key: key) }) { _ in }
+    #expect(alice.store.heads(.records).map(\.sequence).sorted() == [1, 2])
+    let sets = try sets(alice.store) { $0.incarnation == next }
+    #expect(sets.map { $0.header.clock.milliseconds } == [20, 30])
+    #expect(sets.map(\.raw.body) == alice.known.dropFirst().map(\.raw.body))
+    let bob = try Device("bob")
+    try bob.receive([alice.known[0]] + sets)
+    #expect(try state(bob.store) == state(alice.store))
+  }
+}

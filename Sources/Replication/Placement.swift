@@ -17,8 +17,8 @@ package struct StoredPosition: Hashable, Sendable {
 
 /// What placement asks of the store.
 package protocol LogIndex {
-  /// The sets stored for one sequence of a log: one a branch, none if there is a gap.
-  func stored(_ log: LogKey, sequence: UInt64) throws -> [StoredPosition]
+  /// A set of a log, if it is stored at that sequence.
+  func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition?
 
   /// Whether a cut may end the log: then its sets fold when the store has seen which of them are kept.
   func isCut(_ log: LogKey) -> Bool
@@ -47,13 +47,11 @@ package enum Placement: Hashable, Sendable {
     _ set: VerifiedChangeSet, in index: some LogIndex, horizon: Clock
   ) throws -> Placement {
     let header = set.header
-    let here = try index.stored(header.log, sequence: header.sequence)
-    if here.contains(where: { $0.id == set.id }) { return .duplicate }
+    if try index.stored(set.id, header.log, header.sequence) != nil { return .duplicate }
     if index.excludes(new: set.id, header.log) { return .excluded }
     var folds = header.clock <= horizon && !index.isCut(header.log)
     if let previous = header.previous {
-      let before = try index.stored(header.log, sequence: header.sequence - 1)
-      guard let predecessor = before.first(where: { $0.id == previous }) else {
+      guard let predecessor = try index.stored(previous, header.log, header.sequence - 1) else {
         return .missing(header.log, sequence: header.sequence - 1)
       }
       guard header.clock > predecessor.clock else { return .refused("a clock not above its predecessor's") }
@@ -64,10 +62,9 @@ package enum Placement: Hashable, Sendable {
         device: dependency.device, incarnation: dependency.incarnation, lane: header.log.lane)
       // Honest logs go on, whatever becomes of a log that they have seen.
       if try index.excludes(dependency: dependency.id, log, dependency.sequence) { continue }
-      guard
-        let seen = try index.stored(log, sequence: dependency.sequence)
-          .first(where: { $0.id == dependency.id })
-      else { return .missing(log, sequence: dependency.sequence) }
+      guard let seen = try index.stored(dependency.id, log, dependency.sequence) else {
+        return .missing(log, sequence: dependency.sequence)
+      }
       guard header.clock > seen.clock else { return .refused("a clock not above a dependency's") }
       folds = folds && seen.isFolded
     }

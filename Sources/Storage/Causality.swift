@@ -90,23 +90,53 @@ final class Causality {
 
   /// The newest set of a branch in the past of a set; 0 if none.
   ///
-  /// Where logs have forked, the past is what all stretches of the path declared, and who declared a set of a
-  /// branch has seen what that branch stands on.
+  /// The past of a set is what its branch declared up to it, and the past of what the branch stands on: known for
+  /// one set of a path, it is known soon for those above.
   func newestSeen(_ branch: Int64, sequence: Int64, of other: Int64) throws -> Int64 {
-    let question = Question(branch: branch, sequence: sequence, about: other)
-    if let known = answers[question] { return known }
+    guard let log = logs[branch: other]?.log else { return 0 }
+    var steps: [Question] = []
     var seen: Int64 = 0
-    let above = logs.branches(over: other)
-    for stretch in logs.path(branch, through: UInt64(bitPattern: sequence)) {
-      if stretch.branch == other { seen = max(seen, Int64(bitPattern: stretch.last)) }
-      for (over, newest) in above {
-        let declared = try logs.declared(stretch.branch, through: stretch.last, of: over)
-        guard declared > 0 else { continue }
-        seen = max(seen, Int64(bitPattern: over == other ? declared : newest))
+    var next: Question? = Question(branch: branch, sequence: sequence, about: other)
+    while let question = next {
+      if let known = answers[question] {
+        seen = known
+        break
       }
+      steps.append(question)
+      next = question.branch == other ? nil : below(question)
     }
-    if answers.count > Self.kept { answers = [:] }
-    answers[question] = seen
+    if answers.count + steps.count > Self.kept { answers = [:] }
+    for question in steps.reversed() {
+      seen = max(seen, try declared(question, in: log))
+      answers[question] = seen
+    }
     return seen
+  }
+
+  /// The same question about the newest set that a branch stands on.
+  private func below(_ question: Question) -> Question? {
+    guard let branch = logs[branch: question.branch], let parent = branch.parent else { return nil }
+    let last = min(question.sequence, Int64(bitPattern: branch.first) - 1)
+    return Question(branch: parent, sequence: last, about: question.about)
+  }
+
+  /// What a branch itself, without what it stands on, has seen of another up to a set.
+  private func declared(_ question: Question, in log: LogKey) throws -> Int64 {
+    guard let branch = logs[branch: question.branch] else { return 0 }
+    let last = min(question.sequence, Int64(bitPattern: branch.sequence))
+    guard last >= Int64(bitPattern: branch.first) else { return 0 }
+    if branch.number == question.about { return last }
+    // No set depends on one of its own log.
+    guard branch.log != log else { return 0 }
+    let through = UInt64(bitPattern: last)
+    guard logs.branchCount(log) > 1 else {
+      return Int64(bitPattern: try logs.declared(branch.number, through: through, of: question.about))
+    }
+    return try logs.declaredBranches(branch.number, of: log).reduce(0) { seen, over in
+      let declared = try logs.declared(branch.number, through: through, of: over)
+      // Who declared a set has seen all that it stands on.
+      let stretch = declared > 0 ? logs.stretch(over, through: declared, on: question.about) : nil
+      return max(seen, Int64(bitPattern: stretch?.last ?? 0))
+    }
   }
 }

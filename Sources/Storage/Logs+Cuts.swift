@@ -9,7 +9,16 @@ import Wire
 struct LogCuts {
   let cuts: Set<Set<ChangeSetID>>
   /// Where the tips are that are in store.
-  var places: [ChangeSetID: Place] = [:]
+  private(set) var places: [ChangeSetID: Place] = [:]
+  /// Of each cut the newest sequence of every branch that leads to one of its tips; nil until somebody asks.
+  var reach: [[Int64: UInt64]]?
+
+  init(cuts: Set<Set<ChangeSetID>>) { self.cuts = cuts }
+
+  mutating func note(_ tip: ChangeSetID, at place: Place) {
+    places[tip] = place
+    reach = nil
+  }
 
   struct Place {
     let branch: Int64
@@ -31,7 +40,7 @@ extension Logs {
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
     guard let found = cuts(of: log), found.knowsAllTips else { return false }
     guard let branch = try branch(of: id, log, sequence) else { return true }
-    return !isAllowed(branch.number, sequence, found)
+    return sequence > newestAllowed(branch)
   }
 
   /// The cuts of a log; nil for one that is open.
@@ -40,30 +49,28 @@ extension Logs {
     var found: LogCuts?
     if let cuts = cutRule(log) {
       found = LogCuts(cuts: cuts)
-      for tip in found?.tips ?? [] { found?.places[tip] = try? place(of: tip, log) }
+      for tip in found?.tips ?? [] {
+        if let place = try? place(of: tip, log) { found?.note(tip, at: place) }
+      }
     }
     cuts[log] = .some(found)
     return found
   }
 
   private func place(of tip: ChangeSetID, _ log: LogKey) throws -> LogCuts.Place? {
-    for branch in self[log] {
-      let sequence = try connection.with("SELECT sequence FROM change_sets WHERE branch = ?1 AND id = ?2") {
-        row in
-        try row.bind(1, branch.number)
-        try row.bind(2, tip.bytes)
-        return try row.step() ? row.integer(0) : nil
-      }
-      if let sequence {
-        return LogCuts.Place(branch: branch.number, sequence: UInt64(bitPattern: sequence))
-      }
+    guard let branch = try branch(holding: tip, log) else { return nil }
+    if branch.head.id == tip { return LogCuts.Place(branch: branch.number, sequence: branch.sequence) }
+    return try connection.with("SELECT sequence FROM change_sets WHERE branch = ?1 AND id = ?2") { row in
+      try row.bind(1, branch.number)
+      try row.bind(2, tip.bytes)
+      guard try row.step() else { return nil }
+      return LogCuts.Place(branch: branch.number, sequence: UInt64(bitPattern: row.integer(0)))
     }
-    return nil
   }
 
   func noteTip(_ id: ChangeSetID, _ log: LogKey, branch: Int64, sequence: UInt64) {
     guard case .some(.some(var found)) = cuts[log], found.tips.contains(id) else { return }
-    found.places[id] = LogCuts.Place(branch: branch, sequence: sequence)
+    found.note(id, at: LogCuts.Place(branch: branch, sequence: sequence))
     cuts[log] = found
   }
 
@@ -106,41 +113,42 @@ extension Logs {
 
   // MARK: Judging
 
-  private func isAllowed(_ branch: Int64, _ sequence: UInt64, _ found: LogCuts) -> Bool {
-    found.cuts.allSatisfy { tips in
-      tips.contains { leads(branch, sequence, to: found.places[$0]) }
-    }
-  }
-
-  private func leads(_ branch: Int64, _ sequence: UInt64, to tip: LogCuts.Place?) -> Bool {
-    guard let tip else { return false }
-    return path(tip.branch, through: tip.sequence).contains { $0.branch == branch && sequence <= $0.last }
-  }
-
-  /// The newest set of a branch that fits; the sequence before its first if none does.
-  private func newest(_ branch: Branch, _ fits: (UInt64) -> Bool) -> UInt64 {
-    var newest = branch.first - 1
-    // What leads to a tip is a beginning of the branch.
-    var (low, high) = (branch.first, branch.sequence)
-    while low <= high {
-      let middle = low + (high - low) / 2
-      if fits(middle) { (newest, low) = (middle, middle + 1) } else { high = middle - 1 }
-    }
-    return newest
-  }
-
-  /// The newest set of a branch that no cut excludes.
+  /// The newest set of a branch that no cut excludes; the sequence before its first if there is none.
   func newestAllowed(_ branch: Branch) -> UInt64 {
-    guard let found = cuts(of: branch.log) else { return branch.sequence }
-    return newest(branch) { isAllowed(branch.number, $0, found) }
+    guard isCut(branch.log) else { return branch.sequence }
+    return reach(of: branch.log).map { $0[branch.number] ?? 0 }.min().map { max($0, branch.first - 1) }
+      ?? branch.sequence
   }
 
   /// The newest set of a branch that leads to a tip of some cut, or may.
   func newestKept(_ branch: Branch) -> UInt64 {
     guard let found = cuts(of: branch.log), found.knowsAllTips else { return branch.sequence }
-    return newest(branch) { sequence in
-      found.places.values.contains { leads(branch.number, sequence, to: $0) }
+    return max(reach(of: branch.log).compactMap { $0[branch.number] }.max() ?? 0, branch.first - 1)
+  }
+
+  private func reach(of log: LogKey) -> [[Int64: UInt64]] {
+    guard var found = cuts(of: log) else { return [] }
+    if let known = found.reach { return known }
+    let reach = found.cuts.map { self.reach(to: $0.compactMap { found.places[$0] }) }
+    found.reach = reach
+    cuts[log] = .some(found)
+    return reach
+  }
+
+  /// What leads to some tips is a beginning of each branch: how far it goes.
+  private func reach(to tips: [LogCuts.Place]) -> [Int64: UInt64] {
+    var reach: [Int64: UInt64] = [:]
+    for tip in tips {
+      var next: Int64? = tip.branch
+      var last = tip.sequence
+      // Where another tip's path has come at least as far, it has gone on to the first set.
+      while let branch = next.flatMap({ self[branch: $0] }), reach[branch.number] ?? 0 < last {
+        if last >= branch.first { reach[branch.number] = last }
+        last = min(last, branch.first - 1)
+        next = branch.parent
+      }
     }
+    return reach
   }
 
   /// Lets go of the held sets that turn out to be allowed; false if there are none.

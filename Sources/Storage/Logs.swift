@@ -17,8 +17,12 @@ final class Logs: LogIndex {
   private let select: Statement
   private let newestDeclared: Statement
   private let markFolded: Statement
-  private var branches: [Int64: Branch] = [:]
+  private(set) var branches: [Int64: Branch] = [:]
   private var byLog: [LogKey: [Int64]] = [:]
+  /// The branches that stand on a branch, without those that stand on these.
+  private(set) var children: [Int64: [Int64]] = [:]
+  /// Which branch holds a set, of the logs that have forked and were asked for; see Logs+Forks.swift.
+  var located: [LogKey: [ChangeSetID: Int64]] = [:]
   /// What cuts leave of the logs that were asked for; see Logs+Cuts.swift.
   var cuts: [LogKey: LogCuts?] = [:]
   /// The cuts of a log by the circle's statements; nil for one that is open.
@@ -57,6 +61,8 @@ final class Logs: LogIndex {
   func reload() throws {
     branches = [:]
     byLog = [:]
+    children = [:]
+    located = [:]
     cuts = [:]
     lastNumber = try connection.with("SELECT coalesce(max(number), 0) FROM change_sets") {
       try $0.step() ? $0.integer(0) : 0
@@ -108,6 +114,7 @@ final class Logs: LogIndex {
   private func add(_ branch: Branch) {
     if branches.updateValue(branch, forKey: branch.number) == nil {
       byLog[branch.log, default: []].append(branch.number)
+      if let parent = branch.parent { children[parent, default: []].append(branch.number) }
     }
   }
 
@@ -136,26 +143,19 @@ final class Logs: LogIndex {
       .sorted { ($0.log, $0.number) < ($1.log, $1.number) }
   }
 
-  func stored(_ log: LogKey, sequence: UInt64) throws -> [StoredPosition] {
-    try places(log, sequence).map(\.position)
+  /// How many branches a log has: one, unless it forked.
+  func branchCount(_ log: LogKey) -> Int { byLog[log]?.count ?? 0 }
+
+  func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition? {
+    guard let branch = try branch(holding: id, log), sequence >= branch.first, sequence <= branch.sequence,
+      let found = try position(branch.number, sequence), found.id == id
+    else { return nil }
+    return found
   }
 
   /// The branch that holds a set.
   func branch(of id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Branch? {
-    try places(log, sequence).first { $0.position.id == id }?.branch
-  }
-
-  private func places(_ log: LogKey, _ sequence: UInt64) throws -> [(
-    branch: Branch, position: StoredPosition
-  )] {
-    var found: [(Branch, StoredPosition)] = []
-    for number in byLog[log] ?? [] {
-      guard let branch = branches[number], sequence >= branch.first, sequence <= branch.sequence else {
-        continue
-      }
-      if let position = try position(number, sequence) { found.append((branch, position)) }
-    }
-    return found
+    try stored(id, log, sequence) == nil ? nil : branch(holding: id, log)
   }
 
   private func position(_ number: Int64, _ sequence: UInt64) throws -> StoredPosition? {
@@ -168,14 +168,6 @@ final class Logs: LogIndex {
     try select.bind(2, Int64(bitPattern: sequence))
     defer { select.reset() }
     return try select.step() ? try Self.position(select) : nil
-  }
-
-  /// Whether the newest folded set of a branch is its own, and no folded set of another branch stands on it.
-  func isFoldedHead(_ branch: Branch) -> Bool {
-    guard branch.foldedSequence >= branch.first else { return false }
-    return !branches(over: branch.number).contains { over, newest in
-      newest >= branch.foldedSequence && (branches[over]?.foldedSequence ?? 0) > branch.foldedSequence
-    }
   }
 
   /// The number of another set with the predecessor of one that has just begun a branch; nil if there is none.
@@ -196,42 +188,12 @@ final class Logs: LogIndex {
     }
   }
 
-  // MARK: Paths
-
-  /// The stretches of sets that lead from a branch back to the log's first set, newest first.
-  func path(_ number: Int64, through sequence: UInt64 = .max) -> [Stretch] {
-    var stretches: [Stretch] = []
-    var next: Int64? = number
-    var last = sequence
-    while let branch = next.flatMap({ branches[$0] }) {
-      last = min(last, branch.sequence)
-      if last >= branch.first {
-        stretches.append(Stretch(branch: branch.number, first: branch.first, last: last))
-      }
-      last = min(last, branch.first - 1)
-      next = branch.parent
-    }
-    return stretches
-  }
-
-  /// The branches whose paths lead over a branch, itself first, each with its newest sequence there.
-  func branches(over number: Int64) -> [(branch: Int64, newest: UInt64)] {
-    guard let branch = branches[number] else { return [] }
-    var found = [(branch: number, newest: branch.sequence)]
-    for other in byLog[branch.log] ?? [] where other != number {
-      if let stretch = path(other).first(where: { $0.branch == number }) {
-        found.append((other, stretch.last))
-      }
-    }
-    return found
-  }
-
   // MARK: Changes
 
   /// Stores a set that has its place. Its dependencies are stored already.
   func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPlace {
     let header = set.header
-    var branch = try extended(by: set) ?? newBranch(for: set)
+    var branch = try branchEnding(before: set)
     let number = lastNumber + 1
     try bind(set, number: number, branch: branch.number, state)
     _ = try insertSet.run(borrowing: set.raw.body) { statement, bytes throws(SQLiteError) in
@@ -248,31 +210,31 @@ final class Logs: LogIndex {
       branch.foldedSequence = header.sequence
     }
     add(branch)
+    located[header.log]?[set.id] = branch.number
     noteTip(set.id, header.log, branch: branch.number, sequence: header.sequence)
     return SetPlace(
       origin: WriteOrigin(number: number, stamp: set.stamp), log: header.log, branch: branch.number,
       sequence: Int64(bitPattern: header.sequence))
   }
 
-  /// The branch that ends where a set goes on.
-  private func extended(by set: VerifiedChangeSet) -> Branch? {
-    self[set.header.log].first { $0.sequence == set.header.sequence - 1 && $0.head.id == set.header.previous }
+  /// The branch that ends where a set goes on; a new one where none does.
+  private func branchEnding(before set: VerifiedChangeSet) throws -> Branch {
+    let header = set.header
+    guard let previous = header.previous else { return try newBranch(for: set, on: nil) }
+    guard let parent = try branch(of: previous, header.log, header.sequence - 1) else {
+      throw StoreError.damaged("a set whose predecessor is not stored")
+    }
+    return parent.sequence == header.sequence - 1 ? parent : try newBranch(for: set, on: parent)
   }
 
-  private func newBranch(for set: VerifiedChangeSet) throws -> Branch {
+  private func newBranch(for set: VerifiedChangeSet, on parent: Branch?) throws -> Branch {
     let header = set.header
     var branch = Branch(
-      number: 0, log: header.log, first: header.sequence, parent: nil,
+      number: 0, log: header.log, first: header.sequence, parent: parent?.number,
       head: StoredPosition(id: set.id, clock: header.clock, isFolded: false), sequence: header.sequence,
       folded: nil, foldedSequence: 0)
-    if let previous = header.previous {
-      guard let parent = try self.branch(of: previous, header.log, header.sequence - 1) else {
-        throw StoreError.damaged("a set whose predecessor is not stored")
-      }
-      branch.parent = parent.number
-      if let folded = try foldedBelow(header.sequence, onParent: parent.number) {
-        (branch.folded, branch.foldedSequence) = (folded.0, folded.1)
-      }
+    if let parent, let folded = try foldedBelow(header.sequence, onParent: parent.number) {
+      (branch.folded, branch.foldedSequence) = (folded.0, folded.1)
     }
     branch.number = try insert(branch)
     return branch
@@ -338,7 +300,7 @@ final class Logs: LogIndex {
     try markFolded.run()
     let sequence = set.header.sequence
     let position = StoredPosition(id: set.id, clock: set.header.clock, isFolded: true)
-    for (number, newest) in branches(over: place.branch) where newest >= sequence {
+    for number in branches(through: place.branch, sequence) {
       guard var branch = branches[number] else { continue }
       branch.folded = position
       branch.foldedSequence = sequence
@@ -359,7 +321,7 @@ final class Logs: LogIndex {
   }
 
   private func isFolded(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
-    try stored(log, sequence: sequence).contains { $0.id == id && $0.isFolded }
+    try stored(id, log, sequence)?.isFolded == true
   }
 }
 

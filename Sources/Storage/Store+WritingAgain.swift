@@ -227,7 +227,7 @@ extension Store {
     guard other != log, let branch = try logs.branch(of: dependency.id, other, dependency.sequence) else {
       return nil
     }
-    let stored = try logs.stored(other, sequence: dependency.sequence).first { $0.id == dependency.id }
+    let stored = try logs.stored(dependency.id, other, dependency.sequence)
     if let stored, stored.isFolded { return (dependency, stored.clock) }
     guard let folded = branch.folded, branch.foldedSequence <= dependency.sequence else { return nil }
     let before = Dependency(

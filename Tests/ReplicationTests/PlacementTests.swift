@@ -9,7 +9,9 @@ private struct MemoryLog: LogIndex {
   /// What cuts leave of logs that are cut.
   var kept: [LogKey: Set<ChangeSetID>] = [:]
 
-  func stored(_ log: LogKey, sequence: UInt64) -> [StoredPosition] { sets[log]?[sequence] ?? [] }
+  func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> StoredPosition? {
+    sets[log]?[sequence]?.first { $0.id == id }
+  }
 
   func isCut(_ log: LogKey) -> Bool { kept[log] != nil }
 

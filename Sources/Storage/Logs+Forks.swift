@@ -1,0 +1,103 @@
+// Protocol/store.md, "Log"
+
+import Replication
+import SQLite
+import Wire
+
+/// The branches of a log that forked, as a tree. A device that means harm may fork a log at every set: whatever is
+/// asked for each set must not look at all branches.
+extension Logs {
+  /// The branch that holds a set, if any does. Of a log that never forked it is the only one, and the set need not
+  /// be there.
+  func branch(holding id: ChangeSetID, _ log: LogKey) throws -> Branch? {
+    if branchCount(log) <= 1 { return self[log].first }
+    if located[log] == nil { located[log] = try locate(log) }
+    return located[log]?[id].flatMap { self[branch: $0] }
+  }
+
+  private func locate(_ log: LogKey) throws -> [ChangeSetID: Int64] {
+    var found: [ChangeSetID: Int64] = [:]
+    for branch in self[log] {
+      try connection.with("SELECT id FROM change_sets WHERE branch = ?1") { row in
+        try row.bind(1, branch.number)
+        while try row.step() { if let id = ChangeSetID(bytes: row.bytes(0)) { found[id] = branch.number } }
+      }
+    }
+    return found
+  }
+
+  // MARK: Down to the first set
+
+  /// The stretches of sets that lead from a branch back to the log's first set, newest first.
+  func path(_ number: Int64, through sequence: UInt64 = .max) -> [Stretch] {
+    var stretches: [Stretch] = []
+    var next: Int64? = number
+    var last = sequence
+    while let branch = next.flatMap({ self[branch: $0] }) {
+      last = min(last, branch.sequence)
+      if last >= branch.first {
+        stretches.append(Stretch(branch: branch.number, first: branch.first, last: last))
+      }
+      last = min(last, branch.first - 1)
+      next = branch.parent
+    }
+    return stretches
+  }
+
+  /// The part of a path that one branch holds; nil if the path does not lead over it.
+  func stretch(_ number: Int64, through sequence: UInt64, on other: Int64) -> Stretch? {
+    var next: Int64? = number
+    var last = sequence
+    while let branch = next.flatMap({ self[branch: $0] }) {
+      last = min(last, branch.sequence)
+      if branch.number == other {
+        return last < branch.first ? nil : Stretch(branch: other, first: branch.first, last: last)
+      }
+      last = min(last, branch.first - 1)
+      next = branch.parent
+    }
+    return nil
+  }
+
+  /// The branches of a log that a branch itself has declared to have seen, in any of its sets.
+  func declaredBranches(_ number: Int64, of log: LogKey) throws -> [Int64] {
+    var found: [Int64] = []
+    // From one to the next: a branch may have declared another one very often.
+    let sql =
+      "SELECT dep_branch FROM dependencies WHERE branch = ?1 AND dep_branch > ?2 ORDER BY dep_branch LIMIT 1"
+    try connection.with(sql) { row in
+      var last: Int64 = 0
+      while true {
+        row.reset()
+        try row.bind(1, number)
+        try row.bind(2, last)
+        guard try row.step() else { break }
+        last = row.integer(0)
+        if self[branch: last]?.log == log { found.append(last) }
+      }
+    }
+    return found
+  }
+
+  // MARK: Up to the tips
+
+  /// Whether the newest folded set of a branch is its own, and no folded set of another branch stands on it.
+  func isFoldedHead(_ branch: Branch) -> Bool {
+    guard branch.foldedSequence >= branch.first else { return false }
+    return !(children[branch.number] ?? []).contains { number in
+      guard let child = self[branch: number] else { return false }
+      return child.first > branch.foldedSequence && child.foldedSequence >= child.first
+    }
+  }
+
+  /// The branches whose path from tip to first set leads over a set of a branch, that branch first.
+  func branches(through number: Int64, _ sequence: UInt64) -> [Int64] {
+    var found = [number]
+    var rest = (children[number] ?? []).filter { self[branch: $0].map { $0.first > sequence } ?? false }
+    while let next = rest.popLast() {
+      found.append(next)
+      rest += children[next] ?? []
+    }
+    return found
+  }
+}

@@ -72,6 +72,7 @@ package final class BackupFile {
       guard version <= BackupFormat.version else {
         throw BackupError.newerFormat(found: version, known: BackupFormat.version)
       }
+      try Self.checkTables(connection)
       let values = try Self.values(connection)
       about = try BackupAbout(values)
       changeSetCount = values["change_sets"]?.integer ?? -1
@@ -139,6 +140,18 @@ package final class BackupFile {
 
   private static func integer(_ sql: String, _ connection: Connection) throws -> Int64 {
     try connection.with(sql) { try $0.step() ? $0.integer(0) : 0 }
+  }
+
+  /// Reading a view or a computed column would run what the file says, perhaps without end.
+  private static func checkTables(_ connection: Connection) throws {
+    for table in ["about", "statements", "change_sets"] {
+      let plain = try integer(
+        "SELECT count(*) FROM sqlite_schema WHERE name = '\(table)' AND type = 'table' AND rootpage > 0",
+        connection)
+      let computed = try integer(
+        "SELECT count(*) FROM pragma_table_xinfo('\(table)') WHERE hidden <> 0", connection)
+      guard plain == 1, computed == 0 else { throw BackupError.damaged("it has no plain table \(table)") }
+    }
   }
 
   private static func checkCount(_ table: String, _ said: Int64, _ connection: Connection) throws {

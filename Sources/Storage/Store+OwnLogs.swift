@@ -18,13 +18,12 @@ package enum LogMeeting: Hashable, Sendable {
 extension Store {
   package func meeting(_ set: VerifiedChangeSet) throws -> LogMeeting {
     let header = set.header
-    let here = try logs.stored(header.log, sequence: header.sequence)
-    if here.contains(where: { $0.id == set.id }) { return .held }
+    if try logs.stored(set.id, header.log, header.sequence) != nil { return .held }
     if let previous = header.previous {
-      let before = try logs.stored(header.log, sequence: header.sequence - 1)
-      guard before.contains(where: { $0.id == previous }) else { return .apart }
+      guard try logs.stored(previous, header.log, header.sequence - 1) != nil else { return .apart }
     }
-    return here.isEmpty ? .follows : .diverges
+    let isTaken = logs[header.log].contains { $0.first <= header.sequence && header.sequence <= $0.sequence }
+    return isTaken ? .diverges : .follows
   }
 
   /// The newest set of a log, by sequence; one with sequence 0 if there is none.

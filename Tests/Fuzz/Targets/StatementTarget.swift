@@ -62,7 +62,9 @@ private func said(by circle: Circle) -> [String] {
   lines += evaluation.forkProofs.map { "\($0.log) \($0.sequence) \($0.ids)" }
   for key in Cast.everyone.map({ DeviceKey($0) }) {
     lines.append("\(evaluation.standing(of: key)) \(circle.addresses(of: key))")
-    lines += (evaluation.revocations[key] ?? []).map { "\($0.body.device) \($0.body.issuer) \($0.body.issued)" }
+    lines += (evaluation.revocations[key] ?? []).map {
+      "\($0.body.device) \($0.body.issuer) \($0.body.issued)"
+    }
     for lane in Lane.allCases {
       for incarnation in Scribe.incarnations {
         let log = LogKey(device: key, incarnation: incarnation, lane: lane)

@@ -1,12 +1,14 @@
 """Who may say what: chains, self-made admins, revocations early and late, and a revoked device that goes on."""
 
+import contextlib
 import os
+import time
 
 from nacl.signing import SigningKey
 
 import circle as circles
 from change_set import PUT, RECORDS, SETTINGS, body_of, seal
-from channel import Ended
+from channel import Ended, Silence
 from checker import Holding, glance, read
 from circle import ADDRESSES, CERTIFICATE, FORK_PROOF, ISSUERS, LOG_CUT, REVOCATION, Statement
 from client import HABIT, Client
@@ -397,6 +399,14 @@ def certificates_after_the_revocation(stage, node):
         assert stage.bob.device.hex() in {row["device"] for row in each.ask("members.list")["members"]}
 
 
+def drain(session, seconds):
+    """Takes what comes and answers nothing."""
+    end = time.monotonic() + seconds
+    with contextlib.suppress(Silence):
+        while (left := end - time.monotonic()) > 0:
+            session.channel.receive(left)
+
+
 def full_of_words(stage, node):
     """Mallory fills all the room there is with words of kinds to come; the word that puts it out is taken in."""
     session = stage.dial(stage.mallory, node)
@@ -408,7 +418,7 @@ def full_of_words(stage, node):
     count = 0
     while count < glance(node.store).statements:
         count = glance(node.store).statements
-        session.pump(5)
+        drain(session, 4)
     session.channel.wire.close()
     for each in stage.nodes:
         [[size]] = read(each.store, "SELECT sum(length(bytes)) FROM statements")[0]

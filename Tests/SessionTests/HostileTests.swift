@@ -156,7 +156,7 @@ import Wire
       let at = bytes.count - 3 * 34 - 1
       bytes.replaceSubrange(at...at, with: code < 24 ? [code] : [0x18, code])
       world.inject(bytes, from: "bob", to: "alice")
-      world.run(1)
+      world.run(50)
       #expect(world.isConnected("alice", "bob"), "reason \(code)")
     }
   }

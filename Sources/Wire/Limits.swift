@@ -48,7 +48,7 @@ package enum Limits {
   package static let statementBytesMax = 64 * 1024
   package static let statementsPerSignerMax = 1_024
   package static let statementsBytesMax = 4 * 1024 * 1024
-  package static let revocationRoomBytes = 8_192
+  package static let revocationRoomBytes = 2 * 1024 * 1024
   package static let nameBytesMax = 64
   package static let addressBytesMax = 128
   package static let addressesMax = 16

@@ -80,7 +80,7 @@ let package = Package(
       ], path: "Tests/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
-    tests("ProcessTests", ["Exchange", "WaymarkCommand", "Wire"]),
+    tests("ProcessTests", ["Exchange", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
     tests("ReplicationTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
@@ -96,8 +96,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Exchange", "Membership", "Records", "Replication", "SQLite", "Storage", "Waymark", "WaymarkTesting",
-        "Wire",
+        "Exchange", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark",
+        "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

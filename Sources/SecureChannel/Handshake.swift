@@ -93,7 +93,8 @@ package struct Handshake: ~Copyable {
     let (first, second) = symmetric.split()
     let (sending, receiving) = role == .initiator ? (first, second) : (second, first)
     return SealedChannel(
-      remoteKey: remote, handshakeHash: hash, sealer: Sealer(key: sending), opener: Opener(key: receiving))
+      remoteKey: remote, handshakeHash: hash, sealer: Sealer(key: sending.guarded()),
+      opener: Opener(key: receiving.guarded()))
   }
 
   // MARK: Tokens

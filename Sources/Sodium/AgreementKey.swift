@@ -4,11 +4,11 @@ import CSodium
 package final class AgreementKey: Sendable {
   /// Thirty-two bytes.
   package let publicKey: [UInt8]
-  private let secret: SecretMemory
+  let secret: SecretMemory
 
   package static var secretBytes: Int { crypto_scalarmult_curve25519_scalarbytes() }
 
-  /// The pair of a secret of 32 bytes.
+  /// The pair of a secret of 32 bytes: only for what is no secret, as in test vectors.
   package convenience init(secret bytes: [UInt8]) throws(SodiumError) {
     guard bytes.count == Self.secretBytes else { throw .wrongLength }
     try self.init { secret in secret.update(from: bytes, count: bytes.count) }
@@ -19,15 +19,12 @@ package final class AgreementKey: Sendable {
     try self.init { secret in randombytes_buf(secret, Self.secretBytes) }
   }
 
-  private init(fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(SodiumError) {
+  init(fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(SodiumError) {
     secret = try SecretMemory(count: Self.secretBytes, fill: fill)
     var publicKey = [UInt8](repeating: 0, count: crypto_scalarmult_curve25519_bytes())
     secret.withBytes { _ = crypto_scalarmult_curve25519_base(&publicKey, $0) }
     self.publicKey = publicKey
   }
-
-  /// The secret, for a key file. The caller wipes it.
-  package func exportSecret() -> [UInt8] { secret.copy(first: Self.secretBytes) }
 
   /// What both ends compute; refused if the other's point makes it all zero.
   package func sharedSecret(with publicKey: [UInt8]) throws(SodiumError) -> SymmetricKey {

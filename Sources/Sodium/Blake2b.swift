@@ -15,7 +15,11 @@ package struct Blake2b256: ~Copyable {
     Self.begin(state)
   }
 
-  deinit { UnsafeMutableRawPointer(state).deallocate() }
+  deinit {
+    // It may have taken in a secret.
+    sodium_memzero(UnsafeMutableRawPointer(state), Self.stateBytes)
+    UnsafeMutableRawPointer(state).deallocate()
+  }
 
   package mutating func update(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { Self.add($0, to: state) }
@@ -24,6 +28,8 @@ package struct Blake2b256: ~Copyable {
   package mutating func update(_ bytes: ArraySlice<UInt8>) {
     bytes.withUnsafeBytes { Self.add($0, to: state) }
   }
+
+  package mutating func update(_ bytes: UnsafeRawBufferPointer) { Self.add(bytes, to: state) }
 
   /// Adds a number as its big-endian bytes.
   package mutating func update<Number: FixedWidthInteger>(bigEndian number: Number) {

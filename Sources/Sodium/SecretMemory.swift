@@ -5,14 +5,12 @@ import CSodium
 /// `@unchecked`: the bytes never change after `init`, and nobody gets a mutable pointer to them.
 final class SecretMemory: @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
-  private let count: Int
 
   /// Reserves `count` bytes and lets `fill` write all of them.
   init(count: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(SodiumError) {
     Library.ready
     guard let address = sodium_malloc(count) else { throw .outOfMemory }
     self.address = address
-    self.count = count
     fill(address.assumingMemoryBound(to: UInt8.self))
     sodium_mprotect_readonly(address)
   }
@@ -21,10 +19,5 @@ final class SecretMemory: @unchecked Sendable {
 
   func withBytes<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
     body(UnsafePointer(address.assumingMemoryBound(to: UInt8.self)))
-  }
-
-  func copy(first length: Int) -> [UInt8] {
-    precondition(length <= count, "a secret of \(count) bytes has not \(length)")
-    return Array(UnsafeRawBufferPointer(start: address, count: length))
   }
 }

@@ -4,32 +4,32 @@ import CSodium
 package final class SigningKey: Sendable {
   /// Thirty-two bytes.
   package let publicKey: [UInt8]
-  private let secret: SecretMemory
+  let secret: SecretMemory
 
   package static var seedBytes: Int { crypto_sign_ed25519_seedbytes() }
   package static var signatureBytes: Int { crypto_sign_ed25519_bytes() }
 
-  /// The pair that a seed of 32 bytes stands for.
-  package init(seed: [UInt8]) throws(SodiumError) {
+  /// The pair that a seed of 32 bytes stands for: only for seeds that are no secret, as in test vectors.
+  package convenience init(seed: [UInt8]) throws(SodiumError) {
     guard seed.count == Self.seedBytes else { throw .wrongLength }
-    var publicKey = [UInt8](repeating: 0, count: crypto_sign_ed25519_publickeybytes())
-    secret = try SecretMemory(count: crypto_sign_ed25519_secretkeybytes()) { secret in
-      crypto_sign_ed25519_seed_keypair(&publicKey, secret, seed)
-    }
-    self.publicKey = publicKey
+    try self.init { publicKey, secret in crypto_sign_ed25519_seed_keypair(publicKey, secret, seed) }
   }
 
   /// A new pair that nobody has had before.
-  package init() throws(SodiumError) {
+  package convenience init() throws(SodiumError) {
+    try self.init { publicKey, secret in crypto_sign_ed25519_keypair(publicKey, secret) }
+  }
+
+  /// Lets `fill` write the public half and the 64 bytes of the secret one, which begin with the seed.
+  init(
+    fill: (_ publicKey: UnsafeMutablePointer<UInt8>, _ secret: UnsafeMutablePointer<UInt8>) -> Void
+  ) throws(SodiumError) {
     var publicKey = [UInt8](repeating: 0, count: crypto_sign_ed25519_publickeybytes())
     secret = try SecretMemory(count: crypto_sign_ed25519_secretkeybytes()) { secret in
-      crypto_sign_ed25519_keypair(&publicKey, secret)
+      publicKey.withUnsafeMutableBufferPointer { if let base = $0.baseAddress { fill(base, secret) } }
     }
     self.publicKey = publicKey
   }
-
-  /// The seed, for a key file. The caller wipes it.
-  package func exportSeed() -> [UInt8] { secret.copy(first: Self.seedBytes) }
 
   /// The 64 bytes that sign the prefix and the message behind it.
   package func sign(prefix: [UInt8], _ message: ArraySlice<UInt8>) -> [UInt8] {

@@ -2,11 +2,13 @@ import CSodium
 
 /// Thirty-two secret bytes of one session or ticket: shared secrets, chaining keys, cipher keys.
 ///
-/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake makes a dozen of them.
+/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake makes a dozen of them, and what has
+/// proven nothing yet may cost little. One that is kept is `guarded()`.
 /// `@unchecked`: the bytes never change after `init`.
 package final class SymmetricKey: @unchecked Sendable {
   package static let count = 32
   private let storage: UnsafeMutablePointer<UInt8>
+  private let isGuarded: Bool
 
   package convenience init(_ bytes: [UInt8]) throws(SodiumError) {
     guard bytes.count == Self.count else { throw .wrongLength }
@@ -15,12 +17,27 @@ package final class SymmetricKey: @unchecked Sendable {
 
   init(fill: (UnsafeMutablePointer<UInt8>) -> Void) {
     Library.ready
+    isGuarded = false
     storage = .allocate(capacity: Self.count)
     storage.initialize(repeating: 0, count: Self.count)
     fill(storage)
   }
 
+  private init(guarding memory: UnsafeMutableRawPointer, _ key: SymmetricKey) {
+    isGuarded = true
+    storage = memory.bindMemory(to: UInt8.self, capacity: Self.count)
+    storage.initialize(from: key.storage, count: Self.count)
+    sodium_mprotect_readonly(memory)
+  }
+
+  /// The same key where long-lived secrets belong: guard pages around it, never written to disk by the system. Itself
+  /// if there is no such memory left.
+  package func guarded() -> SymmetricKey {
+    sodium_malloc(Self.count).map { SymmetricKey(guarding: $0, self) } ?? self
+  }
+
   deinit {
+    guard !isGuarded else { return sodium_free(storage) }
     sodium_memzero(storage, Self.count)
     storage.deallocate()
   }
@@ -29,7 +46,7 @@ package final class SymmetricKey: @unchecked Sendable {
     body(UnsafeRawBufferPointer(start: storage, count: Self.count))
   }
 
-  private var pointer: UnsafePointer<UInt8> { UnsafePointer(storage) }
+  var pointer: UnsafePointer<UInt8> { UnsafePointer(storage) }
 }
 
 // MARK: HKDF as in the Noise specification, section 4.3

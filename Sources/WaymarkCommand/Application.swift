@@ -35,9 +35,7 @@ struct Application: Sendable {
   private static func failure(_ error: any Error) -> CommandFailure {
     switch error {
     case let failure as CommandFailure: failure
-    case let error as HomeError:
-      CommandFailure(
-        exitCode: ExitCode.failed, code: error.code.rawValue, message: error.message, next: error.next)
+    case let error as HomeError: CommandFailure(error)
     case let error as CocoaError:
       CommandFailure(exitCode: ExitCode.failed, code: "file", message: error.localizedDescription)
     default:

@@ -77,6 +77,13 @@ enum LocalCommands {
     ) { events.handle($0) }
   }
 
+  /// `keys passphrase set` and `remove`.
+  static func keyPassphrase(_ invocation: Invocation, _ terminal: Terminal, _ home: Home) throws -> JSON {
+    let passphrases = try KeyPassphrases(home, file: invocation["key"])
+    guard invocation.words.last == "set" else { return try passphrases.remove() }
+    return try passphrases.set { try TerminalPassphrases(terminal, file: invocation["file"]).new() }
+  }
+
   /// `issuer init FILE`
   static func makeIssuer(_ invocation: Invocation) throws -> JSON {
     let file = invocation["file"] ?? ""
@@ -88,7 +95,7 @@ enum LocalCommands {
   }
 
   /// `issuer issue`: the certificate goes to the file that `--output` names, else to standard output.
-  static func issue(_ invocation: Invocation, _ terminal: Terminal) throws -> JSON {
+  static func issue(_ invocation: Invocation, _ terminal: Terminal, _ home: Home) throws -> JSON {
     func required(_ key: String) throws -> String {
       guard let value = invocation[key] else {
         throw CommandFailure.usage(
@@ -101,16 +108,10 @@ enum LocalCommands {
       devices: invocation.arguments["device"]?.array?.compactMap(\.string) ?? [],
       until: try required("until"),
       from: invocation["from"])
-    let certificate = try Issuer.issue(order, now: systemWall())
+    let certificate = try Issuer.issue(order, now: systemWall(), passphrases: home.passphrases)
     var document: JSON = ["schema": "waymark.issuer.issue/1"]
     if let output = invocation["output"] {
-      do {
-        try certificate.write(toFile: output, atomically: true, encoding: .utf8)
-      } catch {
-        throw CommandFailure(
-          exitCode: ExitCode.failed, code: "file",
-          message: "Can't write \(output): see that its folder is there.")
-      }
+      try Issuer.write(certificate, to: output)
       document["output"] = .string(output)
       return document
     }

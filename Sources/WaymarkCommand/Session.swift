@@ -10,7 +10,11 @@ struct Session: Sendable {
   init(_ invocation: Invocation, _ terminal: Terminal, _ environment: [String: String]) {
     self.invocation = invocation
     self.terminal = terminal
-    home = Home.resolve(flag: invocation.options.home, environment: environment)
+    // With `set` the flag is about the new passphrase, not about the present one.
+    let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
+    let passphrases = TerminalPassphrases(terminal, file: file)
+    home = Home.resolve(
+      flag: invocation.options.home, environment: environment, passphrases: passphrases.source)
   }
 
   func run() async throws -> Int32 {
@@ -42,8 +46,10 @@ struct Session: Sendable {
     case ["init"]: try LocalCommands.initialize(invocation, home)
     case ["join"]: try await LocalCommands.join(invocation, home)
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
+    case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
+      try LocalCommands.keyPassphrase(invocation, terminal, home)
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
-    case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal)
+    case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal, home)
     default: try await WaymarkClient.perform(request(invocation), home: home) { events.handle($0) }
     }
   }
@@ -159,6 +165,9 @@ extension Home {
   var document: JSON {
     [
       "schema": "waymark.paths/1", "home": .string(path), "store": .string(store), "keys": .string(keys),
+      "deviceKey": .string(deviceKey),
+      "rootKey": keyStates["root"].map { $0.isNull ? .null : .string(rootKey) } ?? .null,
+      "passphrases": keyStates,
       "settings": .string(settings), "backups": .string(backups), "socket": .string(controlSocket),
     ]
   }

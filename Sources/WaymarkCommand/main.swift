@@ -1,5 +1,7 @@
 import Foundation
+import Waymark
 
+ProcessGuard.raise()
 let application = Application(
   arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
 exit(await application.run())

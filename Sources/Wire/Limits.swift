@@ -73,4 +73,16 @@ package enum Limits {
   // MARK: Control socket
   package static let controlClientsMax = 16
   package static let controlBytesMax = 1024 * 1024
+  package static let controlRequestMillisecondsMax: Int64 = 10_000
+  package static let controlSendMillisecondsMax: Int64 = 30_000
+  package static let controlQueueBytesMax = 32 * 1024 * 1024
+
+  // MARK: Key files
+  package static let passphraseBytesMin = 8
+  package static let passphraseBytesMax = 1_024
+  package static let passphrasePasses = 3
+  package static let passphraseMemoryBytes = 256 * 1024 * 1024
+  package static let passphrasePassesMax = 8
+  package static let passphraseMemoryBytesMax = 512 * 1024 * 1024
+  package static let keyFileBytesMax = 4_096
 }

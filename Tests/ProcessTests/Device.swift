@@ -41,21 +41,29 @@ final class Device: Sendable {
   // MARK: Commands
 
   /// Runs a command to its end, whatever that is.
-  func run(_ arguments: [String], input: String? = nil, seconds: Int = 30) async throws -> Outcome {
-    let (child, output, errors) = try begin(arguments, input: input)
+  ///
+  /// - Parameter wrapper: a program, with its arguments, that starts the command.
+  func run(
+    _ arguments: [String], input: String? = nil, seconds: Int = 30, environment: [String: String] = [:],
+    under wrapper: [String] = []
+  ) async throws -> Outcome {
+    let (child, output, errors) = try begin(arguments, input: input, environment: environment, under: wrapper)
     let code = try await child.wait(
       seconds: seconds, for: "`waymark \(arguments.joined(separator: " "))` on \(name)")
     return Outcome(code: code, output: try text(output), errors: try text(errors))
   }
 
   /// Starts a command and gives its process, with the files that it writes to.
-  func begin(_ arguments: [String], input: String? = nil) throws -> (child: Child, output: URL, errors: URL) {
+  func begin(
+    _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
+    under wrapper: [String] = []
+  ) throws -> (child: Child, output: URL, errors: URL) {
     let number = stage.number()
     let output = stage.folder.appending(path: "\(name)-\(number).out")
     let errors = stage.folder.appending(path: "\(name)-\(number).err")
     let child = try stage.start(
       build, ["--home", home] + arguments, clockAhead: clockAhead, input: input, output: output,
-      errors: errors)
+      errors: errors, environment: environment, under: wrapper)
     return (child, output, errors)
   }
 
@@ -108,12 +116,13 @@ final class Device: Sendable {
   var log: String { (try? String(contentsOfFile: stage.path("\(name)-log"), encoding: .utf8)) ?? "" }
 
   /// Starts the node and waits until it serves; a second start listens where the first did.
-  func start() async throws {
+  func start(environment: [String: String] = [:]) async throws {
     let output = stage.folder.appending(path: "\(name)-ready-\(stage.number())")
     let child = try stage.start(
       build,
       ["--home", home, "run", "--no-discovery", "--listen", address.isEmpty ? "127.0.0.1:0" : address],
-      clockAhead: clockAhead, output: output, errors: stage.folder.appending(path: "\(name)-log"))
+      clockAhead: clockAhead, output: output, errors: stage.folder.appending(path: "\(name)-log"),
+      environment: environment)
     var line = ""
     try await eventually("the node of \(name) is ready; it said \(log.suffix(300))") {
       line = try text(output)

@@ -47,13 +47,17 @@ final class Stage: Sendable {
   }
 
   func start(
-    _ build: Build, _ arguments: [String], clockAhead: Int = 0, input: String? = nil, output: URL, errors: URL
+    _ build: Build, _ arguments: [String], clockAhead: Int = 0, input: String? = nil, output: URL,
+    errors: URL,
+    environment extra: [String: String] = [:], under wrapper: [String] = []
   ) throws -> Child {
     let inputFile = try input.map { try write(Array($0.utf8), "input-\(number())") }
-    var environment = environment
+    var environment = environment.merging(extra) { $1 }
     if clockAhead != 0 { environment["WAYMARK_CLOCK_AHEAD"] = "\(clockAhead)" }
+    let words = wrapper + [build.program.path] + arguments
     let child = try Child(
-      build.program, arguments, environment: environment, input: inputFile.map { URL(filePath: $0) },
+      URL(filePath: words[0]), Array(words.dropFirst()), environment: environment,
+      input: inputFile.map { URL(filePath: $0) },
       output: output, errors: errors)
     children.withLock { $0.append(child) }
     return child

@@ -77,6 +77,15 @@ extension CommandFailure {
   }
 }
 
+extension CommandFailure {
+  /// What is wrong with the files of a node, with the exit code of its kind.
+  public init(_ error: HomeError) {
+    self.init(
+      exitCode: error.code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
+      message: error.message, next: error.next)
+  }
+}
+
 /// The value as a message shows it: one line, not longer than a terminal takes.
 func shortened(_ text: String) -> String {
   let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")

@@ -5,6 +5,8 @@ public struct CommandRequest: Hashable, Sendable {
   public var command: String
   /// An object; paths in it are absolute.
   public var arguments: JSON
+  /// Opens a sealed key that the command needs; it crosses the control socket on a line of its own.
+  public var passphrase: Passphrase?
 
   public init(_ command: String, _ arguments: JSON = .object([])) {
     self.command = command

@@ -119,21 +119,8 @@ extension Node {
   /// `issuer trust`: the circle's root key takes an issuer in.
   func trustIssuer(_ request: CommandRequest) throws -> JSON {
     let issuer = try Issuer.readPublicKey(try request.required("file", "the .pub file of an issuer"))
-    var secrets: [[UInt8]]
-    do {
-      secrets = try KeyFile.read(.root, count: 1, from: request.text("key") ?? home.rootKey)
-    } catch let error as HomeError {
-      throw CommandFailure(
-        exitCode: ExitCode.badKey, code: "root_key",
-        message: "Trusting an issuer needs the root key of the circle. \(error.message)",
-        next: "do this on the device that founded the circle, or name the file: --key FILE")
-    }
-    defer { for index in secrets.indices { wipe(&secrets[index]) } }
-    let root = try SigningKey(seed: secrets[0])
-    guard DeviceKey(root) == replica.circle.genesis.root else {
-      throw CommandFailure(
-        exitCode: ExitCode.badKey, code: "root_key", message: "That is not the root key of this circle.")
-    }
+    let root = try RootKey.read(
+      request.text("key") ?? home.rootKey, of: circle, passphrases(for: request), for: "Trusting an issuer")
     let isNew = !replica.circle.evaluation.issuers.contains(issuer)
     if isNew {
       let body = IssuerStatement(

@@ -83,7 +83,9 @@ extension Node {
 
   private func showStatus(_ request: CommandRequest) throws -> JSON {
     if request.flag("acknowledge") { try acknowledgeDeletions() }
-    return try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
+    var document = try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
+    document["keys"] = home.keyStates
+    return document
   }
 
   /// How many records of each kind are visible; seeds that nobody has touched are left out.

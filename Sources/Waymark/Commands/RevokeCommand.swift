@@ -115,7 +115,8 @@ extension Node {
         throw CommandFailure.noAdmin
       }
     }
-    let root = try RootKey.read(path ?? home.rootKey, of: circle, for: "Revoking a device from here")
+    let root = try RootKey.read(
+      path ?? home.rootKey, of: circle, passphrases(for: request), for: "Revoking a device from here")
     return (root, try targets(members, by: root, request))
   }
 

@@ -21,15 +21,16 @@ final class ControlServer: Sendable {
   private let state = Mutex(State())
 
   /// - Throws: `HomeError` if the socket can't be made.
-  init(path: String, handler: @escaping Handler) throws {
-    self.path = path
+  init(at place: ControlPlace, handler: @escaping Handler) throws {
+    path = place.path
     self.handler = handler
-    unlink(path)
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    let mask = umask(0o177)
-    let bound = withSocketAddress(path) { bind(descriptor, $0, $1) }
-    umask(mask)
-    guard descriptor >= 0, bound == 0, listen(descriptor, 16) == 0 else {
+    try place.clear()
+    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | LineSocket.closeOnExec, 0)
+    // Nobody can connect before `listen`, so the mode is right before anybody could.
+    guard descriptor >= 0, withSocketAddress(path, { bind(descriptor, $0, $1) }) == 0,
+      chmod(path, 0o600) == 0,
+      listen(descriptor, Int32(Limits.controlClientsMax)) == 0
+    else {
       let why = reason()
       if descriptor >= 0 { close(descriptor) }
       throw HomeError(.unwritable, "The control socket \(path) can't be made: \(why).")
@@ -64,6 +65,7 @@ final class ControlServer: Sendable {
         Thread.sleep(forTimeInterval: 0.1)
         continue
       }
+      _ = fcntl(client, F_SETFD, FD_CLOEXEC)
       let socket = LineSocket(descriptor: client)
       guard admit(socket) else { continue }
       Thread.detachNewThread { [self] in serve(socket) }
@@ -73,35 +75,24 @@ final class ControlServer: Sendable {
 
   private func admit(_ socket: LineSocket) -> Bool {
     guard socket.peerUser == geteuid() else { return false }
-    return state.withLock { state in
+    let hasRoom = state.withLock { state in
       guard state.clients.count < Limits.controlClientsMax, !state.isStopped else { return false }
       state.clients[ObjectIdentifier(socket)] = socket
       return true
     }
+    // Without waiting: this thread is everybody's.
+    if !hasRoom { socket.writeLine(CommandFailure.busy.json.bytes(), within: 0) }
+    return hasRoom
   }
 
   private func serve(_ socket: LineSocket) {
     defer { _ = state.withLock { $0.clients.removeValue(forKey: ObjectIdentifier(socket)) } }
-    while let line = socket.readLine(bytesMax: Limits.controlBytesMax) {
-      let answer = answer(to: line) { socket.writeLine($0.bytes()) }
-      guard socket.writeLine(answer.bytes()) else { return }
-    }
+    ControlClient(socket, handler).serve()
   }
+}
 
-  private func answer(to line: [UInt8], events: @escaping @Sendable (JSON) -> Void) -> JSON {
-    guard let json = try? JSON.parse(line), let request = CommandRequest(json: json) else {
-      return CommandFailure.usage("The control socket takes one JSON request a line.").json
-    }
-    let done = DispatchSemaphore(value: 0)
-    let result = Mutex<JSON>(.null)
-    let handler = handler
-    Task {
-      let answer = await handler(request) { events(["type": "event", "event": $0]) }
-      result.withLock { $0 = answer }
-      done.signal()
-    }
-    // This thread is the client's own; nothing else waits for it.
-    done.wait()
-    return result.withLock { $0 }
-  }
+extension CommandFailure {
+  static let busy = CommandFailure.failed(
+    "busy", "\(Limits.controlClientsMax) other commands talk to the node already.",
+    next: "wait until one of them has ended, then try again")
 }

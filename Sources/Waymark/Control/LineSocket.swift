@@ -1,3 +1,4 @@
+import Sodium
 import Wire
 
 #if canImport(Glibc)
@@ -17,7 +18,7 @@ final class LineSocket: @unchecked Sendable {
 
   /// Connects to a node's socket; nil if nobody listens there.
   static func connect(to path: String) -> LineSocket? {
-    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0)
     guard descriptor >= 0 else { return nil }
     guard withSocketAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
       close(descriptor)
@@ -25,6 +26,9 @@ final class LineSocket: @unchecked Sendable {
     }
     return LineSocket(descriptor: descriptor)
   }
+
+  /// For `socket`: programs that this one starts have no part in its conversations.
+  static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
 
   /// The user at the other end.
   var peerUser: uid_t? {
@@ -42,22 +46,48 @@ final class LineSocket: @unchecked Sendable {
     #endif
   }
 
-  /// The next line without its end; nil at the end of the stream or if it is longer than `bytesMax`.
-  func readLine(bytesMax: Int) -> [UInt8]? {
+  /// What reading a line came to.
+  enum Reading: Equatable {
+    /// Without its end.
+    case line([UInt8])
+    /// Longer than allowed.
+    case tooLong
+    /// Not there in time.
+    case late
+    /// The other end is gone, a half line with it.
+    case end
+  }
+
+  /// The next line.
+  ///
+  /// - Parameter within: milliseconds from now on for all of it; nil for as long as it takes.
+  func readLine(bytesMax: Int, within milliseconds: Int64? = nil) -> Reading {
+    let deadline = milliseconds.map { ContinuousClock.now + .milliseconds($0) }
     var scanned = 0
     while true {
       if let end = buffer[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+        guard end <= bytesMax else { return .tooLong }
         let line = Array(buffer[..<end])
-        buffer.removeFirst(end + 1)
-        return line
+        take(end + 1)
+        return .line(line)
       }
       scanned = buffer.count
-      guard scanned <= bytesMax, fill() else { return nil }
+      guard scanned <= bytesMax else { return .tooLong }
+      guard waits(for: Int16(POLLIN), until: deadline) else { return .late }
+      guard fill() else { return .end }
     }
+  }
+
+  /// Forgets what was at the front; it may have been a passphrase, so nothing of it stays in memory.
+  private func take(_ count: Int) {
+    let rest = Array(buffer[count...])
+    wipe(&buffer)
+    buffer = rest
   }
 
   private func fill() -> Bool {
     var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+    defer { wipe(&chunk) }
     while true {
       let count = read(descriptor, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
@@ -67,20 +97,61 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// False if the other end is gone.
+  /// False if the deadline comes first.
+  private func waits(for events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
+    while true {
+      var left: Int32 = -1
+      if let deadline {
+        let (seconds, attoseconds) = (deadline - .now).components
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+        left = Int32(clamping: max(0, milliseconds))
+      }
+      var wanted = pollfd(fd: descriptor, events: events, revents: 0)
+      let code = poll(&wanted, 1, left)
+      if code < 0, errno == EINTR { continue }
+      return code != 0
+    }
+  }
+
+  /// False if the other end is gone, or takes nothing for so long.
+  ///
+  /// - Parameter within: milliseconds in which something has to be taken; nil for as long as it takes.
   @discardableResult
-  func writeLine(_ line: [UInt8]) -> Bool {
-    let bytes = line + [UInt8(ascii: "\n")]
+  func writeLine(_ line: [UInt8], within milliseconds: Int64? = nil) -> Bool {
+    write(line + [UInt8(ascii: "\n")], within: milliseconds)
+  }
+
+  /// As `writeLine`, for bytes that are no whole line.
+  @discardableResult
+  func write(_ bytes: [UInt8], within milliseconds: Int64? = nil) -> Bool {
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
-        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
       }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { return false }
-      sent += count
+      if count > 0 {
+        sent += count
+        continue
+      }
+      if errno == EINTR { continue }
+      guard errno == EAGAIN else { return false }
+      let deadline = milliseconds.map { ContinuousClock.now + .milliseconds($0) }
+      guard waits(for: Int16(POLLOUT), until: deadline) else { return false }
     }
     return true
+  }
+
+  /// Sends a line that holds a secret, and leaves no copy of it here.
+  func writeSecret(_ mark: [UInt8], _ secret: borrowing SecretBuffer) -> Bool {
+    var line: [UInt8] = []
+    line.reserveCapacity(mark.count + secret.count + 1)
+    defer { wipe(&line) }
+    line += mark
+    for index in 0..<secret.count { line.append(secret[index]) }
+    line.append(UInt8(ascii: "\n"))
+    return line.withUnsafeBytes {
+      send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) == $0.count
+    }
   }
 
   /// Wakes a thread that waits in `readLine`.

@@ -18,7 +18,7 @@ extension Node {
   ///
   /// - Throws: `HomeError` if the socket can't be made.
   public func serveControl() throws {
-    let server = try ControlServer(path: home.controlSocket) { [weak self] request, events in
+    let server = try ControlServer(at: try .toServe(home)) { [weak self] request, events in
       guard let self else { return CommandFailure.hungUp.json }
       switch await self.answer(request, events: events) {
       case .success(let document): return ["type": "result", "document": document]

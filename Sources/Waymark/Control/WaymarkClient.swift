@@ -11,9 +11,7 @@ public enum WaymarkClient {
   public static func perform(
     _ request: CommandRequest, home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
-    if let socket = LineSocket.connect(to: home.controlSocket) {
-      return try await ask(socket, request, events)
-    }
+    if let socket = connect(home) { return try await ask(socket, request, home, events) }
     do {
       return try await perform(request, on: try open(home), events)
     } catch let failure as CommandFailure where failure.code == "store" && request.command == "verify" {
@@ -30,7 +28,14 @@ public enum WaymarkClient {
   }
 
   /// Whether a node serves this home now.
-  public static func isRunning(_ home: Home) -> Bool { LineSocket.connect(to: home.controlSocket) != nil }
+  public static func isRunning(_ home: Home) -> Bool { connect(home) != nil }
+
+  private static func connect(_ home: Home) -> LineSocket? {
+    for place in ControlPlace.all(of: home) {
+      if let socket = place.connect() { return socket }
+    }
+    return nil
+  }
 
   /// Opens the node of a home with failures that a person can act on.
   public static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
@@ -43,11 +48,30 @@ public enum WaymarkClient {
   }
 
   private static func ask(
-    _ socket: LineSocket, _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+    _ socket: LineSocket, _ request: CommandRequest, _ home: Home,
+    _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
-        continuation.resume(with: Result { try exchange(socket, request, events) })
+        continuation.resume(with: Result { try converse(socket, request, home, events) })
+      }
+    }
+  }
+
+  /// A running node has no terminal: where it needs a passphrase, this process asks for it, and asks again.
+  private static func converse(
+    _ socket: LineSocket, _ request: CommandRequest, _ home: Home, _ events: @Sendable (JSON) -> Void
+  ) throws -> JSON {
+    let file = request.text("key") ?? request.text("rootKey") ?? home.rootKey
+    var (socket, request, attempt) = (socket, request, 0)
+    while true {
+      do {
+        return try exchange(socket, request, events)
+      } catch let failure as CommandFailure where failure.isAboutPassphrase {
+        guard let passphrase = try home.passphrases.passphrase(file, attempt) else { throw failure }
+        guard let again = connect(home) else { throw CommandFailure.hungUp }
+        (socket, request.passphrase) = (again, passphrase)
+        attempt += 1
       }
     }
   }
@@ -55,8 +79,11 @@ public enum WaymarkClient {
   private static func exchange(
     _ socket: LineSocket, _ request: CommandRequest, _ events: @Sendable (JSON) -> Void
   ) throws -> JSON {
-    guard socket.writeLine(request.json.bytes()) else { throw CommandFailure.hungUp }
-    while let line = socket.readLine(bytesMax: Self.answerBytesMax) {
+    // A node that has no room says so and hangs up: then writing fails, and there is an answer all the same.
+    let isSent =
+      request.passphrase.map { socket.writeSecret(ControlClient.passphraseMark, $0.secret) } ?? true
+    if isSent { socket.writeLine(request.json.bytes()) }
+    while case .line(let line) = socket.readLine(bytesMax: Self.answerBytesMax) {
       guard let json = try? JSON.parse(line) else { break }
       switch json["type"]?.string {
       case "event": events(json["event"] ?? .null)
@@ -82,15 +109,15 @@ extension CommandFailure {
     exitCode: ExitCode.failed, code: "hung_up", message: "The running node hung up before it answered.",
     next: "waymark status")
 
+  fileprivate var isAboutPassphrase: Bool {
+    [HomeError.Code.passphraseNeeded, .wrongPassphrase].contains { code == $0.rawValue }
+  }
+
   /// Why a home can't be opened, with the exit code of the cause.
   static func opening(_ home: Home, _ error: any Error) -> CommandFailure {
     switch error {
     case let failure as CommandFailure: return failure
-    case let error as HomeError:
-      let isKey = [.keyMissing, .keyDamaged, .keyExposed].contains(error.code)
-      return CommandFailure(
-        exitCode: isKey ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
-        message: error.message, next: error.next)
+    case let error as HomeError: return CommandFailure(error)
     case StoreError.storeIsHeld(let holder):
       return CommandFailure(
         exitCode: ExitCode.storeHeld, code: "store_held",

@@ -27,34 +27,37 @@ enum Files {
   /// Writes a new file beside the old one, makes it durable and puts it in its place: a reader sees the old
   /// content or the new, never half of it.
   static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o644) throws {
-    let temporary = path + ".new"
-    unlink(temporary)
-    try create(temporary, bytes, mode: mode, for: path)
-    guard rename(temporary, path) == 0 else {
-      let code = errno
-      unlink(temporary)
-      throw failure("write", path, code)
-    }
+    try write(path, bytes, mode, .replacing)
   }
 
   /// Writes a file that must not exist yet.
-  ///
-  /// - Parameter target: the file that a person asked for, where this one is only on the way to it.
-  static func create(_ path: String, _ bytes: [UInt8], mode: mode_t, for target: String? = nil) throws {
-    let target = target ?? path
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw failure("write", target, errno) }
-    defer { close(descriptor) }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes[written...].withUnsafeBytes {
-        Foundation.write(descriptor, $0.baseAddress, $0.count)
-      }
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw abandoned(path, target, errno) }
-      written += count
+  static func create(_ path: String, _ bytes: [UInt8], mode: mode_t) throws {
+    try write(path, bytes, mode, .new)
+  }
+
+  /// Moves a file, over what is there, and makes that durable.
+  static func move(_ path: String, to target: String) throws {
+    if rename(path, target) != 0 {
+      guard errno == EXDEV else { throw failure("write", target, errno) }
+      try FileManager.default.moveItem(atPath: path, toPath: target)
     }
-    guard fsync(descriptor) == 0 else { throw abandoned(path, target, errno) }
+    for place in [target, path] {
+      do {
+        try DurableFile.syncDirectory(of: place)
+      } catch {
+        throw failure("write", target, error.code)
+      }
+    }
+  }
+
+  private static func write(
+    _ path: String, _ bytes: [UInt8], _ mode: mode_t, _ placement: DurableFile.Placement
+  ) throws {
+    do {
+      try bytes.withUnsafeBytes { try DurableFile.put(path, mode: mode, placement, $0) }
+    } catch let error as DurableFile.Trouble {
+      throw failure("write", path, error.code)
+    }
   }
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
@@ -67,11 +70,6 @@ enum Files {
   /// The last part of a path.
   static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
-  }
-
-  private static func abandoned(_ path: String, _ target: String, _ code: Int32) -> CommandFailure {
-    unlink(path)
-    return failure("write", target, code)
   }
 
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> CommandFailure {

@@ -19,9 +19,9 @@ public enum Issuer {
       throw CommandFailure.failed("exists", "\(existing) exists already; a key is never overwritten.")
     }
     let key = try SigningKey()
-    var secrets = [key.exportSeed()]
-    defer { wipe(&secrets[0]) }
-    try KeyFile.write(secrets, .issuer, to: path)
+    var secrets = try SecretBuffer(capacity: KeyPurpose.issuer.secretBytes)
+    key.exportSeed(to: &secrets)
+    try KeyFile.create(secrets, .issuer, at: path)
     let text = "\(publicHeader) \(hexadecimal(key.publicKey))\n"
     try Files.create(publicPath, Array(text.utf8), mode: 0o644)
     return try publicKey(of: key)
@@ -59,8 +59,12 @@ public enum Issuer {
 
   /// Signs an entitlement; the text is what `waymark entitlement install` reads.
   ///
-  /// - Parameter now: milliseconds since 1970.
-  public static func issue(_ order: Order, now: Int64) throws -> String {
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - passphrases: asked if the issuer's key is sealed.
+  public static func issue(
+    _ order: Order, now: Int64, passphrases: PassphraseSource = .environment
+  ) throws -> String {
     guard let circle = CircleID(hex: order.circle) else {
       throw CommandFailure.badValue(
         "--circle", order.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
@@ -78,7 +82,7 @@ public enum Issuer {
       throw CommandFailure.badValue(
         "--until", order.until, allowed: "it must be after the beginning, \(CivilTime.text(from))")
     }
-    let key = try readKey(order.keyFile)
+    let key = try readKey(order.keyFile, passphrases)
     let entitlement = Entitlement(
       circle: circle, issuer: try publicKey(of: key),
       devices: devices.isEmpty ? nil : Array(Set(devices)), plan: "premium", issuedAt: now, notBefore: from,
@@ -97,6 +101,11 @@ public enum Issuer {
     return moment
   }
 
+  /// Writes what `issue` gave to a file that anyone may read.
+  public static func write(_ certificate: String, to path: String) throws {
+    try Files.replace(path, with: Array(certificate.utf8))
+  }
+
   /// The statement in a file that `issue` wrote.
   static func readCertificate(_ path: String) throws -> Statement {
     let content = try words(of: path)
@@ -113,10 +122,8 @@ public enum Issuer {
     "\(certificateHeader) \(Data(statement.bytes).base64EncodedString())\n"
   }
 
-  private static func readKey(_ path: String) throws -> SigningKey {
-    var secrets = try KeyFile.read(.issuer, count: 1, from: path)
-    defer { for index in secrets.indices { wipe(&secrets[index]) } }
-    return try SigningKey(seed: secrets[0])
+  private static func readKey(_ path: String, _ passphrases: PassphraseSource) throws -> SigningKey {
+    try SigningKey(seed: try KeyFile.secrets(.issuer, at: path, passphrases))
   }
 
   private static func publicKey(of key: SigningKey) throws -> DeviceKey {

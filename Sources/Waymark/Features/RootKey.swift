@@ -1,4 +1,5 @@
 import Membership
+import Replication
 import Sodium
 import Wire
 
@@ -6,24 +7,37 @@ import Wire
 enum RootKey {
   /// Reads it from a file, and sees that it is the one of the circle.
   ///
-  /// - Parameter purpose: what it is needed for, as the beginning of a sentence.
-  static func read(_ path: String, of circle: Circle, for purpose: String) throws -> SigningKey {
-    var secrets: [[UInt8]]
+  /// - Parameters:
+  ///   - passphrases: asked if the file is sealed.
+  ///   - purpose: what it is needed for, as the beginning of a sentence.
+  static func read(
+    _ path: String, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
+  ) throws -> SigningKey {
+    let root: SigningKey
     do {
-      secrets = try KeyFile.read(.root, count: 1, from: path)
-    } catch let error as HomeError {
+      root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, passphrases))
+    } catch let error as HomeError where error.code == .keyMissing {
       throw CommandFailure(
         exitCode: ExitCode.badKey, code: "root_key",
-        message: "\(purpose) needs the root key of the circle. \(error.message)",
-        next: "name the file that holds it: --root-key FILE")
+        message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)
+    } catch let error as HomeError {
+      throw CommandFailure(error)
     }
-    defer { for index in secrets.indices { wipe(&secrets[index]) } }
-    let root = try SigningKey(seed: secrets[0])
     guard DeviceKey(root) == circle.genesis.root else {
       throw CommandFailure(
         exitCode: ExitCode.badKey, code: "root_key", message: "\(path) is not the root key of this circle.",
-        next: "name the file that holds it: --root-key FILE")
+        next: nameIt)
     }
     return root
+  }
+
+  private static let nameIt = "name the file that holds it: --root-key FILE"
+}
+
+extension Node {
+  /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
+  func passphrases(for request: CommandRequest) -> PassphraseSource {
+    // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
+    .first(request.passphrase, then: control == nil ? home.passphrases : .environment)
   }
 }

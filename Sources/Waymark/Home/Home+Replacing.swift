@@ -49,7 +49,7 @@ extension Home {
   /// Puts the complete home in `staging` in the place of this one. The old store moves aside; so do the keys, if
   /// others come.
   func replace(_ replacement: Replacement, at now: Int64) throws {
-    try replacement.marker.write(to: URL(filePath: marker), options: .atomic)
+    try Files.replace(marker, with: [UInt8](replacement.marker), mode: 0o600)
     try finishReplacing(at: now)
   }
 
@@ -68,13 +68,8 @@ extension Home {
       try move(from: store, to: replacement.aside + "/store.db")
       try move(from: staged.store, to: store)
     }
-    if Files.exists(staged.deviceKey) {
-      try? FileManager.default.removeItem(atPath: deviceKey)
-      try FileManager.default.moveItem(atPath: staged.deviceKey, toPath: deviceKey)
-    }
-    if Files.exists(staged.rootKey) {
-      try FileManager.default.moveItem(atPath: staged.rootKey, toPath: rootKey)
-    }
+    if Files.exists(staged.deviceKey) { try Files.move(staged.deviceKey, to: deviceKey) }
+    if Files.exists(staged.rootKey) { try Files.move(staged.rootKey, to: rootKey) }
     try staged.discard()
   }
 
@@ -83,7 +78,7 @@ extension Home {
     for file in [deviceKey, rootKey] where Files.exists(file) {
       try makeAside(replacement.aside)
       let copy = "\(replacement.aside)/\(Files.name(of: file))"
-      if !Files.exists(copy) { try FileManager.default.copyItem(atPath: file, toPath: copy) }
+      if !Files.exists(copy) { try KeyFile.keepCopy(of: file, at: copy) }
     }
     if !replacement.isSameCircle { try? FileManager.default.removeItem(atPath: rootKey) }
   }
@@ -93,7 +88,7 @@ extension Home {
     guard Files.exists(store) else { return }
     if let slash = target.lastIndex(of: "/") { try makeAside(String(target[..<slash])) }
     for suffix in ["-wal", "-shm", ""] where Files.exists(store + suffix) {
-      try FileManager.default.moveItem(atPath: store + suffix, toPath: target + suffix)
+      try Files.move(store + suffix, to: target + suffix)
     }
   }
 

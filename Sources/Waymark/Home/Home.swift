@@ -5,23 +5,36 @@ import Wire
 public struct Home: Hashable, Sendable {
   /// The directory, absolute.
   public let path: String
+  /// Asked for the passphrase of a key file that is sealed.
+  public let passphrases: PassphraseSource
 
-  public init(path: String) {
+  public init(path: String, passphrases: PassphraseSource = .environment) {
     let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     self.path = Self.withoutTrailingSlash(absolute)
+    self.passphrases = passphrases
   }
+
+  /// A home is its directory.
+  public static func == (left: Home, right: Home) -> Bool { left.path == right.path }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 
   /// What the flag names, else `WAYMARK_HOME`, else the place for data of applications on this system.
   public static func resolve(
-    flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment,
+    passphrases: PassphraseSource = .environment
   ) -> Home {
-    if let path = flag ?? environment["WAYMARK_HOME"], !path.isEmpty { return Home(path: path) }
+    Home(path: directory(flag, environment), passphrases: passphrases)
+  }
+
+  private static func directory(_ flag: String?, _ environment: [String: String]) -> String {
+    if let path = flag ?? environment["WAYMARK_HOME"], !path.isEmpty { return path }
     let user = environment["HOME"] ?? "."
     #if os(macOS)
-      return Home(path: user + "/Library/Application Support/Waymark")
+      return user + "/Library/Application Support/Waymark"
     #else
       let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-      return Home(path: (data ?? user + "/.local/share") + "/waymark")
+      return (data ?? user + "/.local/share") + "/waymark"
     #endif
   }
 
@@ -41,18 +54,8 @@ public struct Home: Hashable, Sendable {
   /// Whether a node has been made here.
   public var hasStore: Bool { FileManager.default.fileExists(atPath: store) }
 
-  /// The socket through which the command line talks to a running node. A path that is too long for a socket
-  /// address gives way to one in the runtime directory, named by a hash of it.
-  public var controlSocket: String {
-    let direct = path + "/control.sock"
-    if direct.utf8.count < Self.socketPathBytesMax { return direct }
-    let name = hexadecimal(pathHash(path).prefix(12))
-    let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? "/tmp"
-    return "\(runtime)/waymark-\(name).sock"
-  }
-
-  /// `sun_path` holds 108 bytes on Linux and 104 on a Mac, the final zero included.
-  private static let socketPathBytesMax = 104
+  /// The socket through which the command line talks to a running node; see `ControlPlace`.
+  public var controlSocket: String { ControlPlace.all(of: self).first?.path ?? path + "/control.sock" }
 
   private static func withoutTrailingSlash(_ path: String) -> String {
     path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path

@@ -14,6 +14,17 @@ public struct HomeError: Error, Hashable, Sendable {
     case keyDamaged
     /// Others than its owner could read or write it.
     case keyExposed
+    /// A key file is sealed, and there is nobody to ask.
+    case passphraseNeeded = "passphrase_needed"
+    case wrongPassphrase = "wrong_passphrase"
+    /// What was given can't be a passphrase.
+    case badPassphrase = "bad_passphrase"
+
+    /// Whether it is a key that can't be had.
+    var concernsKeys: Bool {
+      [.keyMissing, .keyDamaged, .keyExposed, .passphraseNeeded, .wrongPassphrase, .badPassphrase].contains(
+        self)
+    }
     case alreadyThere
   }
 
@@ -31,38 +42,69 @@ public struct HomeError: Error, Hashable, Sendable {
 }
 
 extension Home {
-  /// Makes the directory if needed and checks that it is this user's alone. An empty directory that was there
-  /// already is set to mode 0700; one with content and another mode is refused.
+  /// Makes the directory if needed and checks that it and what is in it are this user's alone. An empty directory
+  /// that was there already is set to mode 0700; one with content and another mode is refused.
   func prepare() throws {
-    try makeDirectory(path)
-    try makeDirectory(keys)
+    try Self.makePrivateDirectory(path)
+    try Self.makePrivateDirectory(keys)
+    for file in [store, store + "-wal", store + "-shm", store + ".lock", incarnation, settings] {
+      try Self.checkFile(file)
+    }
   }
 
-  private func makeDirectory(_ path: String) throws {
+  /// SQLite and others would follow a link, and write wherever somebody has led it.
+  private static func checkFile(_ path: String) throws {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw HomeError(
+        .unwritable, "\(path) is a link, or no file at all.",
+        next: "put the file itself there, or take it away")
+    }
+    guard status.st_uid == geteuid() else {
+      throw HomeError(
+        .wrongOwner, "The file \(path) belongs to another user.", next: "chown -R $USER \(shellWord(path))")
+    }
+    // What is in the directory nobody else can reach, but a copy of it might take its mode along.
+    if status.st_mode & 0o077 != 0 { chmod(path, 0o600) }
+  }
+
+  /// A directory that is there afterwards, and this user's alone.
+  static func makePrivateDirectory(_ path: String) throws {
     if mkdir(path, 0o700) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
     {
       try makeDirectories(String(path[..<slash]))
       _ = mkdir(path, 0o700)
     }
+    let directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard directory >= 0 else { throw unusable(path, errno) }
+    defer { close(directory) }
     var status = stat()
-    guard lstat(path, &status) == 0 else {
-      throw HomeError(.unwritable, "The directory \(path) can't be made: \(reason()).")
-    }
-    guard status.st_mode & S_IFMT == S_IFDIR else {
-      throw HomeError(.unwritable, "\(path) is not a directory.")
-    }
+    guard fstat(directory, &status) == 0 else { throw unusable(path, errno) }
     guard status.st_uid == geteuid() else {
-      throw HomeError(.wrongOwner, "The directory \(path) belongs to another user.")
+      throw HomeError(
+        .wrongOwner, "The directory \(path) belongs to another user.", next: "name another one with --home")
     }
     guard status.st_mode & 0o077 != 0 else { return }
-    guard isEmpty(path), chmod(path, 0o700) == 0 else {
+    guard isEmpty(path), fchmod(directory, 0o700) == 0 else {
       throw HomeError(
-        .wrongMode, "The directory \(path) is open to other users.", next: "chmod 700 \(path)")
+        .wrongMode, "The directory \(path) is open to other users.", next: "chmod 700 \(shellWord(path))")
+    }
+  }
+
+  private static func unusable(_ path: String, _ code: Int32) -> HomeError {
+    var status = stat()
+    let isThere = lstat(path, &status) == 0
+    return switch code {
+    case ENOTDIR where isThere, ELOOP where isThere: HomeError(.unwritable, "\(path) is not a directory.")
+    case EACCES:
+      HomeError(.wrongOwner, "The directory \(path) is not for you: \(reason(code).lowercased()).")
+    default: HomeError(.unwritable, "The directory \(path) can't be made: \(reason(code)).")
     }
   }
 
   /// The parents of a home are ordinary directories.
-  private func makeDirectories(_ path: String) throws {
+  private static func makeDirectories(_ path: String) throws {
     guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
       throw HomeError(.unwritable, "The directory \(path) can't be made: \(reason()).")
@@ -80,10 +122,16 @@ extension Home {
     unlink(rootKey)
   }
 
+  /// Removes what writers have left that were killed. Only for who holds the store: nobody else may be writing.
+  func sweep() {
+    DurableFile.sweep(path)
+    DurableFile.sweep(keys)
+  }
+
   /// The store is this user's alone, as its directory is; SQLite gives the same mode to its side files.
   func protectStore() { chmod(store, 0o600) }
 
-  private func isEmpty(_ path: String) -> Bool {
+  private static func isEmpty(_ path: String) -> Bool {
     guard let directory = opendir(path) else { return false }
     defer { closedir(directory) }
     var count = 0

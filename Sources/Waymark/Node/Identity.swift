@@ -22,15 +22,17 @@ struct Identity: Sendable {
   }
 
   func save(to path: String) throws {
-    var secrets = [signing.exportSeed(), transport.exportSecret()]
-    defer { for index in secrets.indices { wipe(&secrets[index]) } }
-    try KeyFile.write(secrets, .device, to: path)
+    var secrets = try SecretBuffer(capacity: KeyPurpose.device.secretBytes)
+    signing.exportSeed(to: &secrets)
+    transport.exportSecret(to: &secrets)
+    try KeyFile.create(secrets, .device, at: path)
   }
 
-  static func load(from path: String) throws -> Identity {
-    var secrets = try KeyFile.read(.device, count: 2, from: path)
-    defer { for index in secrets.indices { wipe(&secrets[index]) } }
+  /// The keys in a home; its passphrases are asked if the file is sealed.
+  static func load(from home: Home) throws -> Identity {
+    let secrets = try KeyFile.secrets(.device, at: home.deviceKey, home.passphrases)
     return Identity(
-      signing: try SigningKey(seed: secrets[0]), transport: try AgreementKey(secret: secrets[1]))
+      signing: try SigningKey(seed: secrets),
+      transport: try AgreementKey(secret: secrets, at: KeyPurpose.keyBytes))
   }
 }

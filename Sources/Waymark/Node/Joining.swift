@@ -112,7 +112,7 @@ public struct Joining: Sendable {
     let waiting = try StoreGlance(path: home.store).meta(MetaKey.waiting).flatMap {
       AwaitedAdmission(bytes: $0)
     }
-    if let waiting, try Identity.load(from: home.deviceKey).device == waiting.device {
+    if let waiting, try Identity.load(from: home).device == waiting.device {
       let node = try WaymarkClient.open(home)
       do {
         let joined = try await admit(node)
@@ -135,13 +135,27 @@ public struct Joining: Sendable {
   }
 
   private func joinWithNewKeys() async throws -> NewMembership {
+    // Before the ticket is spent: it may need a passphrase.
+    let old = try formerDevice()
     let identity = try Identity.generate()
     let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
     guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
-    let old = try? Identity.load(from: home.deviceKey).device
     let rewritten = try await home.replaceKeys(
       of: old, with: identity, statements: circle.statements(notIn: []), wall: wall)
     return NewMembership(circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
+  }
+
+  /// Whose logs this store has written; nil if the key is lost or damaged.
+  private func formerDevice() throws -> DeviceKey? {
+    do {
+      return try Identity.load(from: home).device
+    } catch let error as HomeError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
+      throw CommandFailure(
+        exitCode: ExitCode.badKey, code: error.code.rawValue, message: error.message,
+        next: "if it is forgotten, move that file away and join again; or " + (error.next ?? "try again"))
+    } catch {
+      return nil
+    }
   }
 
   private func heldRecords() async throws -> [EntryDraft] {

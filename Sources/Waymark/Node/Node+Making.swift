@@ -52,9 +52,9 @@ extension Node {
   }
 
   static func saveRoot(_ root: SigningKey, to path: String) throws {
-    var secrets = [root.exportSeed()]
-    defer { wipe(&secrets[0]) }
-    try KeyFile.write(secrets, .root, to: path)
+    var secrets = try SecretBuffer(capacity: KeyPurpose.root.secretBytes)
+    root.exportSeed(to: &secrets)
+    try KeyFile.create(secrets, .root, at: path)
   }
 
   /// Makes the store of a device that has its keys, with a fresh incarnation.

@@ -59,9 +59,10 @@ public actor Node {
   ) throws {
     try home.prepare()
     try home.finishReplacing(at: wall())
-    let identity = try Identity.load(from: home.deviceKey)
+    let identity = try Identity.load(from: home)
     let store = try Store(path: home.store)
     home.protectStore()
+    home.sweep()
     try self.init(home: home, identity: identity, store: store, wall: wall, log: log)
   }
 

@@ -71,7 +71,8 @@ public struct Readmission: Sendable {
   }
 
   private func certificate(for identity: Identity, _ standing: Standing) throws -> Statement {
-    let root = try RootKey.read(rootKey, of: standing.circle, for: "Joining without a ticket")
+    let root = try RootKey.read(
+      rootKey, of: standing.circle, home.passphrases, for: "Joining without a ticket")
     guard
       standing.circle.evaluation.isMember(identity.device)
         || standing.circle.evaluation.members.count < Limits.devicesMax

@@ -22,7 +22,7 @@ struct RestorePlan: Sendable {
     name = order.name
     var circle = try Self.circle(backup)
     if let held = present.circle, held.id == circle.id { circle.insert(held.statements(notIn: [])) }
-    let held = Files.exists(home.deviceKey) ? try Identity.load(from: home.deviceKey) : nil
+    let held = Files.exists(home.deviceKey) ? try Identity.load(from: home) : nil
     let waiting = present.glance?.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     if !founds, let held, circle.evaluation.isMember(held.device) {
       (identity, hasNewKeys) = (held, false)
@@ -32,7 +32,9 @@ struct RestorePlan: Sendable {
       (identity, hasNewKeys) = (held, false)
     } else {
       (identity, hasNewKeys) = (try Identity.generate(), true)
-      if !founds, let path = order.rootKey { try Self.admit(identity, order.name, to: &circle, path, now) }
+      if !founds, let path = order.rootKey {
+        try Self.admit(identity, order.name, to: &circle, path, home, now)
+      }
     }
     self.circle = circle
     kept = Self.kept(backup, present, circle, identity)
@@ -50,11 +52,9 @@ struct RestorePlan: Sendable {
 
   /// The root key takes the new keys in, as an admin.
   private static func admit(
-    _ identity: Identity, _ name: String, to circle: inout Circle, _ path: String, _ now: Moment
+    _ identity: Identity, _ name: String, to circle: inout Circle, _ path: String, _ home: Home, _ now: Moment
   ) throws {
-    var secrets = try KeyFile.read(.root, count: 1, from: path)
-    defer { for index in secrets.indices { wipe(&secrets[index]) } }
-    let root = try SigningKey(seed: secrets[0])
+    let root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, home.passphrases))
     guard DeviceKey(root) == circle.genesis.root else {
       throw CommandFailure(
         exitCode: ExitCode.badKey, code: "root_key",

@@ -81,7 +81,7 @@ struct PresentStore: Sendable {
   /// Writes a backup of the store beside where it goes, so that it can be restored in its turn. A damaged one is
   /// only moved.
   func keepReadable(_ home: Home, in folder: String, now: Moment) throws {
-    guard let glance, let circle, let identity = try? Identity.load(from: home.deviceKey) else { return }
+    guard let glance, let circle, let identity = try? Identity.load(from: home) else { return }
     try home.makeAside(folder)
     var kept: [String: [UInt8]] = [:]
     for key in MetaKey.choices { kept[key] = glance.meta(key) }

@@ -31,6 +31,7 @@ struct Rendering {
     case "restamp": restamp(document)
     case "restore": restore(document)
     case "mirror", "assert": direction(document, words[0])
+    case "keys": keys(document)
     case "paths", "version": about(document, words)
     default: records(document, invocation)
     }

@@ -142,7 +142,7 @@ struct CommandParser {
         "There is no command “\(printable(first))”." + (meant.map { " Did you mean `waymark \($0)`?" } ?? ""),
         next: "waymark help")
     }
-    let actions = group.map { $0.words[1] }
+    let actions = group.map { $0.words.dropFirst().joined(separator: " ") }
     guard words.count > 1 else {
       return .usage(
         "`waymark \(first)` needs one of: \(actions.joined(separator: ", ")).", next: "waymark help \(first)")

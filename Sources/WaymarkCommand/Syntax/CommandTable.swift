@@ -2,11 +2,12 @@ import Waymark
 
 /// Every command that `waymark` offers, in the order in which help lists them.
 enum CommandTable {
-  static let all: [CommandSpec] = circle + watching + records + state + premium + files + largeChanges + about
+  static let all: [CommandSpec] =
+    circle + keys + watching + records + state + premium + files + largeChanges + about
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
-    ("Your circle of devices", circle), ("See what is going on", watching),
+    ("Your circle of devices", circle), ("Keys", keys), ("See what is going on", watching),
     ("Trips and habits", records), ("Profile, settings, onboarding", state),
     ("Premium", premium), ("Files", files), ("Large changes", largeChanges), ("About this program", about),
   ]

@@ -6,7 +6,7 @@ struct HelpTopic {
   /// The text of a topic; nil if there is none of that name.
   static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
 
-  static let all = [premium, sync, conflicts, trash, revoking, ids, fields, exitCodes, home]
+  static let all = [premium, sync, conflicts, trash, revoking, ids, fields, exitCodes, home, keys]
 
   private static let premium = HelpTopic(
     name: "premium",
@@ -145,6 +145,24 @@ struct HelpTopic {
         11  the store is held by another process
         12  a key file is wrong or can't be read
        130  interrupted
+      """)
+
+  private static let keys = HelpTopic(
+    name: "keys",
+    text: """
+      Keys
+      The folder that waymark paths names holds device.key, which is this device, and on the device that
+      founded the circle root.key, which takes devices in again when no other is left. Keep a copy of both
+      elsewhere. Only their owner may read them; a wrong owner or mode is refused, and so is a link.
+        waymark keys passphrase set              seal them: whoever takes the disk can't use them
+        waymark keys passphrase set --key FILE   a copy elsewhere, or an issuer's key
+        waymark keys passphrase remove           as before
+
+      Every command that needs a sealed key asks at the terminal. Where nobody is, as in a service:
+        WAYMARK_PASSPHRASE_FILE=FILE waymark run     FILE: one line, readable by this user only
+      A wrong passphrase ends with exit code 12. Opening takes about a second and 256 MiB. A forgotten
+      passphrase can't be recovered: move device.key away and join the circle anew. The store itself is
+      not encrypted: that is the disk's business.
       """)
 
   private static let home = HelpTopic(

@@ -1,0 +1,104 @@
+import CSodium
+
+/// Secret bytes on their way between a file and a key: guard pages around them, locked, wiped when released.
+///
+/// It has one owner and is never copied or moved in memory, so no path, an error's least of all, leaves a secret
+/// behind. `@unchecked`: whoever holds it holds it alone.
+package struct SecretBuffer: ~Copyable, @unchecked Sendable {
+  private let address: UnsafeMutablePointer<UInt8>
+  package let capacity: Int
+  package private(set) var count = 0
+
+  /// Room for `capacity` bytes, none of them used.
+  package init(capacity: Int) throws(SodiumError) {
+    precondition(capacity > 0, "a secret of \(capacity) bytes")
+    Library.ready
+    guard let memory = sodium_malloc(capacity) else { throw .outOfMemory }
+    address = memory.bindMemory(to: UInt8.self, capacity: capacity)
+    address.initialize(repeating: 0, count: capacity)
+    self.capacity = capacity
+  }
+
+  /// Takes the bytes over and wipes the array, which must be their only holder.
+  package init(taking bytes: inout [UInt8]) throws(SodiumError) {
+    defer { wipe(&bytes) }
+    try self.init(capacity: max(1, bytes.count))
+    append(contentsOf: bytes)
+  }
+
+  deinit { sodium_free(address) }
+
+  package subscript(index: Int) -> UInt8 {
+    precondition(index >= 0 && index < count, "byte \(index) of a secret of \(count)")
+    return address[index]
+  }
+
+  package mutating func append(_ byte: UInt8) {
+    precondition(count < capacity, "a secret has room for \(capacity) bytes")
+    address[count] = byte
+    count += 1
+  }
+
+  package mutating func append(contentsOf bytes: some Collection<UInt8>) {
+    for byte in bytes { append(byte) }
+  }
+
+  package mutating func append(contentsOf other: borrowing SecretBuffer) {
+    for index in 0..<other.count { append(other[index]) }
+  }
+
+  /// Lets `fill` write behind what is there; it says how much it wrote.
+  package mutating func fill<Failure: Error>(
+    _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+  ) throws(Failure) {
+    let free = UnsafeMutableRawBufferPointer(start: address + count, count: capacity - count)
+    let added = try body(free)
+    precondition(added >= 0 && added <= free.count, "\(added) bytes in a room of \(free.count)")
+    count += added
+  }
+
+  package func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: address, count: count))
+  }
+
+  /// Whether both hold the same; takes a time that depends on their lengths only.
+  package func equals(_ other: borrowing SecretBuffer) -> Bool {
+    count == other.count && sodium_memcmp(address, other.address, count) == 0
+  }
+
+  var pointer: UnsafePointer<UInt8> { UnsafePointer(address) }
+}
+
+extension SigningKey {
+  /// The pair of the seed that stands at `offset`.
+  package convenience init(seed: borrowing SecretBuffer, at offset: Int = 0) throws(SodiumError) {
+    guard offset >= 0, offset + Self.seedBytes <= seed.count else { throw .wrongLength }
+    let bytes = seed.pointer + offset
+    try self.init { publicKey, secret in crypto_sign_ed25519_seed_keypair(publicKey, secret, bytes) }
+  }
+
+  /// Appends the seed, for a key file.
+  package func exportSeed(to buffer: inout SecretBuffer) {
+    secret.withBytes { seed in
+      for index in 0..<Self.seedBytes { buffer.append(seed[index]) }
+    }
+  }
+}
+
+extension AgreementKey {
+  /// The pair of the secret that stands at `offset`.
+  package convenience init(secret: borrowing SecretBuffer, at offset: Int = 0) throws(SodiumError) {
+    guard offset >= 0, offset + Self.secretBytes <= secret.count else { throw .wrongLength }
+    let bytes = secret.pointer + offset
+    try self.init { $0.update(from: bytes, count: Self.secretBytes) }
+  }
+
+  /// Appends the secret, for a key file.
+  package func exportSecret(to buffer: inout SecretBuffer) {
+    secret.withBytes { bytes in
+      for index in 0..<Self.secretBytes { buffer.append(bytes[index]) }
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Sodium
+import Synchronization
+import Wire
+
+/// One client of the control socket, on a thread of its own: reads a request, has it answered, reads the next.
+///
+/// What the node tells meanwhile waits here, so a client that does not read holds up nobody but itself.
+final class ControlClient: Sendable {
+  private let socket: LineSocket
+  private let handler: ControlServer.Handler
+
+  init(_ socket: LineSocket, _ handler: @escaping ControlServer.Handler) {
+    self.socket = socket
+    self.handler = handler
+  }
+
+  /// Until the client hangs up, or does what none should.
+  func serve() {
+    var passphrase: Passphrase?
+    while true {
+      switch socket.readLine(bytesMax: Limits.controlBytesMax, within: Limits.controlRequestMillisecondsMax) {
+      case .line(var line):
+        do {
+          if try takePassphrase(&line, into: &passphrase) { continue }
+        } catch {
+          send((error as? HomeError).map(CommandFailure.init)?.json ?? CommandFailure.hungUp.json)
+          return
+        }
+        guard answer(line, passphrase) else { return }
+        passphrase = nil
+      case .tooLong:
+        send(CommandFailure.usage("A request has at most \(Limits.controlBytesMax) bytes.").json)
+        return
+      case .late:
+        let seconds = Limits.controlRequestMillisecondsMax / 1_000
+        send(CommandFailure.failed("late", "No whole request came within \(seconds) seconds.").json)
+        return
+      case .end: return
+      }
+    }
+  }
+
+  /// `passphrase WORDS` before a request: what opens the sealed key that the request needs.
+  private func takePassphrase(_ line: inout [UInt8], into passphrase: inout Passphrase?) throws -> Bool {
+    guard line.starts(with: Self.passphraseMark) else { return false }
+    defer { wipe(&line) }
+    var words: [UInt8] = []
+    words.reserveCapacity(line.count)
+    words += line[Self.passphraseMark.count...]
+    passphrase = try Passphrase(&words)
+    return true
+  }
+
+  /// What the line of a passphrase begins with.
+  static let passphraseMark = Array("passphrase ".utf8)
+
+  /// False if the client is gone.
+  private func answer(_ line: [UInt8], _ passphrase: Passphrase?) -> Bool {
+    guard let json = try? JSON.parse(line), var request = CommandRequest(json: json) else {
+      return send(CommandFailure.usage("The control socket takes one JSON request a line.").json)
+    }
+    request.passphrase = passphrase
+    let (handler, outbox) = (handler, Outbox())
+    Task { [request] in
+      let answer = await handler(request) { outbox.put(["type": "event", "event": $0]) }
+      outbox.finish(answer)
+    }
+    // This thread is the client's own; nothing else waits for it. A client that has gone keeps its place until
+    // what it asked for is done, so that nobody has more than so many commands carried out at once.
+    var isThere = true
+    while let line = outbox.next() { isThere = isThere && socket.writeLine(line, within: Self.patience) }
+    return isThere && !outbox.hasOverflowed
+  }
+
+  @discardableResult
+  private func send(_ answer: JSON) -> Bool { socket.writeLine(answer.bytes(), within: Self.patience) }
+
+  private static let patience = Limits.controlSendMillisecondsMax
+}
+
+/// Lines on their way to a client: put in by the node, which never waits, taken out by the client's thread.
+final class Outbox: Sendable {
+  private struct State {
+    var lines: [[UInt8]] = []
+    /// How many of the lines have been taken out.
+    var taken = 0
+    var bytes = 0
+    var isOver = false
+    var hasOverflowed = false
+  }
+
+  private let state = Mutex(State())
+  private let changed = DispatchSemaphore(value: 0)
+  private let bytesMax: Int
+
+  init(bytesMax: Int = Limits.controlQueueBytesMax) { self.bytesMax = bytesMax }
+
+  func put(_ line: JSON) { put(line, isLast: false) }
+
+  /// The last line; the one that may be as large as it is.
+  func finish(_ line: JSON) { put(line, isLast: true) }
+
+  private func put(_ line: JSON, isLast: Bool) {
+    let bytes = line.bytes()
+    state.withLock { state in
+      if !isLast, state.bytes + bytes.count > bytesMax { state.hasOverflowed = true }
+      if state.hasOverflowed {
+        // Something is missing, so nothing that follows may look whole.
+        (state.lines, state.taken, state.bytes) = ([], 0, 0)
+      } else {
+        state.lines.append(bytes)
+        state.bytes += bytes.count
+      }
+      state.isOver = isLast
+    }
+    changed.signal()
+    // Once for the line, once for the end behind it.
+    if isLast { changed.signal() }
+  }
+
+  /// The next line, once there is one; nil after the last.
+  func next() -> [UInt8]? {
+    while true {
+      changed.wait()
+      let (line, isOver) = state.withLock { state -> ([UInt8]?, Bool) in
+        guard state.taken < state.lines.count else { return (nil, state.isOver) }
+        let line = state.lines[state.taken]
+        state.taken += 1
+        state.bytes -= line.count
+        if state.taken == state.lines.count { (state.lines, state.taken) = ([], 0) }
+        return (line, false)
+      }
+      if let line { return line }
+      guard !isOver else { return nil }
+    }
+  }
+
+  /// Whether the client read too slowly to be told everything.
+  var hasOverflowed: Bool { state.withLock { $0.hasOverflowed } }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Sodium
+import Wire
+
+/// Where the control socket of a home may be: in the home; where that path is too long for a socket's address, in a
+/// directory of this user's alone outside of it, under a name made of the path.
+struct ControlPlace {
+  /// The socket.
+  let path: String
+  private let directory: String
+  /// Whether the directory is made if it is not there.
+  private let isOwn: Bool
+
+  /// In the order in which they are tried. A node and a command may be started with different environments, so the
+  /// command looks in all of them.
+  static func all(of home: Home, environment: [String: String] = ProcessInfo.processInfo.environment)
+    -> [ControlPlace]
+  {
+    let direct = ControlPlace(path: home.path + "/control.sock", directory: home.path, isOwn: false)
+    if direct.fits { return [direct] }
+    let name = "waymark-\(hexadecimal(pathHash(home.path).prefix(12))).sock"
+    let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let user = geteuid()
+    var places = [runtime, "/run/user/\(user)"].compactMap(\.self).map {
+      ControlPlace(path: "\($0)/\(name)", directory: $0, isOwn: false)
+    }
+    places.append(
+      ControlPlace(path: "/tmp/waymark-\(user)/\(name)", directory: "/tmp/waymark-\(user)", isOwn: true))
+    return places.filter(\.fits)
+  }
+
+  /// The first one that this user may have.
+  ///
+  /// - Throws: `HomeError` if there is none.
+  static func toServe(_ home: Home) throws -> ControlPlace {
+    var trouble: (any Error)?
+    for place in all(of: home) {
+      do {
+        if place.isOwn { try Home.makePrivateDirectory(place.directory) }
+        try place.check()
+        return place
+      } catch {
+        trouble = error
+      }
+    }
+    throw trouble ?? HomeError(.unwritable, "There is no place for a control socket of \(home.path).")
+  }
+
+  /// Throws unless the directory is this user's alone: in one that others can write to, they could put a socket of
+  /// theirs under our name, and read what people ask their node.
+  func check() throws {
+    var status = stat()
+    guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw HomeError(.unwritable, "\(directory) is not a directory, so no control socket can be there.")
+    }
+    guard status.st_uid == geteuid() else {
+      throw HomeError(.wrongOwner, "The directory \(directory) belongs to another user.")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw HomeError(
+        .wrongMode, "The directory \(directory) is open to other users.",
+        next: "chmod 700 \(shellWord(directory))")
+    }
+  }
+
+  /// Connects to the node that listens here; nil if none of this user does.
+  func connect() -> LineSocket? {
+    guard (try? check()) != nil, isSocket, let socket = LineSocket.connect(to: path) else { return nil }
+    return socket.peerUser == geteuid() ? socket : nil
+  }
+
+  /// Takes away the socket of a node that was killed. Anything else at the place stays, and is an error.
+  func clear() throws {
+    guard isSocket else {
+      var status = stat()
+      guard lstat(path, &status) != 0 else {
+        throw HomeError(
+          .unwritable, "\(path) is no socket, so the control socket can't be there.",
+          next: "see what it is, and remove it")
+      }
+      return
+    }
+    unlink(path)
+  }
+
+  /// Itself, not what a link leads to.
+  private var isSocket: Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
+  }
+
+  private var fits: Bool { path.utf8.count < Self.pathBytesMax }
+
+  /// `sun_path` holds 108 bytes on Linux and 104 on a Mac, the final zero included.
+  private static let pathBytesMax = 104
+}
+
+/// BLAKE2b-256 of a path, to name a socket by.
+private func pathHash(_ path: String) -> [UInt8] {
+  Blake2b256.hashBytes(prefix: Array("waymark/path/v1\0".utf8), parts: [Array(path.utf8)])
+}

@@ -1,0 +1,38 @@
+import Sodium
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// What a process that handles keys does first: nobody else may look into its memory or its files.
+public enum ProcessGuard {
+  private static let mask = Mutex<mode_t>(0o022)
+
+  /// No core file, no memory in the story of a crash, no reading of this process's memory by others of the same
+  /// user, and no file that others could open, unless it is meant for them.
+  public static func raise() {
+    var none = rlimit(rlim_cur: 0, rlim_max: 0)
+    #if canImport(Glibc)
+      setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    #else
+      setrlimit(RLIMIT_CORE, &none)
+    #endif
+    hideMemory()
+    silenceCrashes()
+    let before = umask(0o077)
+    mask.withLock { $0 = before }
+  }
+
+  /// The Swift runtime tells of a crash with registers and the memory that they point to: in a log, that could be a
+  /// key. Who looks for a fault asks for it with `SWIFT_BACKTRACE`.
+  private static func silenceCrashes() {
+    guard getenv("SWIFT_BACKTRACE").map({ $0.pointee == 0 }) ?? true else { return }
+    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGQUIT] { signal(number, SIG_DFL) }
+  }
+
+  /// What the person keeps from others in files that are for others too: the umask that the process came with.
+  static var userMask: mode_t { mask.withLock { $0 } }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Synchronization
+import Waymark
+
+/// Where this program has passphrases from: the environment, else the person at the terminal, who is asked once for
+/// all files that the same words open.
+final class TerminalPassphrases: Sendable {
+  private let terminal: Terminal
+  private let state = Mutex(State())
+  /// A flag of the command names the file instead of the environment.
+  private let file: String?
+
+  private struct State {
+    /// The last one that was given.
+    var known: Passphrase?
+    /// How often the person was asked about the file that is being opened.
+    var asked = 0
+  }
+
+  private static let attemptsMax = 3
+
+  init(_ terminal: Terminal, file: String? = nil) {
+    self.terminal = terminal
+    self.file = file ?? PassphraseSource.environmentFile
+  }
+
+  var source: PassphraseSource { PassphraseSource { [self] in try give(for: $0, attempt: $1) } }
+
+  private func give(for path: String, attempt: Int) throws -> Passphrase? {
+    if attempt == 0 {
+      let known = state.withLock { state in
+        state.asked = 0
+        return state.known
+      }
+      if let known { return known }
+    }
+    if let file { return attempt == 0 ? keep(try Passphrase(file: file)) : nil }
+    let asked = state.withLock { state in
+      state.asked += 1
+      return state.asked
+    }
+    guard terminal.canAsk, asked <= Self.attemptsMax else { return nil }
+    if asked > 1 { terminal.note("That is not it. Try again.") }
+    return keep(try terminal.passphrase("Passphrase of \(printable(path)): "))
+  }
+
+  private func keep(_ passphrase: Passphrase) -> Passphrase {
+    state.withLock { $0.known = passphrase }
+    return passphrase
+  }
+
+  /// A new passphrase: from the file, else typed twice.
+  func new() throws -> Passphrase {
+    if let file { return try Passphrase(file: file) }
+    guard terminal.canAsk else {
+      throw CommandFailure(
+        exitCode: ExitCode.needsYes, code: "needs_terminal",
+        message: "There is nobody to ask for a new passphrase.",
+        next: "name a file that holds it: waymark keys passphrase set --file FILE, or - for standard input")
+    }
+    let first = try terminal.passphrase("New passphrase: ")
+    guard try terminal.passphrase("Once more: ") == first else {
+      throw CommandFailure(
+        exitCode: ExitCode.usage, code: "passphrases_differ",
+        message: "The two are not the same; nothing was changed.", next: "waymark keys passphrase set")
+    }
+    return first
+  }
+}
+
+extension Terminal {
+  /// Asks for a passphrase, of which nothing shows.
+  ///
+  /// Keys come one by one, signals too, so that whatever ends the asking leaves the terminal as it was.
+  func passphrase(_ question: String) throws -> Passphrase {
+    var before = termios()
+    guard tcgetattr(STDIN_FILENO, &before) == 0 else {
+      throw CommandFailure(
+        exitCode: ExitCode.failed, code: "terminal", message: "The terminal can't be asked.")
+    }
+    var silent = before
+    silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    transient(question)
+    defer {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+      transient("\n")
+    }
+    var typed = TypedLine()
+    while true {
+      var key: UInt8 = 0
+      let count = read(STDIN_FILENO, &key, 1)
+      if count < 0, errno == EINTR { continue }
+      switch count == 1 ? typed.take(key) : .givenUp {
+      case .more: continue
+      case .done: return try Passphrase(&typed.bytes)
+      case .givenUp:
+        throw CommandFailure(
+          exitCode: ExitCode.interrupted, code: "interrupted", message: "No passphrase was given.")
+      }
+    }
+  }
+}
+
+/// A line as it is typed, with the keys that mend it.
+struct TypedLine {
+  /// Whoever takes them wipes them.
+  var bytes: [UInt8] = []
+
+  enum Progress: Equatable {
+    case more
+    case done
+    case givenUp
+  }
+
+  static let bytesMax = 4_096
+
+  /// With room from the start: growing would leave copies behind.
+  init() { bytes.reserveCapacity(Self.bytesMax) }
+
+  mutating func take(_ key: UInt8) -> Progress {
+    switch key {
+    case 0x0a, 0x0d: return .done
+    // Ctrl-C and Ctrl-\ give up; so does Ctrl-D where nothing has been typed.
+    case 0x03, 0x1c: return .givenUp
+    case 0x04: return bytes.isEmpty ? .givenUp : .done
+    case 0x15: removeLast(bytes.count)
+    case 0x08, 0x7f:
+      let tail = bytes.reversed().prefix { $0 & 0xc0 == 0x80 }.count
+      removeLast(min(bytes.count, tail + 1))
+    default: if bytes.count < Self.bytesMax { bytes.append(key) }
+    }
+    return .more
+  }
+
+  private mutating func removeLast(_ count: Int) {
+    for _ in 0..<count {
+      bytes[bytes.count - 1] = 0
+      bytes.removeLast()
+    }
+  }
+}

@@ -1,0 +1,341 @@
+import Foundation
+import Synchronization
+import Testing
+import Wire
+
+@testable import Waymark
+
+/// The control socket against clients that do what none should. The node behind it is a function here.
+@Suite(.serialized) struct ControlTests {
+  private static let echo: ControlServer.Handler = { request, _ in
+    ["type": "result", "document": .string(request.command)]
+  }
+
+  /// A server in a folder of its own, until the body ends.
+  private func serving(
+    _ handler: @escaping ControlServer.Handler = echo, _ body: (Home) async throws -> Void
+  ) async throws {
+    let folder = try Folder()
+    let home = Home(path: folder.path)
+    let server = try ControlServer(at: try .toServe(home), handler: handler)
+    server.start()
+    defer { server.stop() }
+    try await body(home)
+  }
+
+  private func connected(_ home: Home) throws -> LineSocket {
+    guard let socket = ControlPlace.all(of: home).first?.connect() else { throw Missing("nobody listens") }
+    return socket
+  }
+
+  private struct Missing: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+  }
+
+  /// What blocks does it on a thread of its own: the handlers need the ones that tests run on.
+  private func apart<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
+  {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Swift.Result { try body() }) }
+    }
+  }
+
+  private func write(_ line: [UInt8], to socket: LineSocket) async throws -> Bool {
+    try await apart { socket.writeLine(line, within: 20_000) }
+  }
+
+  private func read(_ socket: LineSocket, bytesMax: Int) async throws -> LineSocket.Reading {
+    try await apart { socket.readLine(bytesMax: bytesMax, within: 20_000) }
+  }
+
+  /// The next answer; fails after 20 seconds.
+  private func answer(_ socket: LineSocket) async throws -> JSON {
+    switch try await read(socket, bytesMax: 64 * 1024 * 1024) {
+    case .line(let line): return try JSON.parse(line)
+    case .end: throw Missing("the node hung up")
+    default: throw Missing("no answer within 20 seconds")
+    }
+  }
+
+  private func ask(_ socket: LineSocket, _ command: String = "hello") async throws -> String? {
+    // A node that has no room has hung up, and its answer is there.
+    _ = try await write(CommandRequest(command).json.bytes(), to: socket)
+    return try await answer(socket)["document"]?.string
+  }
+
+  private func expectAnswer(
+    _ socket: LineSocket, _ expected: String, _ sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let said = try await ask(socket)
+    #expect(said == expected, sourceLocation: sourceLocation)
+  }
+
+  // MARK: Who may connect
+
+  @Test func `the socket is its owner's alone`() async throws {
+    try await serving { home in
+      #expect(mode(home.controlSocket) == 0o600)
+      let said = try await ask(connected(home))
+      #expect(said == "hello")
+    }
+  }
+
+  @Test func `sixteen clients are served, the next is told, and a place that comes free is taken`()
+    async throws
+  {
+    try await serving { home in
+      var clients: [LineSocket] = []
+      for number in 1...Limits.controlClientsMax {
+        clients.append(try connected(home))
+        try await expectAnswer(clients[number - 1], "hello")
+      }
+      let refused = try await answer(connected(home))
+      #expect(refused["code"] == "busy" && refused["type"] == "error", "\(refused.text())")
+      try await expectAnswer(clients[0], "hello")
+      clients.removeLast()
+      let deadline = ContinuousClock.now + .seconds(20)
+      while try await ask(connected(home)) != "hello" {
+        guard ContinuousClock.now < deadline else { throw Missing("no place came free in 20 seconds") }
+      }
+    }
+  }
+
+  @Test func `the socket of a node that was killed gives way, and nothing else does`() async throws {
+    let folder = try Folder()
+    let home = Home(path: folder.path)
+    let place = try ControlPlace.toServe(home)
+    // As after a kill: bound, and nobody there.
+    let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    #expect(withSocketAddress(place.path) { bind(dead, $0, $1) } == 0)
+    close(dead)
+    #expect(!WaymarkClient.isRunning(home))
+    let server = try ControlServer(at: place, handler: Self.echo)
+    server.start()
+    try await expectAnswer(connected(home), "hello")
+    server.stop()
+    let other = try folder.write([1], "other")
+    let plants: [() -> Void] = [
+      { symlink(other, place.path) }, { try? Data([1]).write(to: URL(filePath: place.path)) },
+      { mkdir(place.path, 0o700) },
+    ]
+    for plant in plants {
+      plant()
+      #expect(throws: HomeError.self) { try ControlServer(at: place, handler: Self.echo) }
+      var status = stat()
+      #expect(lstat(place.path, &status) == 0, "it was taken away")
+      #expect(try bytes(other) == [1])
+      try FileManager.default.removeItem(atPath: place.path)
+    }
+  }
+
+  @Test func `a command does not follow a link to a socket`() async throws {
+    try await serving { home in
+      let folder = try Folder()
+      symlink(home.controlSocket, folder.file("control.sock"))
+      #expect(!WaymarkClient.isRunning(Home(path: folder.path)))
+      #expect(WaymarkClient.isRunning(home))
+    }
+  }
+
+  // MARK: Where it is
+
+  @Test func `a path that is too long gives way to a directory that is checked`() async throws {
+    let folder = try Folder()
+    let home = Home(path: folder.file(String(repeating: "long", count: 40)))
+    func places(_ runtime: String?) -> [ControlPlace] {
+      ControlPlace.all(of: home, environment: runtime.map { ["XDG_RUNTIME_DIR": $0] } ?? [:])
+    }
+    #expect(places(nil).map(\.path).allSatisfy { $0.utf8.count < 104 })
+    #expect(places(nil).last?.path.hasPrefix("/tmp/waymark-\(geteuid())/") == true)
+    #expect(places("relative").first?.path.hasPrefix("/run/user/") == true)
+    let other = Home(path: home.path + "r")
+    #expect(ControlPlace.all(of: other, environment: [:]).last?.path != places(nil).last?.path)
+    let runtime = folder.file("runtime")
+    mkdir(runtime, 0o700)
+    let place = try #require(places(runtime).first)
+    #expect(place.path.hasPrefix(runtime + "/waymark-"))
+    #expect(throws: Never.self) { try place.check() }
+    for open: mode_t in [0o701, 0o710, 0o777, 0o1777] {
+      chmod(runtime, open)
+      #expect(throws: HomeError.self, "\(String(open, radix: 8))") { try place.check() }
+      #expect(place.connect() == nil)
+    }
+    chmod(runtime, 0o700)
+    if geteuid() == 0 {
+      chown(runtime, 65_534, 65_534)
+      #expect(throws: HomeError.self) { try place.check() }
+    } else {
+      print("skipped: only root can give a directory away")
+    }
+    rmdir(runtime)
+    symlink(folder.path, runtime)
+    #expect(throws: HomeError.self) { try place.check() }
+  }
+
+  // MARK: Requests
+
+  /// A request of exactly so many bytes.
+  private func request(_ count: Int) -> [UInt8] {
+    let empty = CommandRequest("hello", ["text": ""]).json.bytes()
+    return CommandRequest("hello", ["text": .string(String(repeating: "x", count: count - empty.count))]).json
+      .bytes()
+  }
+
+  @Test func `a request may have a mebibyte and no byte more`() async throws {
+    try await serving { home in
+      let fits = try connected(home)
+      #expect(request(Limits.controlBytesMax).count == Limits.controlBytesMax)
+      #expect(try await write(request(Limits.controlBytesMax), to: fits))
+      #expect(try await answer(fits)["document"] == "hello")
+      let long = try connected(home)
+      #expect(try await write(request(Limits.controlBytesMax + 1), to: long))
+      #expect(try await answer(long)["code"] == "usage")
+      #expect(try await read(long, bytesMax: 1) == .end)
+      let endless = try connected(home)
+      _ = try await write([UInt8](repeating: 0x78, count: 4 * Limits.controlBytesMax), to: endless)
+      #expect(try await answer(endless)["code"] == "usage")
+      try await expectAnswer(connected(home), "hello")
+    }
+  }
+
+  static let garbage: [String] = [
+    "", " ", "hello", "[1,2]", "7", "null", "\"\"", "{}", "{\"command\":7}", "{\"command\":null}",
+    "{\"command\":\"a\",\"arguments\":[]}", "{\"command\":\"a\",\"arguments\":7}", "{\"command\":\"a\"",
+    "{\"command\":\"a\",\"command\":\"b\"}", "{\"command\":\"\\ud800\"}", "{\"command\":\"a\"}}",
+    "{\"command\":\"a\",\"arguments\":{\"n\":01}}", "{\"arguments\":{}}",
+    String(repeating: "[", count: 100_000), String(repeating: "{\"a\":", count: 100_000),
+  ]
+
+  @Test func `what is no request gets an error, and the next is answered`() async throws {
+    try await serving { home in
+      let client = try connected(home)
+      for line in Self.garbage {
+        #expect(try await write(Array(line.utf8), to: client))
+        #expect(try await answer(client)["type"] == "error", "\(line.prefix(60))")
+      }
+      #expect(try await write([0xff, 0xfe, 0x00, 0x80], to: client))
+      #expect(try await answer(client)["type"] == "error")
+      try await expectAnswer(client, "hello")
+    }
+  }
+
+  @Test func `a passphrase reaches the request behind it, and only that`() async throws {
+    let heard = Mutex<[Bool]>([])
+    let handler: ControlServer.Handler = { request, _ in
+      let expected = try? words("four words for Alice")
+      heard.withLock { $0.append(request.passphrase != nil && request.passphrase == expected) }
+      return ["type": "result", "document": "done"]
+    }
+    try await serving(handler) { home in
+      let client = try connected(home)
+      #expect(client.writeSecret(ControlClient.passphraseMark, try words("four words for Alice").secret))
+      for _ in 1...2 { #expect(try await ask(client) == "done") }
+      #expect(heard.withLock { $0 } == [true, false])
+      _ = try await write(Array("passphrase short".utf8), to: client)
+      #expect(try await answer(client)["code"] == "bad_passphrase")
+    }
+  }
+
+  // MARK: Time
+
+  @Test func `half a request is waited for, but not for ever`() async throws {
+    let (left, right) = try pair()
+    right.writeLine(Array("first".utf8))
+    #expect(left.readLine(bytesMax: 10, within: 20_000) == .line(Array("first".utf8)))
+    #expect(left.readLine(bytesMax: 10, within: 0) == .late)
+    send(right, "half")
+    #expect(left.readLine(bytesMax: 10, within: 50) == .late)
+    send(right, " a line\n")
+    #expect(left.readLine(bytesMax: 11, within: 20_000) == .line(Array("half a line".utf8)))
+    send(right, "0123456789\n0123456789a\n")
+    #expect(left.readLine(bytesMax: 10, within: 20_000) == .line(Array("0123456789".utf8)))
+    #expect(left.readLine(bytesMax: 10, within: 20_000) == .tooLong)
+  }
+
+  @Test func `a request that drips in does not win time with every byte`() async throws {
+    let (left, right) = try pair()
+    let writer = Thread {
+      for _ in 0..<100 {
+        self.send(right, "x")
+        Thread.sleep(forTimeInterval: 0.02)
+      }
+      self.send(right, "\n")
+    }
+    writer.start()
+    #expect(try await apart { left.readLine(bytesMax: 1_000, within: 500) } == .late)
+    #expect(try await read(left, bytesMax: 1_000) != .end)
+  }
+
+  @Test func `who reads nothing is given up, who reads slowly is not`() async throws {
+    let (left, right) = try pair()
+    let large = [UInt8](repeating: 0x78, count: 4 * 1024 * 1024)
+    #expect(!left.writeLine(large, within: 100))
+    let (server, client) = try pair()
+    let reader = Thread {
+      while case .line = client.readLine(bytesMax: large.count, within: 20_000) {}
+    }
+    reader.start()
+    #expect(try await write(large, to: server))
+    withExtendedLifetime(right) {}
+  }
+
+  @Test func `a client that does not read holds up nobody`() async throws {
+    let told = Mutex(0)
+    let handler: ControlServer.Handler = { request, events in
+      guard request.command == "talk" else { return ["type": "result", "document": "hello"] }
+      for _ in 0..<500 { events(.string(String(repeating: "x", count: 4_096))) }
+      told.withLock { $0 += 1 }
+      return ["type": "result", "document": "all told"]
+    }
+    try await serving(handler) { home in
+      let deaf = try connected(home)
+      deaf.writeLine(CommandRequest("talk").json.bytes())
+      let deadline = ContinuousClock.now + .seconds(20)
+      while told.withLock({ $0 }) == 0 {
+        guard ContinuousClock.now < deadline else { throw Missing("the node waited for its client") }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      try await expectAnswer(connected(home), "hello")
+      var last = JSON.null
+      while last["document"] == nil { last = try await answer(deaf) }
+      #expect(last["document"] == "all told")
+    }
+  }
+
+  @Test func `what a client misses is never passed over in silence`() {
+    let outbox = Outbox(bytesMax: 20)
+    outbox.put(.string("123456"))
+    outbox.put(.string("123456"))
+    #expect(outbox.next() == Array("\"123456\"".utf8))
+    outbox.put(.string("123456"))
+    outbox.put(.string("this is one too many"))
+    outbox.put(.string("1"))
+    outbox.finish(["type": "result"])
+    #expect(outbox.next() == nil)
+    #expect(outbox.hasOverflowed)
+  }
+
+  @Test func `what is told comes in order, the answer last`() {
+    let outbox = Outbox()
+    for number in 0..<100 { outbox.put(.integer(number)) }
+    outbox.finish("end")
+    var heard: [String] = []
+    while let line = outbox.next() { heard.append(String(decoding: line, as: UTF8.self)) }
+    #expect(heard == (0..<100).map { "\($0)" } + ["\"end\""])
+    #expect(!outbox.hasOverflowed)
+  }
+
+  // MARK: Sockets without a server
+
+  private func pair() throws -> (LineSocket, LineSocket) {
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw Missing("no sockets") }
+    return (LineSocket(descriptor: ends[0]), LineSocket(descriptor: ends[1]))
+  }
+
+  /// Without a line's end.
+  private func send(_ socket: LineSocket, _ text: String) {
+    socket.write(Array(text.utf8))
+  }
+}

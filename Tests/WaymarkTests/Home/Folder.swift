@@ -1,0 +1,55 @@
+import Foundation
+import Sodium
+
+@testable import Waymark
+
+/// A folder of one test, this user's alone; it goes with the value.
+final class Folder: Sendable {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  func file(_ name: String) -> String { path + "/" + name }
+
+  func write(_ bytes: [UInt8], _ name: String, mode: mode_t = 0o600) throws -> String {
+    try Data(bytes).write(to: URL(filePath: file(name)))
+    chmod(file(name), mode)
+    return file(name)
+  }
+
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
+}
+
+/// Costs next to nothing, so that a test may try often.
+let cheap = PassphraseCost(passes: 1, memoryBytes: PassphraseCost.memoryBytesMin)
+
+func words(_ text: String) throws -> Passphrase {
+  var bytes = Array(text.utf8)
+  return try Passphrase(&bytes)
+}
+
+/// Gives these, one after the other.
+func giving(_ texts: String...) -> PassphraseSource {
+  PassphraseSource { _, attempt in attempt < texts.count ? try words(texts[attempt]) : nil }
+}
+
+/// A secret that is no secret: these bytes, again and again.
+func secret(_ purpose: KeyPurpose, _ byte: UInt8 = 7) throws -> SecretBuffer {
+  var bytes = (0..<purpose.secretBytes).map { byte &+ UInt8($0) }
+  return try SecretBuffer(taking: &bytes)
+}
+
+func copy(_ secret: borrowing SecretBuffer) -> [UInt8] { secret.withBytes { Array($0) } }
+
+func bytes(_ path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(filePath: path))) }
+
+func mode(_ path: String) -> mode_t {
+  var status = stat()
+  return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+}

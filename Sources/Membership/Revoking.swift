@@ -29,7 +29,7 @@ extension Circle {
     let valid = statementsToKeep(order)
     let body = Revocation(
       circle: id, issuer: DeviceKey(key), device: order.device,
-      kept: Self.fitting(order.kept, beside: valid.count), valid: valid, issued: now)
+      kept: Self.fitting(order.kept, room: Self.room - valid.count * Self.idBytes), valid: valid, issued: now)
     return try Statement(signing: body, with: key)
   }
 
@@ -47,13 +47,9 @@ extension Circle {
     }.map(\.id)
   }
 
-  /// Whoever is revoked may have begun any number of logs, and filled the room there is for statements: that must
-  /// not keep its revocation out, so it is no longer than what is taken in even so, unless much stays valid.
-  private static func fitting(_ logs: [KeptLog], beside count: Int) -> [KeptLog] {
-    let ordinary = 2 * Limits.incarnationsMax * (logBytes + idBytes)
-    let ids = overheadBytes + count * idBytes
-    let isShort = ids + ordinary <= Limits.revocationRoomBytes
-    var room = (isShort ? Limits.revocationRoomBytes : Limits.statementBytesMax) - ids
+  /// Whoever is revoked may have begun any number of logs; that must not keep anybody from revoking it.
+  private static func fitting(_ logs: [KeptLog], room: Int) -> [KeptLog] {
+    var room = room
     return Array(
       logs.prefix { log in
         room -= logBytes + log.tips.count * idBytes
@@ -61,8 +57,8 @@ extension Circle {
       })
   }
 
-  /// What a statement holds besides logs and ids, and what these take, at most.
-  private static let overheadBytes = 512
+  /// What a statement holds besides logs and ids, at most.
+  private static let room = Limits.statementBytesMax - 512
   private static let idBytes = 34
   private static let logBytes = 32
 

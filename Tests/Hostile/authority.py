@@ -16,6 +16,7 @@ from encoding import encode
 from frames import closes
 from replica import Lane
 from session import LANES, STATEMENTS, milliseconds
+from strangers import used_ticket
 
 
 def joined(name, circle):
@@ -440,6 +441,7 @@ REVOKED = [
     chain_too_long, revoked_device_goes_on, revocation_before_the_sets, revocation_that_keeps_nothing,
     late_revocation_at_a_node_that_was_away, two_revocations_intersect, mutual_revocation,
     certificates_after_the_revocation]
-ATTEMPTS = [without_effect(each) for each in WITHOUT_EFFECT] + REVOKED
+# The last makes a member more, which those before it do not know.
+ATTEMPTS = [without_effect(each) for each in WITHOUT_EFFECT] + REVOKED + [used_ticket]
 CLOSING = [rejected(each) for each in REJECTED]
 LAST = [full_of_words]

@@ -1,4 +1,4 @@
-"""Judges what a node has stored from the raw bytes, with the rules of Protocol/ alone, read through SQLite read-only."""
+"""Judges what a node has stored, by its raw bytes and the rules of Protocol/ alone, through SQLite, read-only."""
 
 import collections
 import sqlite3
@@ -48,7 +48,7 @@ def glance(path):
 
 
 class Holding:
-    """All that a store holds, every byte of it verified. Refused, KeyError or AssertionError: it should not be there."""
+    """All that a store holds, every byte verified. Refused, KeyError or AssertionError: it should not be there."""
 
     def __init__(self, path):
         statements, sets, aside, digests = read(

@@ -179,7 +179,8 @@ def half_open_storm(stage, node):
 
 MEANWHILE = [
     heads_too_high, heads_a_little_too_high, heads_too_low, no_heads, thousand_branches, thousand_logs,
-    wants_of_everything, one_want_a_thousand_times, wants_of_nothing, served_without_being_asked, answers_to_no_echo, echoes, other_hashes,
+    wants_of_everything, one_want_a_thousand_times, wants_of_nothing, served_without_being_asked,
+    answers_to_no_echo, echoes, other_hashes,
     another_digest, clock_of_the_end_of_time, unknown_reasons, settings_closed, statement_ids_that_nobody_has,
     statement_ids_again_and_again, questions_in_a_flood, question_with_a_token_of_before, goodbye_and_goes_on]
 ATTEMPTS = [meanwhile(each) for each in MEANWHILE] + [peer_that_reads_nothing, reconnect_storm, half_open_storm]

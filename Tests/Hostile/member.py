@@ -165,7 +165,8 @@ class Member:
         """The right form, with numbers and lists that mean nothing."""
         rng, session = self.rng, self.session
         number = lambda: rng.choice([0, 1, 2, 23, 24, 255, 65_536, (1 << 63) - 1, (1 << 64) - 1])  # noqa: E731
-        log = lambda: [rng.choice([self.client.device, session.peer, rng.randbytes(32)]), rng.randbytes(16)]  # noqa: E731
+        device = lambda: rng.choice([self.client.device, session.peer, rng.randbytes(32)])  # noqa: E731
+        log = lambda: [device(), rng.randbytes(16)]  # noqa: E731
         hash_ = lambda: rng.randbytes(32)  # noqa: E731
         session.send(*rng.choice([
             [HEADS, rng.randrange(2), rng.random() < 0.5, [[*log(), number(), hash_(), 0] for _ in range(9)]],
@@ -181,7 +182,8 @@ class Member:
         mine = self.client.lanes[lane]
         draft = mine.draft(self.client, self.entries(lane), milliseconds())
         draft.update(rng.choice([
-            {"sequence": rng.choice([1, 2, 9, 1 << 62])}, {"previous": rng.randbytes(32)}, {"clock": rng.randrange(1 << 64)},
+            {"sequence": rng.choice([1, 2, 9, 1 << 62])}, {"previous": rng.randbytes(32)},
+            {"clock": rng.randrange(1 << 64)},
             {"incarnation": rng.randbytes(16)}, {"lane": 1 - lane}, {"circle": rng.randbytes(32)},
             {"dependencies": [[rng.randbytes(32), rng.randbytes(16), rng.randrange(1, 9), rng.randbytes(32)]]},
             {"body": rng.randbytes(40)}, {"operation": rng.randbytes(16)}, {}]))

@@ -9,9 +9,11 @@ import Wire
 final class ControlClient: Sendable {
   private let socket: LineSocket
   private let handler: ControlServer.Handler
+  private let patience: Int64
 
-  init(_ socket: LineSocket, _ handler: @escaping ControlServer.Handler) {
+  init(_ socket: LineSocket, patience: Int64, _ handler: @escaping ControlServer.Handler) {
     self.socket = socket
+    self.patience = patience
     self.handler = handler
   }
 
@@ -19,7 +21,7 @@ final class ControlClient: Sendable {
   func serve() {
     var passphrase: Passphrase?
     while true {
-      switch socket.readLine(bytesMax: Limits.controlBytesMax, within: Limits.controlRequestMillisecondsMax) {
+      switch socket.readLine(bytesMax: Limits.controlBytesMax, within: patience) {
       case .line(var line):
         do {
           if try takePassphrase(&line, into: &passphrase) { continue }
@@ -33,7 +35,7 @@ final class ControlClient: Sendable {
         send(CommandFailure.usage("A request has at most \(Limits.controlBytesMax) bytes.").json)
         return
       case .late:
-        let seconds = Limits.controlRequestMillisecondsMax / 1_000
+        let seconds = patience / 1_000
         send(CommandFailure.failed("late", "No whole request came within \(seconds) seconds.").json)
         return
       case .end: return
@@ -69,14 +71,17 @@ final class ControlClient: Sendable {
     // This thread is the client's own; nothing else waits for it. A client that has gone keeps its place until
     // what it asked for is done, so that nobody has more than so many commands carried out at once.
     var isThere = true
-    while let line = outbox.next() { isThere = isThere && socket.writeLine(line, within: Self.patience) }
+    while let line = outbox.next() {
+      isThere = isThere && socket.writeLine(line, within: Limits.controlSendMillisecondsMax)
+    }
     return isThere && !outbox.hasOverflowed
   }
 
   @discardableResult
-  private func send(_ answer: JSON) -> Bool { socket.writeLine(answer.bytes(), within: Self.patience) }
+  private func send(_ answer: JSON) -> Bool {
+    socket.writeLine(answer.bytes(), within: Limits.controlSendMillisecondsMax)
+  }
 
-  private static let patience = Limits.controlSendMillisecondsMax
 }
 
 /// Lines on their way to a client: put in by the node, which never waits, taken out by the client's thread.

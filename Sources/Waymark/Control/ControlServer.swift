@@ -18,12 +18,17 @@ final class ControlServer: Sendable {
   private let path: String
   private let descriptor: Int32
   private let handler: Handler
+  private let patience: Int64
   private let state = Mutex(State())
 
+  /// - Parameter patience: milliseconds that a client may take for a request.
   /// - Throws: `HomeError` if the socket can't be made.
-  init(at place: ControlPlace, handler: @escaping Handler) throws {
+  init(
+    at place: ControlPlace, patience: Int64 = Limits.controlRequestMillisecondsMax, handler: @escaping Handler
+  ) throws {
     path = place.path
     self.handler = handler
+    self.patience = patience
     try place.clear()
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | LineSocket.closeOnExec, 0)
     // Nobody can connect before `listen`, so the mode is right before anybody could.
@@ -87,7 +92,7 @@ final class ControlServer: Sendable {
 
   private func serve(_ socket: LineSocket) {
     defer { _ = state.withLock { $0.clients.removeValue(forKey: ObjectIdentifier(socket)) } }
-    ControlClient(socket, handler).serve()
+    ControlClient(socket, patience: patience, handler).serve()
   }
 }
 

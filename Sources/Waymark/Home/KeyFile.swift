@@ -164,6 +164,12 @@ enum KeyFile {
 
   private static func content(_ purpose: KeyPurpose, at path: String) throws -> KeyText.Content {
     let file = try bytes(of: path)
+    if let other = KeyText.kind(file)?.purpose, other != purpose {
+      throw HomeError(
+        .keyDamaged,
+        "\(path) holds a key of another kind (\(other.rawValue)); what is needed is the \(purpose.rawValue) key.",
+        next: "name the right file; waymark paths says where those of this device are")
+    }
     do {
       return try KeyText.parse(file, purpose)
     } catch KeyText.Flaw.tooCostly {

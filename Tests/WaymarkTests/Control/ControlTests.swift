@@ -13,11 +13,12 @@ import Wire
 
   /// A server in a folder of its own, until the body ends.
   private func serving(
-    _ handler: @escaping ControlServer.Handler = echo, _ body: (Home) async throws -> Void
+    _ handler: @escaping ControlServer.Handler = echo, patience: Int64 = 120_000,
+    _ body: (Home) async throws -> Void
   ) async throws {
     let folder = try Folder()
     let home = Home(path: folder.path)
-    let server = try ControlServer(at: try .toServe(home), handler: handler)
+    let server = try ControlServer(at: try .toServe(home), patience: patience, handler: handler)
     server.start()
     defer { server.stop() }
     try await body(home)
@@ -42,19 +43,19 @@ import Wire
   }
 
   private func write(_ line: [UInt8], to socket: LineSocket) async throws -> Bool {
-    try await apart { socket.writeLine(line, within: 20_000) }
+    try await apart { socket.writeLine(line, within: 120_000) }
   }
 
   private func read(_ socket: LineSocket, bytesMax: Int) async throws -> LineSocket.Reading {
-    try await apart { socket.readLine(bytesMax: bytesMax, within: 20_000) }
+    try await apart { socket.readLine(bytesMax: bytesMax, within: 120_000) }
   }
 
-  /// The next answer; fails after 20 seconds.
+  /// The next answer; fails after two minutes.
   private func answer(_ socket: LineSocket) async throws -> JSON {
     switch try await read(socket, bytesMax: 64 * 1024 * 1024) {
     case .line(let line): return try JSON.parse(line)
     case .end: throw Missing("the node hung up")
-    default: throw Missing("no answer within 20 seconds")
+    default: throw Missing("no answer within two minutes")
     }
   }
 
@@ -94,9 +95,9 @@ import Wire
       #expect(refused["code"] == "busy" && refused["type"] == "error", "\(refused.text())")
       try await expectAnswer(clients[0], "hello")
       clients.removeLast()
-      let deadline = ContinuousClock.now + .seconds(20)
+      let deadline = ContinuousClock.now + .seconds(120)
       while try await ask(connected(home)) != "hello" {
-        guard ContinuousClock.now < deadline else { throw Missing("no place came free in 20 seconds") }
+        guard ContinuousClock.now < deadline else { throw Missing("no place came free in two minutes") }
       }
     }
   }
@@ -239,18 +240,31 @@ import Wire
 
   // MARK: Time
 
+  @Test func `a client that says nothing, or only half, is told and hung up on`() async throws {
+    try await serving(patience: 300) { home in
+      for beginning in ["", "{\"command\":"] {
+        let client = try connected(home)
+        client.write(Array(beginning.utf8))
+        let told = try await answer(client)
+        #expect(told["code"] == "late")
+        let end = try await read(client, bytesMax: 1)
+        #expect(end == .end)
+      }
+    }
+  }
+
   @Test func `half a request is waited for, but not for ever`() async throws {
     let (left, right) = try pair()
     right.writeLine(Array("first".utf8))
-    #expect(left.readLine(bytesMax: 10, within: 20_000) == .line(Array("first".utf8)))
+    #expect(left.readLine(bytesMax: 10, within: 120_000) == .line(Array("first".utf8)))
     #expect(left.readLine(bytesMax: 10, within: 0) == .late)
     send(right, "half")
     #expect(left.readLine(bytesMax: 10, within: 50) == .late)
     send(right, " a line\n")
-    #expect(left.readLine(bytesMax: 11, within: 20_000) == .line(Array("half a line".utf8)))
+    #expect(left.readLine(bytesMax: 11, within: 120_000) == .line(Array("half a line".utf8)))
     send(right, "0123456789\n0123456789a\n")
-    #expect(left.readLine(bytesMax: 10, within: 20_000) == .line(Array("0123456789".utf8)))
-    #expect(left.readLine(bytesMax: 10, within: 20_000) == .tooLong)
+    #expect(left.readLine(bytesMax: 10, within: 120_000) == .line(Array("0123456789".utf8)))
+    #expect(left.readLine(bytesMax: 10, within: 120_000) == .tooLong)
   }
 
   @Test func `a request that drips in does not win time with every byte`() async throws {
@@ -273,7 +287,7 @@ import Wire
     #expect(!left.writeLine(large, within: 100))
     let (server, client) = try pair()
     let reader = Thread {
-      while case .line = client.readLine(bytesMax: large.count, within: 20_000) {}
+      while case .line = client.readLine(bytesMax: large.count, within: 120_000) {}
     }
     reader.start()
     #expect(try await write(large, to: server))
@@ -291,7 +305,7 @@ import Wire
     try await serving(handler) { home in
       let deaf = try connected(home)
       deaf.writeLine(CommandRequest("talk").json.bytes())
-      let deadline = ContinuousClock.now + .seconds(20)
+      let deadline = ContinuousClock.now + .seconds(120)
       while told.withLock({ $0 }) == 0 {
         guard ContinuousClock.now < deadline else { throw Missing("the node waited for its client") }
         try await Task.sleep(for: .milliseconds(10))

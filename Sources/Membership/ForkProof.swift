@@ -81,6 +81,14 @@ private struct SetHeader {
     let sequence = try map.reader.unsigned()
     let previous = try map.optional(6) ? ChangeSetID(try map.reader.bytes32()) : nil
     guard sequence > 0, (sequence == 1) == (previous == nil) else { throw .unexpected(offset: start) }
+    // A clock has all 64 bits, more than the integers that are skipped: who forks must not hide behind that.
+    if try map.optional(7) {
+      if try map.reader.peek() >> 5 == 0 {
+        _ = try map.reader.unsigned()
+      } else {
+        _ = try map.reader.skipValue()
+      }
+    }
     try map.skipRest()
     place = Place(
       log: LogKey(device: device, incarnation: incarnation, lane: lane), sequence: sequence,

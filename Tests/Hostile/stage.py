@@ -150,7 +150,17 @@ class Stage:
 
     def settle(self):
         """Both nodes come to hold the same, and say so."""
-        self.eventually(lambda: len({self.content(node) for node in self.nodes}) == 1, "the nodes hold the same")
+        try:
+            self.eventually(lambda: len({self.content(node) for node in self.nodes}) == 1, "the nodes hold the same")
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}: {[self.told(node) for node in self.nodes]}") from None
+
+    @staticmethod
+    def told(node):
+        """What a node says of its lanes and of its peers."""
+        status = node.ask("status")
+        peers = [(peer["name"], peer["state"], peer["reason"], peer["lanes"]) for peer in status["peers"]]
+        return node.name, status["lanes"], peers
 
     def ids(self, device):
         """The ids of all sets that the node of a device holds."""

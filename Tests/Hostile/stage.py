@@ -151,7 +151,8 @@ class Stage:
     def settle(self):
         """Both nodes come to hold the same, and say so."""
         try:
-            self.eventually(lambda: len({self.content(node) for node in self.nodes}) == 1, "the nodes hold the same")
+            # A peer that promises and does not deliver may be waited for, 20 seconds each time.
+            self.eventually(lambda: len({self.content(node) for node in self.nodes}) == 1, "the nodes hold the same", 90)
         except AssertionError as failure:
             raise AssertionError(f"{failure}: {[self.told(node) for node in self.nodes]}") from None
 

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile oracle upgrade fuzz format lint vectors clean
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade fuzz format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -41,6 +41,9 @@ interop: build ## a client in Python, written from Protocol/ alone, meets a node
 
 hostile: build ## a hostile member at random against a circle of nodes: SEED=… STEPS=…
 	@Tests/Hostile/run random $(SEED) $(STEPS)
+
+attack: release ## fifty hostile connections: what an honest peer feels, and what the node spends
+	@Tests/Attack/run
 
 oracle: build ## five nodes against a model in Python: SEED=… STEPS=…
 	@Tests/Oracle/run $(SEED) $(STEPS)

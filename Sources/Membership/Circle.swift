@@ -12,7 +12,6 @@ package struct Circle: Sendable {
   /// The issuer that builds with a trait accept besides those of the circle.
   package let developmentIssuer: DeviceKey?
   private var held: [StatementID: Statement]
-  private var countBySigner: [DeviceKey: Int] = [:]
   private var bytesHeld = 0
   private var newestAddresses: [DeviceKey: StatementID] = [:]
   /// What the statements say, taken together.
@@ -21,10 +20,12 @@ package struct Circle: Sendable {
   /// What an insertion did to the set.
   package struct Changes: Hashable, Sendable {
     package var added: [StatementID] = []
-    /// Address statements that a newer one replaced.
+    /// What is held no more: address statements that a newer one replaced, and what had to give way.
     package var removed: [StatementID] = []
-    /// Statements for which there was no room left.
+    /// Statements that came and for which there was no room.
     package var refused: [StatementID] = []
+    /// Whose statements were refused or had to give way: they have made more than there is room for.
+    package var crowded: Set<DeviceKey> = []
 
     package var isEmpty: Bool { added.isEmpty && removed.isEmpty && refused.isEmpty }
   }
@@ -38,9 +39,9 @@ package struct Circle: Sendable {
     self.genesis = genesis
     self.developmentIssuer = developmentIssuer
     held = [statement.id: statement]
-    countBySigner[statement.signer] = 1
     bytesHeld = statement.bytes.count
     evaluation = Evaluation(genesis: genesis, genesisID: statement.id, statements: [:])
+    setHash = Self.hash(of: [statement.id])
   }
 
   /// The circle of a stored set of statements, exactly one of which is a genesis.
@@ -75,35 +76,21 @@ package struct Circle: Sendable {
     for statement in statements where statement.circle == id && held[statement.id] == nil {
       if case .addresses(let body) = statement.content {
         insert(body, statement, &changes)
-      } else if add(statement, &changes), statement.content != .unknown {
-        isAffected = true
+      } else {
+        add(statement, &changes)
+        if statement.content != .unknown { isAffected = true }
       }
     }
+    if makeRoom(&changes) { isAffected = true }
     if isAffected { evaluation = Evaluation(genesis: genesis, genesisID: genesisID, statements: held) }
+    if !changes.isEmpty { setHash = Self.hash(of: ids) }
     return changes
   }
 
-  private mutating func add(_ statement: Statement, _ changes: inout Changes) -> Bool {
-    let count = countBySigner[statement.signer, default: 0]
-    guard count < Limits.statementsPerSignerMax,
-      bytesHeld + statement.bytes.count <= Limits.statementsBytesMax || mustBeHeard(statement)
-    else {
-      changes.refused.append(statement.id)
-      return false
-    }
+  private mutating func add(_ statement: Statement, _ changes: inout Changes) {
     held[statement.id] = statement
-    countBySigner[statement.signer] = count + 1
     bytesHeld += statement.bytes.count
     changes.added.append(statement.id)
-    return true
-  }
-
-  /// Whoever fills all the room there is can't keep out the word that ends its membership.
-  private func mustBeHeard(_ statement: Statement) -> Bool {
-    guard case .revocation(let body) = statement.content else { return false }
-    if body.issuer == genesis.root { return true }
-    let room = Limits.statementsBytesMax + Limits.revocationRoomBytes
-    return evaluation.members[body.issuer]?.role == .admin && bytesHeld + statement.bytes.count <= room
   }
 
   private mutating func insert(
@@ -112,20 +99,35 @@ package struct Circle: Sendable {
     if let newest = newestAddresses[body.device], let old = held[newest] {
       guard case .addresses(let kept) = old.content, (kept.clock, newest) < (body.clock, statement.id)
       else { return }
-      remove(old, &changes)
+      if !remove(old, &changes) { changes.removed.append(old.id) }
     }
-    if add(statement, &changes) { newestAddresses[body.device] = statement.id }
+    add(statement, &changes)
+    newestAddresses[body.device] = statement.id
   }
 
-  private mutating func remove(_ statement: Statement, _ changes: inout Changes) {
-    held[statement.id] = nil
-    countBySigner[statement.signer, default: 1] -= 1
-    bytesHeld -= statement.bytes.count
-    if let index = changes.added.firstIndex(of: statement.id) {
-      changes.added.remove(at: index)
-    } else {
-      changes.removed.append(statement.id)
+  /// Lets go of what there is no room for; true if there was any.
+  private mutating func makeRoom(_ changes: inout Changes) -> Bool {
+    guard !changes.added.isEmpty, StatementQuota.mayExceed(count: held.count, bytes: bytesHeld) else {
+      return false
     }
+    let kept = StatementQuota.kept(held, genesis: genesis)
+    guard kept.count < held.count else { return false }
+    for statement in held.values.filter({ !kept.contains($0.id) }).sorted(by: { $0.id < $1.id }) {
+      let isNew = remove(statement, &changes)
+      if isNew { changes.refused.append(statement.id) } else { changes.removed.append(statement.id) }
+      changes.crowded.insert(statement.signer)
+      if newestAddresses[statement.signer] == statement.id { newestAddresses[statement.signer] = nil }
+    }
+    return true
+  }
+
+  /// True if the statement came in this very insertion.
+  private mutating func remove(_ statement: Statement, _ changes: inout Changes) -> Bool {
+    held[statement.id] = nil
+    bytesHeld -= statement.bytes.count
+    guard let index = changes.added.lastIndex(of: statement.id) else { return false }
+    changes.added.remove(at: index)
+    return true
   }
 
   // MARK: The set
@@ -137,14 +139,22 @@ package struct Circle: Sendable {
   package var ids: [StatementID] { held.keys.sorted() }
 
   /// Equal at two peers exactly if they hold the same statements.
-  package var setHash: Bytes32 {
+  package private(set) var setHash: Bytes32
+
+  private static func hash(of ids: [StatementID]) -> Bytes32 {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(held.count * Bytes32.count)
+    bytes.reserveCapacity(ids.count * Bytes32.count)
     for id in ids { id.raw.append(to: &bytes) }
     return Prefix.certificates.hash(bytes)
   }
 
   package func statement(_ id: StatementID) -> Statement? { held[id] }
+
+  /// The id of the statement with these very bytes, if it is held: then nothing has to be verified.
+  package func held(_ bytes: [UInt8]) -> StatementID? {
+    guard let id = try? Envelope(bytes).id, held[id]?.bytes == bytes else { return nil }
+    return id
+  }
 
   /// The statements held whose ids are not among a peer's, ascending by id.
   package func statements(notIn ids: [StatementID]) -> [Statement] {

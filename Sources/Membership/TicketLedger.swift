@@ -22,7 +22,8 @@ package struct TicketLedger: Sendable {
   }
 
   private var entries: [TicketID: Entry] = [:]
-  private var failures: [Int64] = []
+  /// When pairing handshakes began that have not succeeded, by the address they came from.
+  private var failures: [String: [Int64]] = [:]
 
   package init() {}
 
@@ -40,21 +41,35 @@ package struct TicketLedger: Sendable {
     return true
   }
 
-  /// The ticket for which a handshake may begin.
-  package mutating func ticket(_ id: TicketID, at now: Int64) throws(Refusal) -> Ticket {
-    failures.removeAll { now - $0 >= Limits.ticketFailureMilliseconds || $0 > now }
-    guard failures.count < Limits.ticketFailuresMax else { throw .limited }
-    guard let entry = entries[id] else {
-      failed(at: now)
-      throw .unknown
-    }
+  /// The ticket for which a handshake may begin. It counts as failed until `succeeded(from:)`, so that many at
+  /// the same time are no way around the limit.
+  ///
+  /// One address is stopped long before all together are: or else anybody nearby could keep everybody out.
+  package mutating func begin(
+    _ id: TicketID, from address: String, at now: Int64
+  ) throws(Refusal) -> Ticket {
+    forget(at: now)
+    guard failures[address, default: []].count < Limits.ticketFailuresMax,
+      failures.values.reduce(0, { $0 + $1.count }) < Limits.ticketFailuresInAllMax
+    else { throw .limited }
+    failures[address, default: []].append(now)
+    guard let entry = entries[id] else { throw .unknown }
     guard now < entry.ticket.expiry else { throw .expired }
     return entry.ticket
   }
 
-  /// A handshake with a ticket failed, or named no ticket.
-  package mutating func failed(at now: Int64) {
-    if failures.count < Limits.ticketFailuresMax { failures.append(now) }
+  /// A handshake that began from an address has come to its end: the joiner holds the secret.
+  package mutating func succeeded(from address: String) {
+    _ = failures[address]?.popLast()
+    if failures[address]?.isEmpty == true { failures[address] = nil }
+  }
+
+  /// Failures that are long ago, or that a clock set back has put into the future.
+  private mutating func forget(at now: Int64) {
+    failures = failures.compactMapValues { times in
+      let recent = times.filter { $0 <= now && now - $0 < Limits.ticketFailureMilliseconds }
+      return recent.isEmpty ? nil : recent
+    }
   }
 
   /// Spends a ticket on the first joiner that completes the handshake and proves its key; the same

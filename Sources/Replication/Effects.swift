@@ -113,6 +113,8 @@ package enum ReplicaEvent: Hashable, Sendable {
   case membershipChanged
   /// A member is known to hold a revocation of which it was not known before.
   case heardRevocations(DeviceKey)
+  /// These keys have signed more statements than there is room for.
+  case statementsCrowded(Set<DeviceKey>)
   case gateChanged
 }
 

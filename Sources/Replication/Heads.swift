@@ -73,6 +73,20 @@ package struct Heads: Hashable, Sendable {
     (left.sequence, left.id) < (right.sequence, right.id)
   }
 
+  /// Of what a peer tells, as much as is kept in mind: news of logs known, and new logs up to a limit.
+  package func rememberable(_ heads: [LogHead]) -> [LogHead] {
+    var room = Limits.headsMax - byLog.count
+    guard heads.count > room else { return heads }
+    var logs: Set<LogKey> = []
+    return heads.filter { head in
+      if byLog[head.log] != nil || logs.contains(head.log) { return true }
+      guard room > 0 else { return false }
+      room -= 1
+      logs.insert(head.log)
+      return true
+    }
+  }
+
   /// Takes over what a peer tells: all tips of each log that it speaks of. An announcement that crossed with
   /// newer sets changes nothing.
   package mutating func hear(_ heads: [LogHead]) {
@@ -84,6 +98,7 @@ package struct Heads: Hashable, Sendable {
   /// Notes the newest set that went to a peer or came from it. Of a log that forked the peer's own word counts.
   package mutating func advance(to head: LogHead) {
     let known = byLog[head.log] ?? []
+    guard !known.isEmpty || byLog.count < Limits.headsMax else { return }
     guard known.count <= 1 else { return }
     if let known = known.first,
       (head.sequence, head.foldedSequence) <= (known.sequence, known.foldedSequence)

@@ -163,7 +163,7 @@ extension Message {
       return .heads(lane, heads, complete: complete)
     case (Tag.want, 2):
       let lane = try reader.lane()
-      return .want(lane, try reader.list(max: listMax) { r throws(WireError) in try r.want(lane) })
+      return .want(lane, try reader.list(max: Limits.wantsMax) { r throws(WireError) in try r.want(lane) })
     case (Tag.served, 1): return .served(try reader.lane())
     case (Tag.state, 3):
       return .state(try reader.bytes32(), token: try reader.unsigned(), echo: try reader.bool())

@@ -119,6 +119,12 @@ extension Answer {
     }
   }
 
+  /// Whether one message holds the answer. Only heads can be too many for it.
+  var fitsMessage: Bool {
+    guard case .heads(let heads) = content else { return true }
+    return heads.count <= Limits.headsPerMessageMax
+  }
+
   private func ascends(_ keys: [RecordKey], from start: RecordKey?) -> Bool {
     guard isDone || !keys.isEmpty else { return false }
     var last = start

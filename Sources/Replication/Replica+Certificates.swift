@@ -12,13 +12,28 @@ extension Replica {
   }
 
   mutating func receivedStatementIDs(
-    _ link: LinkID, _ ids: [StatementID], _ reply: Bool, _ effects: inout [Effect]
+    _ link: LinkID, _ ids: [StatementID], _ reply: Bool, _ now: Moment, _ effects: inout [Effect]
   ) {
     noteHeld(link, ids, &effects)
+    needless(link, points: Self.listPoints, now, &effects)
     if reply { effects.append(.send(link, .statementIDs(circle.ids, reply: false))) }
+    // Certificates first. What does not fit the link at once comes with the next comparison.
+    let lacking = circle.statements(notIn: ids).sorted { ($0.kind, $0.id) < ($1.kind, $1.id) }
+    var room = Limits.statementsAnswerBytesMax
+    let sent = lacking.prefix { statement in
+      room -= statement.bytes.count
+      return room >= 0
+    }
+    send(Array(sent), to: link, isAnswer: true, &effects)
+  }
+
+  /// Statements in as many messages as they need; an answer has one at least.
+  private func send(
+    _ statements: [Statement], to link: LinkID, isAnswer: Bool, _ effects: inout [Effect]
+  ) {
     var batches: [[[UInt8]]] = [[]]
     var bytes = 0
-    for statement in circle.statements(notIn: ids) {
+    for statement in statements {
       if bytes + statement.bytes.count > Self.statementsMessageBytes {
         batches.append([])
         bytes = 0
@@ -27,7 +42,7 @@ extension Replica {
       bytes += statement.bytes.count + 8
     }
     for (index, batch) in batches.enumerated() {
-      effects.append(.send(link, .statements(batch, last: index == batches.count - 1)))
+      effects.append(.send(link, .statements(batch, last: isAnswer && index == batches.count - 1)))
     }
   }
 
@@ -47,8 +62,16 @@ extension Replica {
   mutating func learn(
     _ statements: [[UInt8]], from source: LinkID?, _ now: Moment, _ effects: inout [Effect]
   ) {
+    // What is here has been verified already.
+    let known = statements.compactMap { circle.held($0) }
+    if let source {
+      noteHeld(source, known, &effects)
+      needless(source, points: known.count, now, &effects)
+      let news = statements.count - known.count
+      guard news == 0 || hasRoomForNew(news, from: source, now) else { return }
+    }
     var read: [Statement] = []
-    for bytes in statements {
+    for bytes in statements where circle.held(bytes) == nil {
       guard let statement = try? Statement(bytes), statement.circle == circle.id else {
         if let source { drop(source, .misbehaved("a statement that does not verify"), &effects) }
         return
@@ -62,17 +85,20 @@ extension Replica {
   mutating func learned(
     _ changes: Circle.Changes, from source: LinkID?, _ now: Moment, _ effects: inout [Effect]
   ) {
+    if !changes.crowded.isEmpty { effects.append(.report(.statementsCrowded(changes.crowded))) }
     guard !changes.added.isEmpty else { return }
     let added = changes.added.compactMap { circle.statement($0) }
     effects.append(.saveStatements(added, removed: changes.removed))
     effects.append(.report(.membershipChanged))
     for session in sessionsInOrder where session.link != source && !session.isClosing {
       guard let peer = session.device, circle.evaluation.isMember(peer) else { continue }
-      effects.append(.send(session.link, .statements(added.map(\.bytes), last: false)))
+      send(added, to: session.link, isAnswer: false, &effects)
     }
     endRevokedSessions(added, &effects)
     gateMayHaveChanged(now, &effects)
   }
 
   private static let statementsMessageBytes = Limits.messageBytesMax / 2
+  /// What answering a list of ids costs, in repetitions.
+  private static let listPoints = 64
 }

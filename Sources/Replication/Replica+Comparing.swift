@@ -28,6 +28,7 @@ extension Replica {
   mutating func receivedSummary(
     _ link: LinkID, _ summary: Summary, _ now: Moment, _ effects: inout [Effect]
   ) {
+    if sessions[link]?.theirs?.saysTheSame(as: summary) == true { needless(link, now, &effects) }
     sessions[link]?.theirs = summary
     sessions[link]?.clockSkew = summary.wall - now
     judgeLanes(link, now, &effects)
@@ -41,12 +42,18 @@ extension Replica {
     if theirs.certificates == circle.setHash {
       sessions[link]?.knowsStatements = true
       noteEqualStatements(link, &effects)
-    } else if session.isInitiator, !session.isAskingStatements {
+    } else if session.isInitiator, !session.isAskingStatements, !hasJustAsked(session, now) {
       // One side begins, so that the lists do not cross.
       sessions[link]?.isAskingStatements = true
+      sessions[link]?.askedStatementsAt = now
       effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
     }
     compareLanes(link, isFresh: true, now, &effects)
+  }
+
+  /// In a flood of statements the two sides differ all the time: then not every difference is followed up.
+  private func hasJustAsked(_ session: Session, _ now: Moment) -> Bool {
+    session.askedStatementsAt.map { ($0..<$0 + Limits.statementIDsMilliseconds).contains(now) } ?? false
   }
 
   /// - Parameter isFresh: the peer's summary has just come. An older one decides only for lanes of which
@@ -56,13 +63,13 @@ extension Replica {
   ) {
     guard let session = sessions[link], let theirs = session.theirs, session.knowsStatements else { return }
     for lane in Lane.allCases where isFresh || session[lane].theirs == nil {
-      compare(link, lane, theirs[lane], &effects)
+      compare(link, lane, theirs[lane], now, &effects)
     }
     noteSync(link, now, &effects)
   }
 
   private mutating func compare(
-    _ link: LinkID, _ lane: Lane, _ theirs: Summary.LaneState, _ effects: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ theirs: Summary.LaneState, _ now: Moment, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
     let mine = self[lane]
@@ -77,7 +84,7 @@ extension Replica {
       sessions[link]?[lane].isDigestEqual = nil
       // While sets are on their way the heads move by themselves; a list would only repeat them.
       guard session[lane].asked.isEmpty, !session[lane].isServing else { return }
-      effects.append(.send(link, .heads(lane, shownHeads(lane).sorted, complete: true)))
+      tellAllHeads(link, lane, now, &effects)
     }
   }
 
@@ -100,7 +107,8 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     noticeTime(link, now, &effects)
-    guard let session = sessions[link] else { return }
+    needless(link, now, &effects)
+    guard let session = sessions[link], !session.isClosing else { return }
     let mine = stateHash(session)
     if echo {
       effects.append(.send(link, .state(mine, token: token, echo: false)))

@@ -15,7 +15,7 @@ extension Replica {
       effects.append(.schedule(.unpark, at: max(due, now + 1)))
     }
     judge(committed.items, &effects)
-    noteSenders(committed.items, now)
+    noteSenders(committed.items, now, &effects)
     // A clock folded from elsewhere may have moved the time that gates are judged by.
     if let next = gateChangesAt, gateTime(now: now) >= next { gateMayHaveChanged(now, &effects) }
     for lane in Lane.allCases {
@@ -70,7 +70,9 @@ extension Replica {
   }
 
   /// Who sends a set has it; who sends one that was lacking does what it was asked for.
-  private mutating func noteSenders(_ items: [Committed.Item], _ now: Moment) {
+  private mutating func noteSenders(
+    _ items: [Committed.Item], _ now: Moment, _ effects: inout [Effect]
+  ) {
     noteArrivals(items)
     for item in items {
       guard let link = item.link, let session = sessions[link] else { continue }
@@ -83,7 +85,10 @@ extension Replica {
         sessions[link]?[lane].askedProgressAt = now
         sessions[link]?[lane].hasProgress = true
       case .missing: sessions[link]?[lane].cameTooEarly(item.set)
-      case .duplicate, .excluded, .refused: break
+      case .duplicate, .excluded:
+        let isAsked = session[lane].asked[header.log] != nil || session[lane].back[header.log] != nil
+        if !isAsked { needless(link, now, &effects) }
+      case .refused: break
       }
       var theirs = session[lane].theirs ?? Heads()
       theirs.advance(
@@ -139,7 +144,7 @@ extension Replica {
         for head in lacking { theirs.advance(to: head) }
         sessions[session.link]?[lane].theirs = theirs
       } else {
-        effects.append(.send(session.link, .heads(lane, lacking, complete: false)))
+        tell(lacking, session.link, lane, isComplete: false, &effects)
       }
     }
   }

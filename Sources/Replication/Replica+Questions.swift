@@ -54,6 +54,7 @@ extension Replica {
   mutating func receivedQuery(
     _ link: LinkID, _ query: Query, _ now: Moment, _ effects: inout [Effect]
   ) {
+    needless(link, now, &effects)
     sessions[link]?.asked = query
     answer(link, now, &effects)
   }
@@ -84,6 +85,9 @@ extension Replica {
     }
     guard !session.isClosing, !refused(link, query, now, &effects) else { return }
     sessions[link]?.asked = nil
+    guard answer.fitsMessage else {
+      return effects.append(.send(link, .refusal(token: query.token, .paused)))
+    }
     effects.append(.send(link, .answer(token: query.token, answer)))
   }
 

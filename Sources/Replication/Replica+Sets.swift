@@ -12,6 +12,12 @@ extension Replica {
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
     var theirs = complete ? Heads() : session[lane].theirs ?? Heads()
+    let heads = theirs.rememberable(heads)
+    if heads.allSatisfy({ session[lane].theirs?.tips(of: $0.log).contains($0) == true }) {
+      needless(link, points: 1 + heads.count / 64, now, &effects)
+    } else {
+      needless(link, points: heads.count / 8, now, &effects)
+    }
     theirs.hear(heads)
     sessions[link]?[lane].theirs = theirs
     if complete { sessions[link]?[lane].hasTold = true }
@@ -57,26 +63,28 @@ extension Replica {
     else { return }
     let needs = session[lane].needs(shownHeads(lane)).filter { circle.wants($0.tip, of: $0.log) }
     // What another peer is sending may be what the rest stands on: this one waits until that has come.
-    guard !needs.isEmpty, !needs.contains(where: { self[lane].asked[$0.log] != nil }) else { return }
-    let wants = needs.prefix(Self.wantsMax)
-    for want in wants {
-      self[lane].asked[want.log] = link
-      sessions[link]?[lane].asked[want.log] = want
-    }
+    guard !needs.isEmpty, !needs.contains(where: { isOnItsWay($0.log, lane, now) }) else { return }
+    let wants = needs.prefix(Limits.wantsMax)
+    // At once: in place, each entry would copy all that are there.
+    var asked: [LogKey: Want] = [:]
+    for want in wants { asked[want.log] = want }
+    sessions[link]?[lane].asked = asked
+    self[lane].asked.merge(asked.mapValues { _ in link }) { _, new in new }
     sessions[link]?[lane].askedProgressAt = now
     sessions[link]?[lane].hasProgress = false
     effects.append(.send(link, .want(lane, Array(wants))))
-    effects.append(.schedule(.overdue(link), at: now + Self.overdueMilliseconds))
+    effects.append(.schedule(.overdue(link), at: now + Limits.overdueMilliseconds))
   }
 
   /// A peer that promised sets and delivers none loses its turn; others are asked.
   mutating func overdue(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let session = sessions[link], !session[lane].asked.isEmpty else { continue }
-      let due = session[lane].askedProgressAt + Self.overdueMilliseconds
+      let due = session[lane].askedProgressAt + Limits.overdueMilliseconds
       if now < due {
         effects.append(.schedule(.overdue(link), at: due))
       } else {
+        brokePromise(link, now)
         giveUp(link, lane, now, &effects)
       }
     }
@@ -94,15 +102,19 @@ extension Replica {
   mutating func receivedServed(
     _ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]
   ) {
-    guard let session = sessions[link], !session[lane].asked.isEmpty else { return }
+    guard let session = sessions[link], !session[lane].asked.isEmpty else {
+      return needless(link, now, &effects)
+    }
     // The last sets of the answer may not be in the store yet.
     if session[lane].isCommitting {
       sessions[link]?[lane].isServed = true
       return
     }
+    let hasDelivered = session[lane].hasProgress || session[lane].hasDelivered(shownHeads(lane))
+    if !hasDelivered { brokePromise(link, now) }
     giveUp(link, lane, now, &effects)
     // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
-    if session[lane].hasProgress || session[lane].hasDelivered(shownHeads(lane)) {
+    if hasDelivered {
       sessions[link]?[lane].isStalled = false
       ask(link, lane, now, &effects)
     }
@@ -186,8 +198,6 @@ extension Replica {
     answer(link, now, &effects)
   }
 
-  fileprivate static let wantsMax = 1_024
-  private static let overdueMilliseconds: Moment = 20_000
 }
 
 extension LaneSession {
@@ -240,9 +250,10 @@ extension LaneSession {
   /// A set of the peer stands on one that is not here: what leads to it is lacking.
   mutating func cameTooEarly(_ set: VerifiedChangeSet) {
     let header = set.header
+    guard lacking[header.log] != nil || lacking.count < Limits.headsMax else { return }
     var tips = (lacking[header.log] ?? []).filter { $0.id != header.previous && $0.id != set.id }
     // What was asked for without end, the next list of heads tells again.
-    if tips.count < Self.tipsMax, !tips.contains(where: { $0.sequence > header.sequence }) {
+    if tips.count < Limits.earlyTipsMax, !tips.contains(where: { $0.sequence > header.sequence }) {
       tips.append(LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0))
     }
     lacking[header.log] = tips
@@ -252,13 +263,11 @@ extension LaneSession {
     hasProgress = true
   }
 
-  private static let tipsMax = 8
-
   /// A newer want of a log takes the place of the older, also within one message: nothing is read twice.
   fileprivate mutating func add(_ wants: [Want]) {
     var logs: Set<LogKey> = []
     let newest = wants.reversed().filter { logs.insert($0.log).inserted }.reversed()
-    serving = Array((serving.filter { !logs.contains($0.log) } + newest).prefix(Replica.wantsMax))
+    serving = Array((serving.filter { !logs.contains($0.log) } + newest).prefix(Limits.wantsMax))
   }
 }
 

@@ -23,6 +23,12 @@ package struct Replica: Sendable {
   package internal(set) var newestForeignClock: Clock
   /// What of the own logs goes to nobody yet; nil for a lane that was let go.
   var withheld: [Lane: WithheldLogs] = [:]
+  /// When a device last promised sets that it did not send.
+  var brokenPromises: [DeviceKey: Moment] = [:]
+  /// How much each member has repeated of late; a new connection does not make it forgotten.
+  var repetition: [DeviceKey: Allowance] = [:]
+  /// How many new statements each member has brought of late.
+  var newStatements: [DeviceKey: Allowance] = [:]
   var isSettling = false
   var gateAnnounced: GateReason?
   /// The gate time at which a gate of this device or of a connected peer changes by itself.
@@ -125,7 +131,7 @@ package struct Replica: Sendable {
     switch message {
     case .introduction: drop(link, .misbehaved("a second introduction"), &effects)
     case .summary(let summary): receivedSummary(link, summary, now, &effects)
-    case .statementIDs(let ids, let reply): receivedStatementIDs(link, ids, reply, &effects)
+    case .statementIDs(let ids, let reply): receivedStatementIDs(link, ids, reply, now, &effects)
     case .statements(let statements, let last): receivedStatements(link, statements, last, now, &effects)
     case .heads(let lane, let heads, let complete):
       receivedHeads(link, lane, heads, complete, now, &effects)
@@ -133,7 +139,9 @@ package struct Replica: Sendable {
     case .sets(let lane, let sets): receivedSets(link, lane, sets, now, &effects)
     case .served(let lane): receivedServed(link, lane, now, &effects)
     case .state(let hash, let token, let echo): receivedState(link, hash, token, echo, now, &effects)
-    case .goodbye(let reason): sessions[link]?.goodbye = reason
+    case .goodbye(let reason):
+      sessions[link]?.goodbye = reason
+      needless(link, now, &effects)
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
     case .refusal(let token, let reason): receivedAnswer(link, token, .failure(reason), now, &effects)

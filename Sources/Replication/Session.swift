@@ -20,6 +20,8 @@ package struct Session: Sendable {
   var knowsStatements = false
   /// This side's statement ids are out and not answered yet.
   var isAskingStatements = false
+  /// When they last went out.
+  var askedStatementsAt: Moment?
   package internal(set) var settings = LaneSession()
   package internal(set) var records = LaneSession()
   package internal(set) var roundTrip: Int64?
@@ -78,6 +80,8 @@ package struct LaneSession: Sendable {
   var hasProgress = false
   /// The peer ended its answer while its last sets were on their way into the store.
   var isServed = false
+  /// When the peer was last told all heads.
+  var toldAllAt: Moment?
   /// What the peer asked for and the shell has not been told to read.
   var serving: [Want] = []
   package internal(set) var isServing = false

@@ -57,14 +57,14 @@ package struct Channel: ~Copyable {
     case ended
   }
 
-  /// The largest payload of message 3: with the preamble and message 1 it fills what an end without a name
-  /// may send.
-  package static let payloadBytesMax =
-    Limits.handshakeBytesMax - Preamble.bytesMax - 2 * FrameReader.lengthBytes - 48 - 64
+  /// The largest payload of message 3.
+  package static let payloadBytesMax = Limits.introductionBytesMax
+  /// What a handshake has to hold at a time. The rest of `handshakeBytesMax` is for the connection itself.
+  private static let handshakeCapacity = FrameReader.lengthBytes + 64 + payloadBytesMax
   /// The storage for received bytes on an open channel: two frames.
   private static let openCapacity = 2 * (Limits.frameBytesMax + FrameReader.lengthBytes)
 
-  package var frames = FrameReader(capacity: Limits.handshakeBytesMax)
+  package var frames = FrameReader(capacity: Channel.handshakeCapacity)
   /// Bytes for the other end; the owner takes them away.
   package var output: [UInt8] = []
   private let role: ChannelRole

@@ -4,32 +4,52 @@ import Wire
 
 /// Received bytes, cut into frames wherever the network cut them.
 ///
-/// The storage has a fixed size, which is what an end without a name may make us hold. The shell reads from
-/// its socket straight into `storage[makeRoom()]` and then says how much came.
+/// The storage grows with what comes, up to a size that is what an end without a name may make us hold: nobody gets
+/// memory for bytes that it only might send. The shell reads from its socket straight into `storage[makeRoom()]`
+/// and then says how much came.
 package struct FrameReader: Sendable {
   /// The two bytes of a frame's length.
   static let lengthBytes = 2
 
-  package var storage: [UInt8]
+  /// How much is kept of a reader that has nothing to keep.
+  private static let firstBytes = 256
+
+  package var storage: [UInt8] = []
+  /// The most bytes that are held.
+  private var capacity: Int
   /// What has come and is not taken.
   package private(set) var unread: Range<Int> = 0..<0
 
-  package init(capacity: Int) { storage = [UInt8](repeating: 0, count: capacity) }
+  package init(capacity: Int) { self.capacity = capacity }
 
   /// Whether a part of something is here.
   package var isEmpty: Bool { unread.isEmpty }
 
   var bytes: ArraySlice<UInt8> { storage[unread] }
 
-  /// The free end of the storage, after moving what is unread to its start if the end is short.
-  package mutating func makeRoom() -> Range<Int> {
+  /// The free end of the storage, after moving what is unread to its start if the end is short, and growing if
+  /// what is half here needs it.
+  package mutating func makeRoom() -> Range<Int> { makeRoom(for: 1) }
+
+  private mutating func makeRoom(for count: Int) -> Range<Int> {
+    moveUnread()
+    let wanted = min(capacity, max(unread.count + count, Self.lengthBytes + (nextLength ?? 0)))
+    if storage.count - unread.lowerBound < wanted {
+      let size = min(capacity, unread.lowerBound + max(wanted, 2 * storage.count, Self.firstBytes))
+      if size > storage.count {
+        storage.append(contentsOf: repeatElement(0, count: size - storage.count))
+      }
+    }
+    return unread.upperBound..<storage.count
+  }
+
+  private mutating func moveUnread() {
     if unread.isEmpty {
       unread = 0..<0
     } else if unread.lowerBound > 0, storage.count - unread.upperBound < storage.count / 2 {
       storage.replaceSubrange(0..<unread.count, with: Array(storage[unread]))
       unread = 0..<unread.count
     }
-    return unread.upperBound..<storage.count
   }
 
   /// So many bytes now stand behind the unread ones.
@@ -40,7 +60,7 @@ package struct FrameReader: Sendable {
 
   /// Copies bytes in: all of them, or as many as fit. Returns how many.
   package mutating func append(_ bytes: ArraySlice<UInt8>) -> Int {
-    let room = makeRoom()
+    let room = makeRoom(for: bytes.count)
     let count = min(room.count, bytes.count)
     storage.replaceSubrange(
       room.lowerBound..<room.lowerBound + count, with: bytes.prefix(count))
@@ -48,11 +68,8 @@ package struct FrameReader: Sendable {
     return count
   }
 
-  /// More storage, once the other end has a name.
-  mutating func grow(to capacity: Int) {
-    guard capacity > storage.count else { return }
-    storage.append(contentsOf: repeatElement(0, count: capacity - storage.count))
-  }
+  /// Allows more, once the other end has a name.
+  mutating func grow(to capacity: Int) { self.capacity = max(self.capacity, capacity) }
 
   /// Takes bytes that are no frame.
   mutating func skip(_ count: Int) {

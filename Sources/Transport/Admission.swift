@@ -4,7 +4,8 @@ import Synchronization
 final class Admission: Sendable {
   private struct State {
     var total = 0
-    var unjudged = 0
+    /// Those not judged yet, the oldest first.
+    var unjudged: [(slot: AdmissionSlot, since: Int64)] = []
     var perAddress: [String: Int] = [:]
     var someoneWaits = false
     var whenFree: (@Sendable () -> Void)?
@@ -21,36 +22,53 @@ final class Admission: Sendable {
   /// Whether one more may be unjudged. They are gone within seconds, so the next can wait for that.
   var hasRoom: Bool {
     state.withLock { state in
-      let hasRoom = state.unjudged < limits.unauthenticatedMax
+      let hasRoom = state.unjudged.count < limits.unauthenticatedMax
       if !hasRoom { state.someoneWaits = true }
       return hasRoom
     }
   }
 
   /// A slot, or nil if there are too many in all or of this address.
-  func enter(_ address: SocketAddress) -> AdmissionSlot? {
-    let entered = state.withLock { state in
-      let ofAddress = state.perAddress[address.host, default: 0]
+  func enter(_ address: SocketAddress, at now: Int64 = monotonicMilliseconds()) -> AdmissionSlot? {
+    let host = address.neighbourhood
+    return state.withLock { state in
+      let ofAddress = state.perAddress[host, default: 0]
       guard state.total < limits.connectionsMax,
         address.isLoopback || ofAddress < limits.connectionsPerAddressMax
-      else { return false }
+      else { return nil }
+      let slot = AdmissionSlot(self, host: host)
       state.total += 1
-      state.unjudged += 1
-      state.perAddress[address.host] = ofAddress + 1
-      return true
+      state.unjudged.append((slot, now))
+      state.perAddress[host] = ofAddress + 1
+      return slot
     }
-    return entered ? AdmissionSlot(self, host: address.host) : nil
   }
 
-  fileprivate func admitted() { change { $0.unjudged -= 1 } }
+  /// Ends the connection that has been unjudged longest, if it has had its time; else in how many milliseconds it
+  /// will have had it. Nil when one was ended, or none is left to end.
+  func makeRoom(at now: Int64) -> Int64? {
+    let (oldest, wait) = state.withLock { state -> (AdmissionSlot?, Int64?) in
+      guard let first = state.unjudged.first else { return (nil, nil) }
+      let wait = first.since + limits.sureMilliseconds - now
+      return wait > 0 ? (nil, wait) : (first.slot, nil)
+    }
+    oldest?.evict()
+    return wait
+  }
 
-  fileprivate func left(_ host: String, wasAdmitted: Bool) {
+  fileprivate func admitted(_ slot: AdmissionSlot) { change { Self.judged(slot, &$0) } }
+
+  fileprivate func left(_ slot: AdmissionSlot) {
     change { state in
       state.total -= 1
-      if !wasAdmitted { state.unjudged -= 1 }
-      let left = state.perAddress[host, default: 1] - 1
-      state.perAddress[host] = left == 0 ? nil : left
+      Self.judged(slot, &state)
+      let left = state.perAddress[slot.host, default: 1] - 1
+      state.perAddress[slot.host] = left == 0 ? nil : left
     }
+  }
+
+  private static func judged(_ slot: AdmissionSlot, _ state: inout State) {
+    state.unjudged.removeAll { $0.slot === slot }
   }
 
   private func change(_ body: (inout State) -> Void) {
@@ -64,16 +82,27 @@ final class Admission: Sendable {
   }
 }
 
-/// One accepted connection's place. Used on its link's queue only.
+/// One accepted connection's place.
 final class AdmissionSlot: Sendable {
-  private let admission: Admission
-  private let host: String
-  private let state = Mutex((isAdmitted: false, hasLeft: false))
+  private struct State {
+    var isAdmitted = false
+    var hasLeft = false
+    var evict: (@Sendable () -> Void)?
+  }
 
-  init(_ admission: Admission, host: String) {
+  private let admission: Admission
+  fileprivate let host: String
+  private let state = Mutex(State())
+
+  fileprivate init(_ admission: Admission, host: String) {
     self.admission = admission
     self.host = host
   }
+
+  /// What ends the connection if its place is needed.
+  func onEviction(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.evict = body } }
+
+  fileprivate func evict() { state.withLock { $0.evict }?() }
 
   /// Judged and welcome.
   func admitted() {
@@ -81,14 +110,14 @@ final class AdmissionSlot: Sendable {
       defer { state.isAdmitted = true }
       return !state.isAdmitted && !state.hasLeft
     }
-    if isFirst { admission.admitted() }
+    if isFirst { admission.admitted(self) }
   }
 
   func leave() {
-    let (isFirst, wasAdmitted) = state.withLock { state in
+    let isFirst = state.withLock { state in
       defer { state.hasLeft = true }
-      return (!state.hasLeft, state.isAdmitted)
+      return !state.hasLeft
     }
-    if isFirst { admission.left(host, wasAdmitted: wasAdmitted) }
+    if isFirst { admission.left(self) }
   }
 }

@@ -30,7 +30,8 @@ package actor Link<Message: Sendable> {
     var wasAboveLowWater = false
     var flushIsScheduled = false
     var takesMessages = true
-    var inbox: [Message] = []
+    /// Each message with what it counts for.
+    var inbox: [(message: Message, bytes: Int)] = []
     var inboxBytes = 0
     var inboxIsFull = false
     var bytesIn = 0
@@ -129,16 +130,26 @@ package actor Link<Message: Sendable> {
   }
 
   /// All messages that have come since the last call, in order. Works after the end too.
-  package nonisolated func takeInbox() -> [Message] {
-    let (messages, wasFull) = shared.withLock { shared in
-      let taken = (shared.inbox, shared.inboxIsFull)
-      shared.inbox = []
-      shared.inboxBytes = 0
-      shared.inboxIsFull = false
-      return taken
+  package nonisolated func takeInbox() -> [Message] { takeInbox(atMost: .max).messages }
+
+  /// The oldest messages that have come, one at least, and whether more are left: then the caller comes again.
+  package nonisolated func takeInbox(atMost bytesMax: Int) -> (messages: [Message], isMore: Bool) {
+    let (messages, isMore, wasFull) = shared.withLock { shared in
+      var bytes = 0
+      var count = 0
+      while count < shared.inbox.count, bytes < bytesMax {
+        bytes += shared.inbox[count].bytes
+        count += 1
+      }
+      let taken = shared.inbox.prefix(count).map { $0.message }
+      shared.inbox.removeFirst(count)
+      shared.inboxBytes -= bytes
+      let wasFull = shared.inboxIsFull
+      shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
+      return (taken, !shared.inbox.isEmpty, wasFull && !shared.inboxIsFull)
     }
     if wasFull { enqueue { $0.resumeReading() } }
-    return messages
+    return (messages, isMore)
   }
 
   /// The owner has judged the other end of an accepted link: from now on it is read.

@@ -1,5 +1,6 @@
 import SecureChannel
 import Synchronization
+import Wire
 
 // The bytes of a link: what comes in, and what goes out.
 
@@ -52,39 +53,38 @@ extension Link {
   /// Takes all events out of the bytes here. True if a whole message was among them.
   @discardableResult
   private func process() -> Bool {
-    var batch: [Message] = []
-    var bytes = 0
+    var batch: [(message: Message, bytes: Int)] = []
     defer { if stage == .handshaking { flush() } }
     do {
       while mayRead, let event = try channel.next() {
         switch event {
         case .opened(let opening): becomeOpen(opening)
         case .message(let message):
-          bytes += message.count
-          batch.append(try settings.decode(message))
+          // A small message takes more room than its bytes.
+          batch.append((try settings.decode(message), message.count + Limits.messageBytesLeast))
         case .closed:
-          deliver(batch, bytes)
+          deliver(batch)
           end(.closedByPeer)
           return !batch.isEmpty
         }
       }
-      deliver(batch, bytes)
+      deliver(batch)
     } catch let error as ChannelError {
-      deliver(batch, bytes)
+      deliver(batch)
       fail(error)
     } catch {
-      deliver(batch, bytes)
+      deliver(batch)
       end(.invalidMessage)
     }
     return !batch.isEmpty
   }
 
-  private func deliver(_ batch: [Message], _ bytes: Int) {
+  private func deliver(_ batch: [(message: Message, bytes: Int)]) {
     guard !batch.isEmpty else { return }
     let wasEmpty = shared.withLock { shared in
       defer {
         shared.inbox += batch
-        shared.inboxBytes += bytes
+        shared.inboxBytes += batch.reduce(0) { $0 + $1.bytes }
         shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
       }
       return shared.inbox.isEmpty

@@ -17,6 +17,8 @@ package struct ListenerLimits: Sendable {
   package var unauthenticatedMax = Limits.unauthenticatedMax
   /// Loopback is exempt.
   package var connectionsPerAddressMax = Limits.connectionsPerAddressMax
+  /// How long a connection may shake hands although others wait for its place.
+  package var sureMilliseconds = Limits.unauthenticatedSureMilliseconds
 
   package init() {}
 }
@@ -24,13 +26,14 @@ package struct ListenerLimits: Sendable {
 /// Accepts connections and starts a responding link for each.
 ///
 /// The system's queue is the waiting room: while too many are unjudged, or there are no descriptors, nothing is
-/// accepted, and the listener looks again by itself.
+/// accepted, and the listener looks again by itself. If someone waits there, the connection that has been unjudged
+/// longest gives way once it has had its time.
 package actor Listener<Message: Sendable> {
   /// The address in use, with the port that the system chose if that was 0.
   package nonisolated let address: SocketAddress
 
   private nonisolated let executor: QueueExecutor
-  private nonisolated let role: ChannelRole
+  private nonisolated let roleFor: @Sendable (SocketAddress) -> ChannelRole
   private nonisolated let settings: LinkSettings<Message>
   private nonisolated let handlers: LinkHandlers<Message>
   private nonisolated let admission: Admission
@@ -40,14 +43,26 @@ package actor Listener<Message: Sendable> {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
+  private var isLookingAgain = false
+
   /// Binds at once; accepts from `start()` on, until `close()`. Pairing asks `presharedKey` for a ticket's key.
   package init(
     on endpoint: Endpoint, role: ChannelRole, limits: ListenerLimits = ListenerLimits(),
     settings: LinkSettings<Message>, handlers: LinkHandlers<Message>
   ) throws {
+    try self.init(
+      on: endpoint, roleFor: { _ in role }, limits: limits, settings: settings, handlers: handlers)
+  }
+
+  /// - Parameter roleFor: what to answer a caller at that address.
+  package init(
+    on endpoint: Endpoint, roleFor: @escaping @Sendable (SocketAddress) -> ChannelRole,
+    limits: ListenerLimits = ListenerLimits(), settings: LinkSettings<Message>,
+    handlers: LinkHandlers<Message>
+  ) throws {
     let (socket, address) = try boundSocket(endpoint)
     self.address = address
-    self.role = role
+    self.roleFor = roleFor
     self.settings = settings
     self.handlers = handlers
     admission = Admission(limits)
@@ -88,7 +103,7 @@ package actor Listener<Message: Sendable> {
   private func acceptable() {
     for _ in 0..<64 {
       guard let socket else { return }
-      guard admission.hasRoom else { return }
+      guard admission.hasRoom else { return makeRoom() }
       do throws(SystemError) {
         guard let (accepted, address) = try socket.socket.accepted() else { return socket.awaitReadable() }
         begin(accepted, from: address)
@@ -98,6 +113,21 @@ package actor Listener<Message: Sendable> {
       }
     }
     enqueue { $0.acceptable() }
+  }
+
+  /// All places are taken by connections that nobody has judged. Whoever has had its time gives way to one that
+  /// waits; when that has left, the listener is told.
+  private func makeRoom() {
+    guard let socket, !isLookingAgain else { return }
+    guard socket.socket.isReadable else { return socket.awaitReadable() }
+    guard let wait = admission.makeRoom(at: monotonicMilliseconds()) else { return }
+    isLookingAgain = true
+    executor.queue.asyncAfter(deadline: .now() + .milliseconds(Int(wait))) { [weak self] in
+      self?.assumeIsolated {
+        $0.isLookingAgain = false
+        $0.acceptable()
+      }
+    }
   }
 
   /// Out of descriptors: the connection stays readable, so waiting for it would spin.
@@ -111,7 +141,9 @@ package actor Listener<Message: Sendable> {
     guard let slot = admission.enter(address) else { return accepted.closeDescriptor() }
     do {
       let link = try Link(
-        accepted: accepted, from: address, role: role, settings: settings, handlers: handlers, slot: slot)
+        accepted: accepted, from: address, role: roleFor(address), settings: settings, handlers: handlers,
+        slot: slot)
+      slot.onEviction { [weak link] in link?.enqueue { $0.end(.timeout) } }
       link.start()
     } catch {
       accepted.closeDescriptor()

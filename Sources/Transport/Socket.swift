@@ -133,6 +133,12 @@ struct Socket: Sendable {
 
   // MARK: Asking
 
+  /// Whether reading, or accepting, would find something at once.
+  var isReadable: Bool {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return retrying { poll(&watched, 1, 0) } > 0
+  }
+
   /// How connecting ended; nil if it succeeded.
   var connectError: SystemError? {
     var code: Int32 = 0

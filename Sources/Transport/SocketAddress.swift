@@ -47,6 +47,13 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
 
+  /// Whom limits count together: one address, or of IPv6 the network that a household has to itself. (Of local
+  /// links all share one, so there it is the address.)
+  package var neighbourhood: String {
+    guard host.contains(":"), !host.hasPrefix("fe80:"), raw.count >= 16 else { return host }
+    return raw[8..<16].map { String($0, radix: 16) }.joined(separator: ":") + "/64"
+  }
+
   /// `0.0.0.0` or `::`: every address of this machine.
   package var isUnspecified: Bool { host == "::" || host == "0.0.0.0" }
 

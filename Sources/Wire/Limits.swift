@@ -24,16 +24,20 @@ package enum Limits {
   package static let handshakeBytesMax = 8 * 1024
   package static let connectionsMax = 64
   package static let unauthenticatedMax = 16
+  package static let unauthenticatedSureMilliseconds: Int64 = 1_000
   package static let connectionsPerAddressMax = 4
   package static let idleMillisecondsMax: Int64 = 60_000
   package static let slowBytesPerSecondMin = 1_024
   package static let slowMilliseconds: Int64 = 30_000
   package static let sendBufferBytesMax = 8 * 1024 * 1024
   package static let receiveBufferBytesMax = 4 * 1024 * 1024
+  package static let messageBytesLeast = 256
+  package static let turnBytesMax = 256 * 1024
   package static let reconnectMillisecondsMin: Int64 = 1_000
   package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
   package static let penaltyMillisecondsMin: Int64 = 10_000
   package static let penaltyMillisecondsMax: Int64 = 24 * 3_600_000
+  package static let penalisedMilliseconds: Int64 = 100
 
   // MARK: Circle
   package static let devicesMax = 64
@@ -44,9 +48,12 @@ package enum Limits {
   package static let ticketsMax = 16
   package static let ticketCharactersMax = 4_096
   package static let ticketFailuresMax = 10
+  package static let ticketFailuresInAllMax = 100
   package static let ticketFailureMilliseconds: Int64 = 60_000
   package static let statementBytesMax = 64 * 1024
   package static let statementsPerSignerMax = 1_024
+  package static let statementsBytesPerSignerMax = 1024 * 1024
+  package static let statementsMax = 16_384
   package static let statementsBytesMax = 4 * 1024 * 1024
   package static let revocationRoomBytes = 2 * 1024 * 1024
   package static let nameBytesMax = 64
@@ -58,6 +65,18 @@ package enum Limits {
   package static let timeMillisecondsMax: Int64 = 281_474_976_710_655
 
   // MARK: Gossip
+  package static let headsPerMessageMax = 8_192
+  package static let headsMax = 32_768
+  package static let wantsMax = 1_024
+  package static let earlyTipsMax = 8
+  package static let statementsAnswerBytesMax = 2 * 1024 * 1024
+  package static let newStatementPointsMax = 65_536
+  package static let newStatementMessagePoints = 1_024
+  package static let statementIDsMilliseconds: Int64 = 1_000
+  package static let needlessPointsMax = 65_536
+  package static let pointsPerSecond = 256
+  package static let brokenPromiseMilliseconds: Int64 = 10 * 60_000
+  package static let overdueMilliseconds: Int64 = 20_000
   package static let pushToAllPeersMax = 8
   package static let ownHeadsMillisecondsMin: Int64 = 200
   package static let ownHeadsMillisecondsMax: Int64 = 5_000

@@ -409,7 +409,7 @@ def drain(session, seconds):
 
 
 def full_of_words(stage, node):
-    """Mallory fills all the room there is with words of kinds to come; the word that puts it out is taken in."""
+    """Mallory fills the room of all who are not certified with words of kinds to come; the word that puts it out is taken in."""
     session = stage.dial(stage.mallory, node)
     session.settle()
     for size in [30_000] * 75 + [1000] * 40 + [0] * 60:
@@ -423,7 +423,7 @@ def full_of_words(stage, node):
     session.channel.wire.close()
     for each in stage.nodes:
         [[size]] = read(each.store, "SELECT sum(length(bytes)) FROM statements")[0]
-        assert 4 << 20 >= size > (4 << 20) - 250, f"{each.name} holds {size} bytes of statements"
+        assert 1 << 20 <= size < (1 << 20) + (1 << 17), f"{each.name} holds {size} bytes of statements"
     stage.end_of(stage.mallory, node)
     for each in stage.nodes:
         stage.eventually(lambda: stage.mallory.device.hex() not in stage.members(each), f"{each.name} revokes", 60)

@@ -128,62 +128,6 @@ import Wire
     #expect(world.circle.nextAddressClock(of: DeviceKey(world.alice), now: 9) == 9)
   }
 
-  @Test func `a signer that floods the circle is stopped, others are not`() throws {
-    var world = try World()
-    let flood = try (0...Limits.statementsPerSignerMax).map { number in
-      try Statement(
-        signing: LogCut(
-          circle: world.circle.id, log: World.log(of: world.bob), tip: nil, issued: Int64(number)),
-        with: world.bob)
-    }
-    let changes = world.circle.insert(flood)
-    #expect(changes.added.count == Limits.statementsPerSignerMax)
-    #expect(changes.refused == [flood[Limits.statementsPerSignerMax].id])
-    #expect(throws: StatementError.tooMany) {
-      try world.circle.insert(flood[Limits.statementsPerSignerMax].bytes)
-    }
-    #expect(try world.circle.insert(world.certificate(by: world.alice, for: world.carol).bytes))
-  }
-
-  @Test func `whoever fills all the room there is can't keep a revocation out`() throws {
-    var world = try World()
-    let (alice, bob) = (world.alice, world.bob)
-    world.circle.insert([try world.certificate(by: alice, for: bob, role: .member)])
-    fill(&world)
-    func isTaken(_ statement: Statement) -> Bool { world.circle.insert([statement]).refused.isEmpty }
-    #expect(!isTaken(try world.certificate(by: alice, for: world.dave)))
-    #expect(!isTaken(try world.revocation(by: bob, of: alice)), "a member's word is none")
-    #expect(!isTaken(try world.revocation(by: world.dave, of: alice)))
-    #expect(isTaken(try long(by: alice, in: world, ids: 1_900)))
-    // Not within `#expect`, which would print the whole circle.
-    let isMember = world.circle.evaluation.isMember(DeviceKey(bob))
-    #expect(!isMember)
-    // A stolen admin key does not fill more than that, and the root key has a word after it.
-    var ids = 1_800
-    while isTaken(try long(by: alice, in: world, ids: ids)) { ids -= 1 }
-    #expect((1_760...1_770).contains(ids), "\(ids)")
-    #expect(isTaken(try world.revocation(by: world.root, of: alice)))
-  }
-
-  /// Statements of many signers until none of any size has room.
-  private func fill(_ world: inout World) {
-    for ids in [1_900, 200, 20, 0] {
-      for number in 0... {
-        let key = World.key("filler \(ids) \(number)")
-        guard let statement = try? long(by: key, in: world, ids: ids) else { break }
-        if world.circle.insert([statement]).added.isEmpty { break }
-      }
-    }
-  }
-
-  private func long(by key: SigningKey, in world: World, ids: Int) throws -> Statement {
-    try Statement(
-      signing: Revocation(
-        circle: world.circle.id, issuer: DeviceKey(key), device: DeviceKey(world.bob), kept: [],
-        valid: (0..<ids).map { StatementID(Bytes32(0, 0, 0, UInt64($0))) }, issued: 3),
-      with: key)
-  }
-
   @Test func `all statements fit into what may wait to be sent`() {
     #expect(Limits.statementsBytesMax + Limits.revocationRoomBytes < Limits.sendBufferBytesMax)
   }

@@ -106,13 +106,13 @@ import Wire
     let isAdded = ledger.add(good, role: .admin, at: 0)
     #expect(isAdded)
     #expect(ledger.open(at: 0) == [good])
-    #expect(try ledger.ticket(good.id, at: 1) == good)
+    #expect(try ledger.begin(good.id, from: "bob", at: 1) == good)
     #expect(try ledger.spend(good.id, on: DeviceKey(world.bob), at: 2) == .admin)
     #expect(try ledger.spend(good.id, on: DeviceKey(world.bob), at: 3) == .admin)
     #expect(throws: TicketLedger.Refusal.spent) {
       try ledger.spend(good.id, on: DeviceKey(world.carol), at: 4)
     }
-    #expect(try ledger.ticket(good.id, at: 5) == good, "the joiner may have missed the reply")
+    #expect(try ledger.begin(good.id, from: "bob", at: 5) == good, "the joiner may have missed the reply")
     #expect(ledger.open(at: 5).isEmpty)
   }
 
@@ -121,27 +121,54 @@ import Wire
     let good = ticket(world, expiry: 1_000)
     var ledger = TicketLedger()
     _ = ledger.add(good, role: .member, at: 0)
-    #expect(try ledger.ticket(good.id, at: 999) == good)
-    #expect(throws: TicketLedger.Refusal.expired) { try ledger.ticket(good.id, at: 1_000) }
+    #expect(try ledger.begin(good.id, from: "bob", at: 999) == good)
+    #expect(throws: TicketLedger.Refusal.expired) { try ledger.begin(good.id, from: "bob", at: 1_000) }
     #expect(throws: TicketLedger.Refusal.expired) {
       try ledger.spend(good.id, on: DeviceKey(world.bob), at: 1_000)
     }
     #expect(ledger.open(at: 1_000).isEmpty)
   }
 
-  @Test func `failures are limited for a while`() throws {
+  @Test func `ten failures from one address keep it out for a while, and nobody else`() throws {
     let world = try World()
     let good = ticket(world, expiry: 1_000_000)
     let stranger = ticket(world, secret: 2).id
     var ledger = TicketLedger()
     _ = ledger.add(good, role: .member, at: 0)
     for time in 1..<Int64(Limits.ticketFailuresMax) {
-      #expect(throws: TicketLedger.Refusal.unknown) { try ledger.ticket(stranger, at: time) }
+      #expect(throws: TicketLedger.Refusal.unknown) { try ledger.begin(stranger, from: "eve", at: time) }
     }
-    #expect(try ledger.ticket(good.id, at: 20) == good)
-    ledger.failed(at: 20)
-    #expect(throws: TicketLedger.Refusal.limited) { try ledger.ticket(good.id, at: 21) }
-    #expect(try ledger.ticket(good.id, at: 1 + Limits.ticketFailureMilliseconds) == good)
+    #expect(try ledger.begin(good.id, from: "eve", at: 20) == good, "the tenth")
+    #expect(throws: TicketLedger.Refusal.limited) { try ledger.begin(good.id, from: "eve", at: 21) }
+    #expect(try ledger.begin(good.id, from: "bob", at: 21) == good)
+    #expect(try ledger.begin(good.id, from: "eve", at: 1 + Limits.ticketFailureMilliseconds) == good)
+  }
+
+  @Test func `who succeeds has not failed`() throws {
+    let world = try World()
+    let good = ticket(world, expiry: 1_000_000)
+    var ledger = TicketLedger()
+    _ = ledger.add(good, role: .member, at: 0)
+    for _ in 0...Limits.ticketFailuresMax {
+      #expect(try ledger.begin(good.id, from: "bob", at: 1) == good)
+      ledger.succeeded(from: "bob")
+    }
+    for _ in 0..<Limits.ticketFailuresMax { _ = try ledger.begin(good.id, from: "bob", at: 2) }
+    #expect(throws: TicketLedger.Refusal.limited, "those that began together count too") {
+      try ledger.begin(good.id, from: "bob", at: 2)
+    }
+  }
+
+  @Test func `a hundred failures from everywhere are enough for all`() throws {
+    let world = try World()
+    let good = ticket(world, expiry: 1_000_000)
+    var ledger = TicketLedger()
+    _ = ledger.add(good, role: .member, at: 0)
+    for number in 0..<Limits.ticketFailuresInAllMax {
+      #expect(try ledger.begin(good.id, from: "\(number / 5)", at: 1) == good)
+    }
+    #expect(throws: TicketLedger.Refusal.limited) { try ledger.begin(good.id, from: "new", at: 1) }
+    #expect(try ledger.begin(good.id, from: "new", at: 1 + Limits.ticketFailureMilliseconds) == good)
   }
 
   @Test func `sixteen tickets may be open, expired ones make room`() throws {

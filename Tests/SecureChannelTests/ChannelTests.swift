@@ -155,6 +155,29 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(output.isEmpty)
   }
 
+  @Test func `takes no room for bytes that have not come`() throws {
+    var pair = try Pair()
+    let idle = pair.bob.frames.makeRoom()
+    #expect(idle.count <= 256)
+    _ = pair.bob.frames.append((Preamble(.session).bytes + [0, 32])[...])
+    _ = try pair.bob.next()
+    _ = pair.bob.frames.makeRoom()
+    let begun = pair.bob.frames.storage.count
+    #expect(begun <= 256)
+  }
+
+  @Test func `holds no more than a handshake before it is open`() throws {
+    var pair = try Pair()
+    var frames = pair.bob.frames
+    var taken = 0
+    for _ in 0..<100 { taken += frames.append([UInt8](repeating: 0xff, count: 1_000)[...]) }
+    #expect(taken == frames.storage.count)
+    #expect(taken < Limits.handshakeBytesMax && taken >= 64 + Channel.payloadBytesMax)
+    try pair.run()
+    let opened = pair.bob.frames.storage.count
+    #expect(opened < Limits.handshakeBytesMax, "an open channel grows when its frames come")
+  }
+
   @Test func `refuses a handshake message of a wrong size before it has come`() throws {
     var pair = try Pair()
     _ = pair.bob.frames.append((Preamble(.session).bytes + [0x1f, 0xff])[...])

@@ -1,5 +1,6 @@
 import SecureChannel
 import Sodium
+import Synchronization
 import Testing
 import Wire
 
@@ -55,6 +56,45 @@ import Wire
     }
   }
 
+  @Test func `lets the oldest stranger go when someone waits, and no other`() async throws {
+    var limits = ListenerLimits()
+    limits.unauthenticatedMax = 2
+    limits.sureMilliseconds = 300
+    let world = try World(listenerLimits: limits)
+    let strangers = try (0..<2).map { _ in try RawClient(to: world.listener.address) }
+    try await Task.sleep(for: .milliseconds(900))
+    #expect(world.bob.ends.isEmpty, "nobody waits")
+    _ = try world.dial()
+    try await eventually("Alice is in", seconds: 20) { world.bob.opening != nil }
+    #expect(world.bob.ends == [.timeout])
+    let third = try RawClient(to: world.listener.address)
+    _ = try world.dial()
+    try await eventually("Alice is in again", seconds: 20) { world.bob.links == 2 }
+    #expect(strangers.count == 2 && third.socket.descriptor >= 0)
+  }
+
+  @Test func `who waits has to wait until the oldest has had its time`() throws {
+    var limits = ListenerLimits()
+    limits.unauthenticatedMax = 2
+    let admission = Admission(limits)
+    let evicted = Mutex<[Int]>([])
+    let slots = try (0..<2).map { number in
+      let slot = try #require(admission.enter(try loopback(port: 9), at: Int64(100 * number)))
+      slot.onEviction { evicted.withLock { $0.append(number) } }
+      return slot
+    }
+    #expect(!admission.hasRoom)
+    #expect(admission.makeRoom(at: limits.sureMilliseconds - 1) == 1)
+    #expect(evicted.withLock { $0 }.isEmpty)
+    #expect(admission.makeRoom(at: limits.sureMilliseconds) == nil)
+    #expect(evicted.withLock { $0 } == [0])
+    slots[0].leave()
+    #expect(admission.hasRoom)
+    slots[1].admitted()
+    #expect(
+      admission.makeRoom(at: 10_000) == nil && evicted.withLock { $0 } == [0], "a member is never sent away")
+  }
+
   @Test func `takes no more than its limit of connections`() async throws {
     var limits = ListenerLimits()
     limits.connectionsMax = 3
@@ -82,6 +122,20 @@ import Wire
     #expect(admission.enter(stranger) != nil && admission.enter(stranger) == nil)
     let own = try loopback(port: 9)
     #expect((0..<8).allSatisfy { _ in admission.enter(own) != nil })
+  }
+
+  @Test func `counts a household of IPv6 as one, but not a local link`() throws {
+    let admission = Admission(ListenerLimits())
+    func enter(_ host: String) throws -> AdmissionSlot? {
+      let address = try #require(
+        SocketAddress.resolve(Endpoint(host: host, port: 9), numericOnly: true).first)
+      return admission.enter(address)
+    }
+    for number in 1...4 { #expect(try enter("2001:db8:1:2::\(number)") != nil) }
+    #expect(try enter("2001:db8:1:2:ffff::5") == nil)
+    #expect(try enter("2001:db8:1:3::5") != nil)
+    for number in 1...5 { #expect(try enter("fe80::\(number)") != nil) }
+    #expect(try (0..<8).allSatisfy { _ in try enter("::1") != nil })
   }
 
   @Test func `sheds a thousand connections in quick succession and still answers`() async throws {
@@ -135,6 +189,65 @@ import Wire
     try await raw.write(Preamble(.session).bytes)
     #expect(try await raw.read().isEmpty)
     #expect(world.bob.ends == [.timeout])
+  }
+
+  @Test func `gives up on a handshake that comes byte by byte`() async throws {
+    var limits = LinkLimits.unhurried
+    limits.handshakeMilliseconds = 500
+    let world = try World(limits: limits)
+    let raw = try RawClient(to: world.listener.address)
+    let dribble = Task {
+      for byte in Preamble(.session).bytes + [0, 32] + [UInt8](repeating: 1, count: 32) {
+        try await raw.write([byte])
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+    try await eventually("the link has ended") { world.bob.ends == [.timeout] }
+    dribble.cancel()
+  }
+
+  @Test func `counts the room that small messages take`() async throws {
+    let bob = Recorder(takes: false)
+    var limits = LinkLimits.unhurried
+    limits.receiveBufferBytesMax = 10 * Limits.messageBytesLeast
+    let world = try World(bob: bob, limits: limits)
+    let raw = try RawClient(to: world.listener.address)
+    var channel = try await opened(raw)
+    for _ in 0..<11 { try channel.send([]) }
+    try await eventually("the link is open") { bob.link != nil }
+    let begun = try #require(bob.link).counters.bytesIn
+    let bytes = channel.output.count
+    try await raw.write(channel.output)
+    channel.output = []
+    try await eventually("eleven are there") {
+      bob.receivedCalls == 1 && bob.link?.counters.bytesIn == begun + bytes
+    }
+    try await Task.sleep(for: .milliseconds(200))
+    try channel.send([1])
+    try await raw.write(channel.output)
+    try await Task.sleep(for: .milliseconds(200))
+    let link = try #require(bob.link)
+    let first = link.takeInbox(atMost: 1)
+    #expect(first.messages.count == 1 && first.isMore)
+    let second = link.takeInbox(atMost: 2 * Limits.messageBytesLeast)
+    #expect(second.messages.count == 2 && second.isMore)
+    #expect(link.takeInbox().count == 8, "eleven filled it: the twelfth was not read")
+    try await eventually("the twelfth comes") { bob.receivedCalls == 2 }
+  }
+
+  @Test func `goes on with a message that comes just fast enough`() async throws {
+    var limits = LinkLimits.unhurried
+    limits.slowMilliseconds = 200
+    limits.slowBytesPerSecond = 100
+    let world = try World(limits: limits)
+    let raw = try RawClient(to: world.listener.address)
+    var channel = try await opened(raw)
+    try channel.send([UInt8](repeating: 0, count: 1_000))
+    for start in stride(from: 0, to: channel.output.count, by: 200) {
+      try await raw.write(Array(channel.output[start..<min(start + 200, channel.output.count)]))
+      try await Task.sleep(for: .milliseconds(150))
+    }
+    try await eventually("the message is there") { world.bob.messages.first?.count == 1_000 }
   }
 
   @Test func `knows a broken connection from a closed one`() async throws {

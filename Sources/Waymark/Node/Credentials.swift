@@ -35,14 +35,17 @@ final class Credentials: Sendable {
   // MARK: Tickets
 
   /// The key of an open ticket; nil if there is none, or too many attempts have failed of late.
-  func presharedKey(of id: TicketID) -> SymmetricKey? {
-    let ticket = tickets.withLock { try? $0.ticket(id, at: wall()) }
+  func presharedKey(of id: TicketID, from address: SocketAddress) -> SymmetricKey? {
+    let ticket = tickets.withLock { try? $0.begin(id, from: address.neighbourhood, at: wall()) }
     guard var secret = ticket?.preSharedKey else { return nil }
     defer { wipe(&secret) }
     return try? SymmetricKey(secret)
   }
 
-  func pairingFailed() { tickets.withLock { $0.failed(at: wall()) } }
+  /// The other end has proven that it holds a ticket's secret.
+  func pairingSucceeded(from address: SocketAddress?) {
+    if let address { tickets.withLock { $0.succeeded(from: address.neighbourhood) } }
+  }
 
   /// False if too many tickets are open.
   ///

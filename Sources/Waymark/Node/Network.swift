@@ -14,6 +14,8 @@ struct Network {
     let remoteAddress: String
     var device: DeviceKey?
     var pairing: Pairing?
+    /// The key of a device that has to wait before it is let in.
+    var waiting: TransportKey?
   }
 
   /// A joiner on its way: what the handshake showed.

@@ -36,10 +36,17 @@ extension Node {
       log.error("sync", "\(lane): equal change sets, unequal digests with \(name(of: device))")
       notice(.digestMismatch(device: device, lane))
     case .membershipChanged:
-      log.info("circle", "\(circle.evaluation.members.count) members")
+      let members = circle.evaluation.members.count
+      if members != membersSaid { log.info("circle", "\(members) members") }
+      membersSaid = members
       logExclusion()
       learnAddresses()
       noteForkProofs()
+    case .statementsCrowded(let signers):
+      for signer in signers.sorted() where crowdedSigners.count < 64 && crowdedSigners.insert(signer).inserted
+      {
+        log.warning("circle", "more certificates than there is room for, signed by \(name(of: signer))")
+      }
     case .gateChanged: logGate()
     case .heardRevocations: keepHeard()
     }

@@ -39,7 +39,8 @@ extension Node {
     let credentials = credentials
     do {
       return try Listener(
-        on: endpoint, role: .responder { credentials.presharedKey(of: $0) },
+        on: endpoint,
+        roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
         settings: identity.linkSettings, handlers: handlers(dialled: nil))
     } catch ListenError.addressInUse(let endpoint) {
       throw CommandFailure.failed(
@@ -90,23 +91,59 @@ extension Node {
       pairingOpened(id, opening, ticket)
       link.admit()
     case .session:
-      handle(.opened(id, remote: opening.remoteKey, introduction: opening.payload))
-      guard let device = replica.sessions[id]?.device else { return }
-      if isPaused(device) {
-        send(Message.goodbye(.paused).encoded, to: id)
-        return link.close()
+      if dialled == nil, isPenalised(opening.remoteKey) {
+        letInLater(id, opening)
+      } else {
+        letIn(id, opening)
       }
-      link.admit()
     }
   }
 
-  /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows.
-  private func takeInboxes() {
+  private func letIn(_ id: LinkID, _ opening: ChannelOpening) {
+    guard let link = network?.links[id]?.link else { return }
+    handle(.opened(id, remote: opening.remoteKey, introduction: opening.payload))
+    guard let device = replica.sessions[id]?.device else { return }
+    if isPaused(device) {
+      send(Message.goodbye(.paused).encoded, to: id)
+      return link.close()
+    }
+    link.admit()
+  }
+
+  /// Whose messages were refused of late waits before it is judged, and once at a time: what it can do to this node
+  /// by coming back again and again has a limit.
+  private func letInLater(_ id: LinkID, _ opening: ChannelOpening) {
+    for (other, active) in network?.links ?? [:] where active.waiting == opening.remoteKey {
+      network?.links[other]?.waiting = nil
+      active.link.close()
+    }
+    network?.links[id]?.waiting = opening.remoteKey
+    timers.after(milliseconds: Limits.penalisedMilliseconds) { [weak self] in
+      self?.assumeIsolated { node in
+        guard node.network?.links[id]?.waiting != nil else { return }
+        node.network?.links[id]?.waiting = nil
+        node.letIn(id, opening)
+      }
+    }
+  }
+
+  /// Whether messages of the device with this key were refused of late.
+  private func isPenalised(_ transport: TransportKey) -> Bool {
+    guard let device = circle.evaluation.member(transport: transport)?.device else { return false }
+    return network?.dialing.isPenalised(device, now: wall()) ?? false
+  }
+
+  /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
+  /// link only so much, so that one that sends without end does not keep the others waiting.
+  private func takeInboxes(endOf ended: Link<Inbound>? = nil) {
     var inputs: [Input] = []
+    var isMore = false
     for (id, active) in network?.links.sorted(by: { $0.key < $1.key }) ?? [] {
+      let taken = active.link.takeInbox(atMost: active.link === ended ? .max : Limits.turnBytesMax)
+      isMore = isMore || taken.isMore
       // What a peer still had under way when it was paused waits for its return.
       let isPaused = replica.sessions[id]?.device.map(isPaused) ?? false
-      for message in active.link.takeInbox() where !isPaused {
+      for message in taken.messages where !isPaused {
         switch message {
         case .session(let message): inputs.append(.received(id, message))
         case .pairing(let bytes): receivedJoinRequest(id, bytes)
@@ -114,6 +151,7 @@ extension Node {
       }
     }
     if !inputs.isEmpty { handle(inputs) }
+    if isMore { executor.queue.async { [weak self] in self?.assumeIsolated { $0.takeInboxes() } } }
   }
 
   private func drained(_ link: Link<Inbound>) {
@@ -121,7 +159,7 @@ extension Node {
   }
 
   private func closed(_ link: Link<Inbound>, _ end: LinkEnd, _ dialled: String?) {
-    takeInboxes()
+    takeInboxes(endOf: link)
     let now = wall()
     if let id = id(of: link) {
       let session = replica.sessions[id]
@@ -135,7 +173,6 @@ extension Node {
       log.debug("link", "\(dialled): \(end)")
       network?.dialing.failed(dialled, DialFailure(end), now: now)
     }
-    if end == .handshakeFailed, dialled == nil { credentials.pairingFailed() }
     scheduleDial()
     evaluateWaiters()
   }

@@ -29,6 +29,7 @@ extension Node {
 
   /// A handshake for pairing is done: the joiner holds the secret. Who it is, its first message says.
   func pairingOpened(_ id: LinkID, _ opening: ChannelOpening, _ ticket: TicketID) {
+    credentials.pairingSucceeded(from: network?.links[id]?.link.remoteAddress)
     network?.links[id]?.pairing = Network.Pairing(
       ticket: ticket, handshakeHash: opening.handshakeHash, remote: opening.remoteKey)
   }
@@ -44,10 +45,7 @@ extension Node {
   private func reply(to bytes: [UInt8], _ pairing: Network.Pairing) -> JoinReply {
     guard let request = try? JoinRequest(bytes),
       request.isProven(handshakeHash: pairing.handshakeHash.bytes, authenticated: pairing.remote)
-    else {
-      credentials.pairingFailed()
-      return .refused(.badProof)
-    }
+    else { return .refused(.badProof) }
     do {
       let role = try credentials.spend(pairing.ticket, on: request.device)
       let signer = credentials.signer(of: pairing.ticket)

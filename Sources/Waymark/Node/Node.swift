@@ -41,6 +41,9 @@ public actor Node {
   var isDiskFull = false
   let credentials: Credentials
   var isVerifying = false
+  /// How many members the log was told of last, and who was named as a signer of too many statements.
+  var membersSaid = 0
+  var crowdedSigners: Set<DeviceKey> = []
   /// The device that joined last with a ticket of this node.
   var lastJoined: DeviceKey?
   var waiters = Waiters()

@@ -67,13 +67,13 @@ private func useLedger(_ choices: inout Choices) throws {
         secret: Bytes16(3, UInt64(tickets.count)), expiry: now + Int64(choices.byte()))
       if ledger.add(ticket, role: .member, at: now) { tickets.append(ticket) }
     case 1: now += Int64(choices.byte()) - 20
-    case 2: ledger.failed(at: now)
-    case 3: _ = try? ledger.ticket(TicketID(choices.number()), at: now)
+    case 2: ledger.succeeded(from: "eve")
+    case 3: _ = try? ledger.begin(TicketID(choices.number()), from: "eve", at: now)
     default:
       guard !tickets.isEmpty else { continue }
       let ticket = choices.pick(tickets)
       let joiner = DeviceKey(choices.pick(Cast.everyone))
-      guard (try? ledger.ticket(ticket.id, at: now)) != nil,
+      guard (try? ledger.begin(ticket.id, from: "bob", at: now)) != nil,
         (try? ledger.spend(ticket.id, on: joiner, at: now)) != nil
       else { continue }
       try require(now < ticket.expiry, "a ticket was good after its time")

@@ -1,0 +1,55 @@
+// Protocol/session.md, "Heads and needs"
+
+import Wire
+
+extension Replica {
+  /// Sends all heads of a lane, or if there are very many a stretch of them that begins anywhere: the next time it
+  /// is another. A long list is not repeated before the peer has had time to read it.
+  mutating func tellAllHeads(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+    let all = shownHeads(lane).sorted
+    if let last = sessions[link]?[lane].toldAllAt, (last..<last + Moment(all.count / 2)).contains(now) {
+      return
+    }
+    sessions[link]?[lane].toldAllAt = now
+    tell(stretch(of: all), link, lane, isComplete: true, &effects)
+  }
+
+  /// Sends heads in as many messages as they need; only the first can say that it begins a complete list.
+  mutating func tell(
+    _ heads: [LogHead], _ link: LinkID, _ lane: Lane, isComplete: Bool, _ effects: inout [Effect]
+  ) {
+    var isFirst = true
+    var rest = heads[...]
+    repeat {
+      let message = nextMessage(&rest)
+      effects.append(.send(link, .heads(lane, message, complete: isComplete && isFirst)))
+      isFirst = false
+    } while !rest.isEmpty
+  }
+
+  /// As many heads as one message holds, and never a part of a log's tips. A log with more tips than that tells of
+  /// some, by chance.
+  private mutating func nextMessage(_ rest: inout ArraySlice<LogHead>) -> [LogHead] {
+    guard rest.count > Limits.headsPerMessageMax, let first = rest.first?.log else {
+      defer { rest = [] }
+      return Array(rest)
+    }
+    let message = rest.prefix(Limits.headsPerMessageMax)
+    let last = rest[message.endIndex].log
+    guard first == last else {
+      let whole = message.prefix { $0.log != last }
+      rest = rest.dropFirst(whole.count)
+      return Array(whole)
+    }
+    let tips = rest.prefix { $0.log == first }
+    rest = rest.dropFirst(tips.count)
+    let start = tips.startIndex + Int(random.below(UInt64(tips.count)))
+    return Array((tips[start...] + tips[..<start]).prefix(Limits.headsPerMessageMax))
+  }
+
+  private mutating func stretch(of heads: [LogHead]) -> [LogHead] {
+    guard heads.count > Limits.headsMax else { return heads }
+    let start = Int(random.below(UInt64(heads.count)))
+    return Array((heads[start...] + heads[..<start]).prefix(Limits.headsMax))
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+
+/// What everybody can do who reaches the port. How fast it stays, `make attack` measures.
+@Suite(.serialized) struct AttackTests {
+  @Test func `fifty strangers neither stop nor fill a node, and leave nothing behind`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    let node = Footprint(try #require(alice.nodeID))
+    let (memory, descriptors) = (try node.memoryMegabytes, try node.descriptors)
+
+    let strangers = try Strangers(at: alice.address)
+    for number in 1...3 { try await carry("red \(number)", from: alice, to: bob) }
+    for number in 1...3 { try await carry("blue \(number)", from: bob, to: alice) }
+    // Somebody who comes gets in between them.
+    try await bob.stop()
+    try await alice.text("settings", "set", "colour", "green")
+    try await bob.start()
+    try await eventually("Bob is back", seconds: 60) {
+      try await bob.text("settings", "get", "colour") == "green"
+    }
+    #expect(try node.memoryMegabytes - memory < 64)
+    #expect(strangers.count >= 50)
+    try await strangers.end()
+    try await eventually("the strangers' descriptors are closed") {
+      try node.descriptors <= descriptors + 1
+    }
+    #expect(try node.memoryMegabytes - memory < 64)
+    #expect(try await node.idleSeconds(1) < 0.5, "nothing spins when they have gone")
+    #expect(try await alice.stop() == 0)
+  }
+
+  private func carry(_ value: String, from writer: Device, to reader: Device) async throws {
+    try await writer.text("settings", "set", "colour", value)
+    try await eventually("\(reader.name) has “\(value)”", seconds: 60) {
+      try await reader.text("settings", "get", "colour") == value
+    }
+  }
+}
+
+/// What a process holds, by the word of the system.
+struct Footprint {
+  private let folder: String
+
+  init(_ process: Int32) { folder = "/proc/\(process)" }
+
+  var memoryMegabytes: Double {
+    get throws {
+      let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
+      let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+      guard
+        let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
+      else { throw Failure("no memory in \(folder)/status") }
+      return kilobytes / 1_024
+    }
+  }
+
+  var descriptors: Int {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: folder + "/fd").count }
+  }
+
+  /// Seconds of processor time so far.
+  private var seconds: Double {
+    get throws {
+      let stat = try String(contentsOfFile: folder + "/stat", encoding: .utf8)
+      let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+      guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+        throw Failure("no times in \(folder)/stat")
+      }
+      return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+  }
+
+  /// Processor time that passes while nobody asks for anything.
+  func idleSeconds(_ interval: Int) async throws -> Double {
+    let before = try seconds
+    try await Task.sleep(for: .seconds(interval))
+    return try seconds - before
+  }
+}

@@ -1,0 +1,299 @@
+import Membership
+import Replication
+import Sodium
+import Storage
+import Testing
+import Wire
+
+/// Each limit on what two devices say to each other: at the limit, and one past it.
+@Suite struct LimitTests {
+  // MARK: Lists that one message does not hold
+
+  @Test func `the longest lists fit one message, and read back`() throws {
+    let ids = (0..<UInt64(Limits.statementsMax)).map { StatementID(Bytes32(.max, .max, .max, $0)) }
+    let heads = (0..<Limits.headsPerMessageMax).map { Self.head(.max - UInt64($0), sequence: 1 << 62) }
+    let wants = (0..<Limits.wantsMax).map { number in
+      Want(log: Self.log(UInt64(number)), from: 1, through: 1 << 62, tip: ChangeSetID(Bytes32(1, 2, 3, 4)))
+    }
+    let messages: [Message] = [
+      .statementIDs(ids, reply: true), .heads(.records, heads, complete: true), .want(.records, wants),
+    ]
+    for message in messages {
+      let bytes = message.encoded
+      #expect(bytes.count <= Limits.messageBytesMax)
+      #expect(try Message(decoding: bytes).encoded == bytes)
+    }
+    #expect(throws: MessageError.self) {
+      try Message(decoding: Message.want(.records, wants + [wants[0]]).encoded)
+    }
+  }
+
+  @Test(arguments: [(8_192, 1), (8_193, 2), (20_000, 3)])
+  func `more heads than one message holds go on in the next`(count: Int, messages: Int) throws {
+    let world = try Self.connected()
+    let heads = (0..<UInt64(count)).map { Self.head($0, of: world["alice"]) }
+    let told = Self.tell(heads, world)
+    #expect(told.map(\.complete) == [true] + Array(repeating: false, count: messages - 1))
+    #expect(told.flatMap(\.heads) == heads.sorted { $0.log < $1.log })
+    #expect(world["bob"].session(with: world["alice"])?[.settings].theirs?.sorted.count == count)
+    #expect(world.isConnected("alice", "bob"))
+  }
+
+  @Test func `the tips of one log are told in one message`() throws {
+    let world = try Self.connected()
+    let single = (0..<UInt64(8_190)).map { Self.head($0, of: world["alice"]) }
+    let forked = (1...4).map { Self.head(1 << 40, sequence: 5, tip: UInt64($0), of: world["alice"]) }
+    let told = Self.tell(single + forked, world)
+    #expect(told.count == 2)
+    for message in told {
+      #expect([0, 4].contains(message.heads.count(where: { $0.log == forked[0].log })))
+    }
+  }
+
+  @Test func `of a log with more tips than a message holds some are told`() throws {
+    let world = try Self.connected()
+    let forked = (0..<9_000).map { Self.head(7, sequence: 5, tip: UInt64($0), of: world["alice"]) }
+    let told = Self.tell(forked + [Self.head(9, of: world["alice"])], world)
+    #expect(told.map(\.heads.count).sorted() == [1, Limits.headsPerMessageMax])
+  }
+
+  @Test func `no more heads are told at a time, and remembered, than the limit`() throws {
+    let world = try Self.connected()
+    let count = Limits.headsMax + 5_000
+    let told = Self.tell((0..<UInt64(count)).map { Self.head($0, of: world["alice"]) }, world)
+    #expect(told.reduce(0) { $0 + $1.heads.count } == Limits.headsMax)
+    // As if it went on for ever.
+    for start in [1_000_000, 2_000_000] as [UInt64] {
+      let more = (start..<start + 8_192).map { Self.head($0, of: world["alice"]) }
+      world.inject(.heads(.settings, more, complete: false), from: "alice", to: "bob")
+    }
+    world.run(100)
+    let lane = try #require(world["bob"].session(with: world["alice"])?[.settings])
+    #expect(lane.theirs?.sorted.count == Limits.headsMax)
+    #expect(lane.lacking.count <= Limits.headsMax)
+  }
+
+  @Test func `a circle with more statements than a link holds is handed over in parts`() throws {
+    let world = try World(["alice", "bob"])
+    let thieves = (0..<6).map { "thief \($0)" }
+    let statements = try thieves.flatMap { name in
+      [try world.family.certificate(for: name)] + (try (0..<18).map { try Self.large(world, by: name, $0) })
+    }
+    world["alice"].replica.circle.insert(statements)
+    var answers: [Int] = [0]
+    var sizes: [Int] = []
+    world.meddle = { _, _, message in
+      if case .statements(let batch, let last) = message {
+        sizes.append(message.encoded.count)
+        answers[answers.count - 1] += batch.reduce(0) { $0 + $1.count }
+        if last { answers.append(0) }
+      }
+      return [message]
+    }
+    world.connect("bob", "alice")
+    try #require(
+      world.run { $0["alice"].replica.circle.setHash == $0["bob"].replica.circle.setHash })
+    #expect(sizes.allSatisfy { $0 <= Limits.messageBytesMax })
+    #expect(answers.allSatisfy { $0 <= Limits.statementsAnswerBytesMax })
+    #expect(answers.max() ?? 0 > Limits.statementsAnswerBytesMax / 2)
+  }
+
+  @Test func `of one log eight sets that came too early are kept in mind, and not nine`() throws {
+    let world = try Self.connected()
+    let log = LogKey(device: world["alice"].key, incarnation: Incarnation(Bytes16(88, 8)), lane: .settings)
+    for number in 1...9 as ClosedRange<UInt64> {
+      let position = AuthorPosition(
+        circle: world.family.circle, log: log, sequence: 10 * number,
+        id: ChangeSetID(Bytes32(1, 2, 3, number)), clock: .zero, unseen: [])
+      var author = Author(position: position, key: Family.key("alice"))
+      let sets = try author.write(
+        [insert(setting(number))],
+        operation: OperationDraft(id: OperationID(Bytes16(9, number)), verb: "test"),
+        wall: world.now)
+      world.inject(.sets(.settings, sets), from: "alice", to: "bob")
+      world.run(20)
+      let lacking = world["bob"].session(with: world["alice"])?[.settings].lacking[log] ?? []
+      #expect(lacking.count == min(Int(number), Limits.earlyTipsMax))
+    }
+    #expect(world.isConnected("alice", "bob"))
+    #expect(world["bob"].count(.settings) == 0)
+  }
+
+  // MARK: Promises
+
+  @Test func `nobody waits twice for a peer that promises without end`() throws {
+    let world = try World(["alice", "bob", "carol", "mallory"])
+    world.meddle = { from, _, message in
+      from == "mallory" && (message.isSets || message.isServed) ? [] : [message]
+    }
+    world.connect("alice", "bob")
+    world.connect("bob", "carol")
+    world.connect("carol", "mallory")
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    func promise(_ sequence: UInt64) throws {
+      let log = try #require(world["alice"].store.heads(.records).first?.log)
+      let tip = ChangeSetID(Bytes32(9, 9, 9, sequence))
+      let head = LogHead(log: log, sequence: sequence, id: tip, foldedSequence: 0)
+      world.inject(.heads(.records, [head], complete: false), from: "mallory", to: "carol")
+    }
+    try promise(1_000)
+    world.run(Limits.overdueMilliseconds + 1_000)
+    for number in 2...6 as ClosedRange<UInt64> {
+      try promise(1_000 + number)
+      world.run(100)
+      try world.write("alice", insert(record(number)))
+      world.run(2_000)
+      #expect(world["carol"].name(record(number)) == "Rome", "record \(number) waits for Mallory")
+    }
+  }
+
+  // MARK: Repetition
+
+  enum Needless: String, CaseIterable {
+    case state, summary, heads, statement, set, question, served, goodbye
+  }
+
+  @Test(arguments: Needless.allCases)
+  func `who repeats itself without end is closed, and not before`(kind: Needless) throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    let sets = try world.write("alice", insert(setting(1)))
+    world.run(1_000)
+    // Alice, whose part Mallory plays, hears no answers to what she did not ask.
+    world.meddle = { from, _, message in from == "bob" ? [] : [message] }
+    try repeating(kind, world, sets)
+    // Almost all of the allowance at one moment: a list of ids costs 64.
+    for _ in 0..<Limits.needlessPointsMax / 64 - 1 {
+      world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
+    }
+    for _ in 0..<60 { try repeating(kind, world, sets) }
+    world.run(10)
+    #expect(world["bob"].closes.isEmpty)
+    for _ in 0..<10 { try repeating(kind, world, sets) }
+    world.run(10)
+    #expect(world["bob"].closes == [.misbehaved("more repetition than any correct node sends")])
+  }
+
+  private func repeating(_ kind: Needless, _ world: World, _ sets: [VerifiedChangeSet]) throws {
+    let message: Message
+    switch kind {
+    case .state: message = .state(.zero, token: 1, echo: false)
+    case .summary:
+      let alice = world["alice"].replica
+      let lane = Summary.LaneState(reason: .open, heads: .zero, folded: .zero, digest: .zero)
+      message = .summary(
+        Summary(certificates: alice.circle.setHash, wall: world.now, settings: lane, records: lane))
+    case .heads:
+      message = .heads(.settings, world["alice"].store.heads(.settings), complete: false)
+    case .statement: message = .statements([world.family.genesis.bytes], last: false)
+    case .set: message = .sets(.settings, sets)
+    case .question: message = .query(Query(token: 1, lane: .settings, question: .heads))
+    case .served: message = .served(.settings)
+    case .goodbye: message = .goodbye(.shuttingDown)
+    }
+    world.inject(message, from: "alice", to: "bob")
+  }
+
+  @Test func `a new connection does not make repetition forgotten`() throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(500)
+    for _ in 0..<2 {
+      for _ in 0..<Limits.needlessPointsMax / 64 - 10 {
+        world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
+      }
+      world.run(50)
+      world.cut("alice", "bob")
+      world.run(50)
+      world.connect("alice", "bob")
+      world.run(50)
+    }
+    #expect(world["bob"].closes == [.misbehaved("more repetition than any correct node sends")])
+  }
+
+  @Test func `new statements of a member are judged up to a limit, and what is beyond comes later`() throws {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(500)
+    let flood = try (0..<2_024).map { try Self.cut(world, by: "alice", $0) }
+    world.inject(.statements(flood.map(\.bytes), last: false), from: "alice", to: "bob")
+    world.run(6)
+    let circle = world["bob"].replica.circle
+    let refused = flood.map(\.bytes).filter { circle.held($0) == nil }
+    #expect(refused.count >= 1_000)
+    let perMessage = Limits.newStatementMessagePoints
+    let left = Limits.newStatementPointsMax - flood.count - perMessage
+    let messages = left / (refused.count + perMessage)
+    for _ in 0..<messages {
+      world.inject(.statements(refused, last: false), from: "alice", to: "bob")
+    }
+    let late = try world.family.certificate(for: "dave")
+    world.inject(.statements([late.bytes] + refused, last: false), from: "alice", to: "bob")
+    world.run(6)
+    #expect(world["bob"].replica.circle.held(late.bytes) == nil, "no points are left")
+    #expect(world.isConnected("alice", "bob"))
+    world.run(10_000)
+    world.inject(.statements([late.bytes], last: false), from: "alice", to: "bob")
+    world.run(100)
+    #expect(world["bob"].replica.circle.held(late.bytes) != nil)
+  }
+
+  // MARK: Making things up
+
+  private static func connected() throws -> World {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(1_000)
+    world.forgetTraffic()
+    return world
+  }
+
+  /// Alice claims to store these heads; what she then sends to Bob at once.
+  private static func tell(_ heads: [LogHead], _ world: World) -> [(complete: Bool, heads: [LogHead])] {
+    let alice = world["alice"]
+    let lane = Replica.LaneState(heads: heads, digest: alice.store.digest(.settings))
+    let records = Replica.LaneState(
+      heads: alice.store.heads(.records), digest: alice.store.digest(.records))
+    world.turn(alice, [.rebuilt(settings: lane, records: records, newestForeignClock: .zero)])
+    world.run(300)
+    return world.sent.compactMap { sent in
+      guard sent.from == "alice", case .heads(.settings, let heads, let complete) = sent.message else {
+        return nil
+      }
+      #expect(sent.bytes <= Limits.messageBytesMax)
+      return (complete, heads)
+    }
+  }
+
+  private static func log(_ number: UInt64, of device: Device? = nil) -> LogKey {
+    LogKey(
+      device: device?.key ?? DeviceKey(Bytes32(.max, .max, .max, number)),
+      incarnation: Incarnation(Bytes16(77, number)), lane: .settings)
+  }
+
+  private static func head(
+    _ number: UInt64, sequence: UInt64 = 1, tip: UInt64 = 0, of device: Device? = nil
+  ) -> LogHead {
+    LogHead(
+      log: log(number, of: device), sequence: sequence, id: ChangeSetID(Bytes32(5, 5, number, tip)),
+      foldedSequence: sequence)
+  }
+
+  private static func cut(_ world: World, by name: String, _ number: Int) throws -> Statement {
+    let log = LogKey(
+      device: DeviceKey(Family.key(name)), incarnation: Incarnation(Bytes16(66, 6)), lane: .records)
+    return try Statement(
+      signing: LogCut(circle: world.family.circle, log: log, tip: nil, issued: Int64(number)),
+      with: Family.key(name))
+  }
+
+  private static func large(_ world: World, by name: String, _ number: Int) throws -> Statement {
+    let key = Family.key(name)
+    return try Statement(
+      signing: Revocation(
+        circle: world.family.circle, issuer: DeviceKey(key), device: DeviceKey(Family.key("nobody")),
+        kept: [], valid: (0..<1_900).map { StatementID(Bytes32(0, 0, 0, UInt64($0))) },
+        issued: Int64(number)), with: key)
+  }
+}

@@ -426,7 +426,7 @@ def full_of_words(stage, node):
         assert 1 << 20 <= size < (1 << 20) + (1 << 17), f"{each.name} holds {size} bytes of statements"
     stage.end_of(stage.mallory, node)
     for each in stage.nodes:
-        stage.eventually(lambda: stage.mallory.device.hex() not in stage.members(each), f"{each.name} revokes", 60)
+        stage.eventually(lambda: stage.is_out(stage.mallory, each), f"{each.name} revokes", 60)
 
 
 WITHOUT_EFFECT = [

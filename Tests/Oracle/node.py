@@ -84,6 +84,9 @@ class Node:
 
     def send(self, command, arguments):
         try:
+            if self.line is not None and self.has_hung_up():
+                self.line.close()
+                self.line = None
             if self.line is None:
                 self.line = socket.socket(socket.AF_UNIX)
                 self.line.settimeout(SECONDS)
@@ -93,6 +96,10 @@ class Node:
             self.line.sendall(json.dumps(request).encode() + b"\n")
         except (BrokenPipeError, ConnectionError):
             raise HungUp(f"{self.name} hung up: {self.last_words()}") from None
+
+    def has_hung_up(self):
+        """Whether the node has closed a connection on which nothing was asked for a while."""
+        return bool(select.select([self.line], [], [], 0)[0])
 
     def answer(self):
         while True:

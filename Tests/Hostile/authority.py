@@ -410,6 +410,7 @@ def drain(session, seconds):
 
 def full_of_words(stage, node):
     """Mallory fills the room of all who are not certified with words of kinds to come; the word that puts it out is taken in."""
+    stage.is_full = True
     session = stage.dial(stage.mallory, node)
     session.settle()
     for size in [30_000] * 75 + [1000] * 40 + [0] * 60:

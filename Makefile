@@ -8,8 +8,11 @@ SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
 TEST_SECONDS ?= 480
 # Tests with real sockets and processes keep real deadlines. Beside the searches of small worlds, which take both
-# cores for a minute, they would wait for their turn until the other end has given up: so they run by themselves.
-TIMED_TESTS := ^(TransportTests|WaymarkTests|CommandTests|ProcessTests)\.
+# cores for a minute, or beside one another, they would wait for their turn until the other end has given up: so they
+# run by themselves, one kind after the other.
+SOCKET_TESTS := ^TransportTests\.
+NODE_TESTS := ^(WaymarkTests|CommandTests)\.
+PROCESS_TESTS := ^ProcessTests\.
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +30,10 @@ test: deps ## build and run all tests, those of the two feature builds among the
 	swift build --build-tests
 	swift build --product waymark --traits AllFeatures --scratch-path .build-allfeatures
 	swift build --product waymark --traits MockPurchases --scratch-path .build-mock
-	timeout $(TEST_SECONDS) swift test --skip-build --skip '$(TIMED_TESTS)'
-	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(TIMED_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build --skip '$(SOCKET_TESTS)|$(NODE_TESTS)|$(PROCESS_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(SOCKET_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(NODE_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(PROCESS_TESTS)'
 
 demo: deps ## three nodes on this machine, told as a story
 	swift build -c release --product waymark

@@ -111,7 +111,8 @@ import Wire
     try FileManager.default.removeItem(atPath: alice.home)
 
     try await expectNothing(
-      carol, ["restore", file, "--root-key", stage.path("seller")], code: 12, saying: "is damaged")
+      carol, ["restore", file, "--root-key", stage.path("seller")], code: 12,
+      saying: "holds a key of another kind")
     try await carol.text("restore", file, "--name", "carol", "--root-key", key)
     try await carol.text("sync", "on")
     try await carol.text("trip", "add", "name=Oslo")

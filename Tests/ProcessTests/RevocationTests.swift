@@ -209,7 +209,9 @@ import Wire
     try await bob.stop()
     try await bob.text("revoke", "alice", "--undo-revocations", "--root-key", key, "--yes")
     try await bob.start()
-    #expect(try await bob.status().document["notices"]?[0]?["reason"] == "revocation_unheard")
+    try await bob.wait(until: "it says who has not heard") { status in
+      (status.document["notices"]?.array ?? []).contains { $0["reason"] == "revocation_unheard" }
+    }
     #expect(try await trips(bob) == ["Rome"])
     // Carol hears of it at Bob's door.
     try await bob.text("peers", "add", carol.address)

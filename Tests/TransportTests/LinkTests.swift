@@ -76,7 +76,7 @@ import Wire
   @Test func `stops reading when its inbox is full and goes on when it is taken`() async throws {
     var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 100_000
-    limits.idleMilliseconds = 1_500
+    limits.idleMilliseconds = 4_000
     let world = try World(bob: Recorder(takes: false), limits: limits)
     var sending = LinkLimits.unhurried
     sending.sendBufferBytesMax = 64 << 20
@@ -87,7 +87,7 @@ import Wire
     }
     #expect(queued == 400)
     // Longer than it may idle: a link that does not look can't say that nothing came.
-    try await Task.sleep(for: .milliseconds(2_000))
+    try await Task.sleep(for: .milliseconds(4_500))
     let bytesIn = try #require(world.bob.link?.counters.bytesIn)
     #expect(bytesIn < 1_000_000, "read \(bytesIn) bytes with nobody taking them")
     #expect(link.outboundBytes > 0 && world.bob.ends.isEmpty && world.bob.receivedCalls == 1)

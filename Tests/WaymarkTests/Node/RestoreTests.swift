@@ -51,7 +51,7 @@ struct RestoreTests {
       "a statement of the circle does not hold"
     ),
     ("DELETE FROM about WHERE key = 'device'", "does not say what it is a backup of"),
-    ("DROP TABLE change_sets", "is damaged: no such table"),
+    ("DROP TABLE change_sets", "is damaged: it has no plain table change_sets"),
     ("PRAGMA user_version = 2", "newer version of Waymark"),
     ("PRAGMA application_id = 0", "not a Waymark backup"),
   ]

@@ -2,42 +2,68 @@ import Foundation
 import Synchronization
 
 /// A process that a test started. It reads from a file and writes to files, so nobody waits on a pipe.
+///
+/// Started by `posix_spawn`: Foundation's `Process` was seen to crash where many are started at the same time.
 final class Child: Sendable {
-  /// How a process ended: its exit code, or a signal's number below zero; nil while it runs.
-  private final class Ending: Sendable { let code = Mutex<Int32?>(nil) }
-
   let id: Int32
-  private let ending: Ending
+  /// How the process ended: its exit code, or a signal's number below zero; nil as far as nobody has seen an end.
+  private let ending = Mutex<Int32?>(nil)
 
   init(
     _ program: URL, _ arguments: [String], environment: [String: String], input: URL?, output: URL,
     errors: URL
   ) throws {
-    let process = Process()
-    process.executableURL = program
-    process.arguments = arguments
-    process.environment = environment
-    process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? FileHandle.nullDevice
-    process.standardOutput = try Self.appending(to: output)
-    process.standardError = try Self.appending(to: errors)
-    let ending = Ending()
-    process.terminationHandler = { @Sendable process in
-      let isSignal = process.terminationReason == .uncaughtSignal
-      ending.code.withLock { $0 = isSignal ? -process.terminationStatus : process.terminationStatus }
+    let files = [
+      (input?.path ?? "/dev/null", O_RDONLY), (output.path, Self.append), (errors.path, Self.append),
+    ]
+    id = try Self.spawn(
+      [program.path] + arguments, environment.map { "\($0.key)=\($0.value)" }, files: files)
+  }
+
+  private static let append = O_WRONLY | O_CREAT | O_APPEND
+
+  /// - Parameter files: what the child has as descriptors 0, 1 and 2; it gets no others.
+  private static func spawn(
+    _ words: [String], _ environment: [String], files: [(path: String, flags: Int32)]
+  ) throws -> Int32 {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (number, file) in files.enumerated() {
+      posix_spawn_file_actions_addopen(&actions, Int32(number), file.path, file.flags, 0o600)
     }
-    try process.run()
-    id = process.processIdentifier
-    self.ending = ending
+    posix_spawn_file_actions_addclosefrom_np(&actions, Int32(files.count))
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // As from a shell: signals that the tests ignore or block are the child's own matter.
+    var all = sigset_t()
+    var none = sigset_t()
+    sigfillset(&all)
+    sigemptyset(&none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+    let (arguments, variables) = (words.map { strdup($0) } + [nil], environment.map { strdup($0) } + [nil])
+    defer { for text in arguments + variables { free(text) } }
+    var id: pid_t = 0
+    let code = posix_spawn(&id, words[0], &actions, &attributes, arguments, variables)
+    guard code == 0 else { throw Failure("\(words[0]) can't be started: \(String(cString: strerror(code)))") }
+    return id
   }
 
-  private static func appending(to file: URL) throws -> FileHandle {
-    if !FileManager.default.fileExists(atPath: file.path) { try Data().write(to: file) }
-    let handle = try FileHandle(forWritingTo: file)
-    try handle.seekToEnd()
-    return handle
+  /// How the process ended; nil while it runs.
+  var code: Int32? {
+    ending.withLock { ending in
+      guard ending == nil else { return ending }
+      var status: Int32 = 0
+      guard waitpid(id, &status, WNOHANG) == id else { return nil }
+      let signal = status & 0x7f
+      ending = signal == 0 ? (status >> 8) & 0xff : -signal
+      return ending
+    }
   }
-
-  var code: Int32? { ending.code.withLock { $0 } }
 
   /// Sends a signal, unless the process has ended.
   func signal(_ number: Int32) {

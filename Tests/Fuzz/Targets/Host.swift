@@ -150,7 +150,9 @@ final class Host {
 
   // MARK: The person
 
+  /// Writes something, as long as the circle lets this device write.
   func write(_ choices: inout Choices, now: Moment) throws -> [VerifiedChangeSet] {
+    guard circle.evaluation.isMember(device) else { return [] }
     operations += 1
     let lane: Lane = choices.flag() ? .records : .settings
     let log = LogKey(device: device, incarnation: Scribe.incarnations[0], lane: lane)

@@ -3,7 +3,8 @@ import Synchronization
 
 /// A process that a test started. It reads from a file and writes to files, so nobody waits on a pipe.
 ///
-/// Started by `posix_spawn`: Foundation's `Process` was seen to crash where many are started at the same time.
+/// Started by `posix_spawn`: Foundation's `Process` of Swift 6.3 reads beyond its buffer where very many descriptors are
+/// open, and crashes now and then (swift-corelibs-foundation #5472).
 final class Child: Sendable {
   let id: Int32
   /// How the process ended: its exit code, or a signal's number below zero; nil as far as nobody has seen an end.

@@ -99,7 +99,13 @@ class Node:
 
     def has_hung_up(self):
         """Whether the node has closed a connection on which nothing was asked for a while."""
-        return bool(select.select([self.line], [], [], 0)[0])
+        if not select.select([self.line], [], [], 0)[0]:
+            return False
+        try:
+            # What can be read may also be the answer to a command before this one.
+            return self.line.recv(1, socket.MSG_PEEK) == b""
+        except ConnectionError:
+            return True
 
     def answer(self):
         while True:

@@ -50,6 +50,8 @@ class Node:
         self.store = self.home / "store.db"
         self.log = stage / f"{name}.log"
         self.process = self.line = None
+        # Commands that were sent and not answered: kill_busy sends several at once.
+        self.owed = 0
         self.address = "127.0.0.1:0"
         # The newest set of its store that the ledger knows.
         self.last = 0
@@ -92,20 +94,16 @@ class Node:
                 self.line.settimeout(SECONDS)
                 self.line.connect(str(self.home / "control.sock"))
                 self.input = self.line.makefile("rb")
+                self.owed = 0
             request = {"command": command, "arguments": arguments}
             self.line.sendall(json.dumps(request).encode() + b"\n")
+            self.owed += 1
         except (BrokenPipeError, ConnectionError):
             raise HungUp(f"{self.name} hung up: {self.last_words()}") from None
 
     def has_hung_up(self):
-        """Whether the node has closed a connection on which nothing was asked for a while."""
-        if not select.select([self.line], [], [], 0)[0]:
-            return False
-        try:
-            # What can be read may also be the answer to a command before this one.
-            return self.line.recv(1, socket.MSG_PEEK) == b""
-        except ConnectionError:
-            return True
+        """Whether the node has closed a connection on which nothing was asked for a while: it says why before."""
+        return self.owed == 0 and bool(select.select([self.line], [], [], 0)[0])
 
     def answer(self):
         while True:
@@ -116,6 +114,8 @@ class Node:
             if not line.endswith(b"\n"):
                 raise HungUp(f"{self.name} hung up: {self.last_words()}")
             answer = json.loads(line)
+            if answer["type"] in ("result", "error"):
+                self.owed -= 1
             if answer["type"] == "result":
                 return answer["document"]
             if answer["type"] == "error":

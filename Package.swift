@@ -70,7 +70,7 @@ let package = Package(
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
-    tests("CommandTests", ["Exchange", "Waymark", "WaymarkCommand"]),
+    tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
     .target(
       name: "FuzzTargets",
@@ -80,7 +80,8 @@ let package = Package(
       ], path: "Tests/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
-    tests("ProcessTests", ["Exchange", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+    tests("ProcessTests", ["Exchange", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+    .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
     tests("ReplicationTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),

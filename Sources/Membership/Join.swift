@@ -101,7 +101,8 @@ package enum JoinRefusal: UInt8, Sendable {
 extension Circle {
   /// Certifies a proven joiner, or finds the certificate it got before (it may have missed the reply).
   ///
-  /// The key is an admin's or the circle's root key. Returns the answer for the joiner, and the new certificate to insert and keep before it is sent.
+  /// The key is an admin's or the circle's root key. Returns the answer for the joiner, and the new certificate to
+  /// insert and keep before it is sent.
   package func welcome(
     _ request: JoinRequest, role: Role, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> (reply: JoinReply, certificate: Statement?) {

@@ -86,11 +86,12 @@ extension Replica {
     _ changes: Circle.Changes, from source: LinkID?, _ now: Moment, _ effects: inout [Effect]
   ) {
     if !changes.crowded.isEmpty { effects.append(.report(.statementsCrowded(changes.crowded))) }
-    guard !changes.added.isEmpty else { return }
+    // What had to give way goes from the disk too, also where what came found no room either.
+    guard !changes.added.isEmpty || !changes.removed.isEmpty else { return }
     let added = changes.added.compactMap { circle.statement($0) }
     effects.append(.saveStatements(added, removed: changes.removed))
     effects.append(.report(.membershipChanged))
-    for session in sessionsInOrder where session.link != source && !session.isClosing {
+    for session in sessionsInOrder where session.link != source && !session.isClosing && !added.isEmpty {
       guard let peer = session.device, circle.evaluation.isMember(peer) else { continue }
       send(added, to: session.link, isAnswer: false, &effects)
     }

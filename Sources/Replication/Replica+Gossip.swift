@@ -110,9 +110,9 @@ extension Replica {
 
   /// Takes off the lists what has arrived, and asks for what came to light.
   private mutating func settleAsked(_ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+    let mine = shownHeads(lane)
     for session in sessionsInOrder {
-      for (log, want) in session[lane].asked
-      where session[lane].hasArrived(want, shownHeads(lane)) {
+      for (log, want) in session[lane].asked where session[lane].hasArrived(want, mine) {
         sessions[session.link]?[lane].asked[log] = nil
         self[lane].asked[log] = nil
       }
@@ -135,8 +135,9 @@ extension Replica {
     // A large transaction is announced and then asked for, so that back-pressure holds for it too.
     let isSmall = own.reduce(0) { $0 + $1.raw.byteCount } <= Self.pushBytesMax
     let pushed = own.isEmpty || !isSmall ? [] : chosen(open.map(\.link))
+    let mine = shownHeads(lane)
     for session in open {
-      let lacking = heads.filter { theyLack($0.log, session, lane) }
+      let lacking = heads.filter { Self.lacks(session[lane].theirs, mine.tips(of: $0.log)) }
       guard !lacking.isEmpty else { continue }
       if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
         effects.append(.send(session.link, .sets(lane, own)))
@@ -156,9 +157,8 @@ extension Replica {
   }
 
   /// Whether a peer may lack a tip of a log: then it is told of all of them.
-  private func theyLack(_ log: LogKey, _ session: Session, _ lane: Lane) -> Bool {
-    let tips = shownHeads(lane).tips(of: log)
-    return tips.contains { session[lane].theirs?.lacks($0, among: tips.count) ?? true }
+  private static func lacks(_ theirs: Heads?, _ tips: [LogHead]) -> Bool {
+    tips.contains { theirs?.lacks($0, among: tips.count) ?? true }
   }
 
   /// All up to eight peers; above that ⌈ln n⌉ + 2 of them at random, and the rest hear of the heads.

@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Synchronization
 import Testing
 import Waymark
@@ -89,17 +90,10 @@ struct TestDevice {
     let (output, errors) = (workshop.path(marker + "-output"), workshop.path(marker + "-errors"))
     let given = workshop.path(marker + "-input")
     try input.write(toFile: given, atomically: false, encoding: .utf8)
-    let process = try launch(["--home", home] + arguments, given, output, errors)
-    let code: Int32 = try await withCheckedThrowingContinuation { continuation in
-      process.terminationHandler = { @Sendable in continuation.resume(returning: $0.terminationStatus) }
-      do {
-        try process.run()
-        workshop.started(process.processIdentifier)
-      } catch {
-        continuation.resume(throwing: error)
-      }
-    }
-    workshop.ended(process.processIdentifier)
+    let child = try launch(["--home", home] + arguments, given, output, errors)
+    let code = try await child.wait(
+      seconds: 60, for: "`waymark \(arguments.joined(separator: " "))` on \(name)")
+    workshop.ended(child.id)
     return Outcome(
       code: code, output: try String(contentsOfFile: output, encoding: .utf8),
       errors: try String(contentsOfFile: errors, encoding: .utf8))
@@ -107,31 +101,27 @@ struct TestDevice {
 
   private func launch(
     _ arguments: [String], _ input: String, _ output: String, _ errors: String
-  ) throws -> Process {
-    for file in [output, errors] { try Data().write(to: URL(filePath: file)) }
-    let process = Process()
-    process.executableURL = build.program
-    process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment
+  ) throws -> Child {
+    let environment = ProcessInfo.processInfo.environment
       .merging(["SWIFT_BACKTRACE": "enable=no", "NO_COLOR": "1"]) { $1 }
-    process.standardInput = try FileHandle(forReadingFrom: URL(filePath: input))
-    process.standardOutput = try FileHandle(forWritingTo: URL(filePath: output))
-    process.standardError = try FileHandle(forWritingTo: URL(filePath: errors))
-    return process
+    let child = try Child(
+      build.program, arguments, environment: environment, input: URL(filePath: input),
+      output: URL(filePath: output), errors: URL(filePath: errors))
+    workshop.started(child.id)
+    return child
   }
 
   // MARK: A running node
 
   struct RunningNode {
-    let process: Process
+    let child: Child
     let address: String
     let log: String
 
     /// Ends it as a person would and gives what it ended with.
     func stop(_ signal: Int32 = SIGTERM) async throws -> Int32 {
-      kill(process.processIdentifier, signal)
-      try await until("the node ended") { !process.isRunning }
-      return process.terminationStatus
+      child.signal(signal)
+      return try await child.wait(seconds: 20, for: "the node after signal \(signal)")
     }
   }
 
@@ -139,15 +129,13 @@ struct TestDevice {
     let marker = UUID().uuidString
     let (output, log) = (workshop.path(marker + "-ready"), workshop.path(marker + "-log"))
     let arguments = ["--home", home, "run", "--listen", "127.0.0.1:0", "--no-discovery"]
-    let process = try launch(arguments, "/dev/null", output, log)
-    try process.run()
-    workshop.started(process.processIdentifier)
+    let child = try launch(arguments, "/dev/null", output, log)
     func words() -> [Substring] {
       ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(whereSeparator: \.isWhitespace)
     }
-    try await until("\(name) is ready") { words().count >= 2 || !process.isRunning }
+    try await until("\(name) is ready") { words().count >= 2 || child.code != nil }
     let address = try #require(words().dropFirst().first, "\(name) did not get ready")
-    return RunningNode(process: process, address: String(address), log: log)
+    return RunningNode(child: child, address: String(address), log: log)
   }
 
   func status() async throws -> JSON { try await run("status", "--json").json }

@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import Processes
 import Testing
 import Waymark
 
@@ -61,7 +62,7 @@ struct RefusalTests {
       try await alice.run("init")
       let node = try await alice.start()
       let second = try await alice.run("run", "--listen", "127.0.0.1:0")
-      expect(second, exits: 11, saying: "\(node.process.processIdentifier)")
+      expect(second, exits: 11, saying: "\(node.child.id)")
       #expect(try await node.stop(SIGINT) == 130)
     }
   }

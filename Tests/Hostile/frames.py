@@ -13,10 +13,12 @@ def closes(session):
     assert session.is_closed_by_peer(), f"still open; heard {session.heard[-20:]}"
 
 
-def bytes_that_close(make):
+def closing(make, is_settled=True):
     """An attempt that does something in a session of Mallory's, and sees it closed."""
     def attempt(stage, node):
         session = stage.dial(stage.mallory, node)
+        if is_settled:
+            session.settle()
         try:
             make(session)
         except Ended:
@@ -24,6 +26,10 @@ def bytes_that_close(make):
         closes(session)
     attempt.__name__ = make.__name__
     return attempt
+
+
+def bytes_that_close(make):
+    return closing(make, is_settled=False)
 
 
 def sends(session, data):

@@ -3,10 +3,9 @@
 import os
 
 from change_set import PUT, RECORDS, SETTINGS, body_of, seal
-from channel import Ended
 from client import HABIT, SETTING, Client, text_id
 from encoding import encode, sign
-from frames import closes
+from frames import closing
 from session import SETS, milliseconds
 
 GROUP_ORDER = (1 << 252) + 27742317777372353535851937790883648493
@@ -33,20 +32,6 @@ def of_another(session):
 
 def pushes(session, *sets, lane=SETTINGS):
     session.send(SETS, lane, [each if type(each) is list else each.wire for each in sets])
-
-
-def closing(make):
-    """What `make` pushes ends the session, and nothing of it is kept."""
-    def attempt(stage, node):
-        session = stage.dial(stage.mallory, node)
-        session.settle()
-        try:
-            make(session)
-        except Ended:
-            return
-        closes(session)
-    attempt.__name__ = make.__name__
-    return attempt
 
 
 def ignored(make):

@@ -3,10 +3,10 @@
 import struct
 
 from change_set import PUT, SETTINGS
-from channel import Channel, Ended
+from channel import Channel
 from client import SETTING, Client, text_id
 from encoding import encode, head, hashed, sign
-from frames import closes
+from frames import closing
 from session import SETS, STATE, STATEMENTS, milliseconds
 
 
@@ -120,28 +120,16 @@ def statement_of(client, fields, kind=20, twist=spell):
     return [kind, body, sign(client.key, f"statement-{kind}-signature/v1", body)]
 
 
-def in_session(make):
-    def attempt(stage, node):
-        session = stage.dial(stage.mallory, node)
-        session.settle()
-        try:
-            make(session)
-        except Ended:
-            return
-        closes(session)
-    return attempt
-
-
 def message(twist):
-    return in_session(lambda s: s.channel.send(twist([STATE, bytes(32), 1, True])))
+    return closing(lambda s: s.channel.send(twist([STATE, bytes(32), 1, True])))
 
 
 def header(twist):
-    return in_session(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of()), twist)]))
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of()), twist)]))
 
 
 def body(twist):
-    return in_session(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, twist(body_of()))]))
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, twist(body_of()))]))
 
 
 def newer(client, value="x"):
@@ -149,11 +137,11 @@ def newer(client, value="x"):
 
 
 def statement(twist):
-    return in_session(lambda s: s.send(STATEMENTS, False, [twist(statement_of(s.client, newer(s.client)))]))
+    return closing(lambda s: s.send(STATEMENTS, False, [twist(statement_of(s.client, newer(s.client)))]))
 
 
 def statement_body(twist):
-    return in_session(
+    return closing(
         lambda s: s.send(STATEMENTS, False, [spell(statement_of(s.client, newer(s.client), twist=twist))]))
 
 
@@ -177,11 +165,11 @@ def join_request(twist):
 
 
 def value_in_a_set(data):
-    return in_session(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of(Raw(data))))]))
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of(Raw(data))))]))
 
 
 def value_in_a_statement(data):
-    return in_session(
+    return closing(
         lambda s: s.send(STATEMENTS, False, [spell(statement_of(s.client, newer(s.client, Raw(data))))]))
 
 

@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Testing
 
 /// What everybody can do who reaches the port. How fast it stays, `make attack` measures.

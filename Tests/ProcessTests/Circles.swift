@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Wire
 
 /// Someone who sells premium: a key pair in the folder of a stage.

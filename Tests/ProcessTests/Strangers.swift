@@ -1,4 +1,5 @@
 import Foundation
+import Processes
 import Synchronization
 
 /// Fifty connections of people who have proven nothing, kept busy until the crowd is sent away.

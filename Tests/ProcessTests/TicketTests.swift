@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import Processes
 import Testing
 import Wire
 

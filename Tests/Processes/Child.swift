@@ -1,16 +1,16 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A process that a test started. It reads from a file and writes to files, so nobody waits on a pipe.
 ///
 /// Started by `posix_spawn`: Foundation's `Process` of Swift 6.3 reads beyond its buffer where very many descriptors are
 /// open, and crashes now and then (swift-corelibs-foundation #5472).
-final class Child: Sendable {
-  let id: Int32
+package final class Child: Sendable {
+  package let id: Int32
   /// How the process ended: its exit code, or a signal's number below zero; nil as far as nobody has seen an end.
   private let ending = Mutex<Int32?>(nil)
 
-  init(
+  package init(
     _ program: URL, _ arguments: [String], environment: [String: String], input: URL?, output: URL,
     errors: URL
   ) throws {
@@ -55,7 +55,7 @@ final class Child: Sendable {
   }
 
   /// How the process ended; nil while it runs.
-  var code: Int32? {
+  package var code: Int32? {
     ending.withLock { ending in
       guard ending == nil else { return ending }
       var status: Int32 = 0
@@ -67,12 +67,12 @@ final class Child: Sendable {
   }
 
   /// Sends a signal, unless the process has ended.
-  func signal(_ number: Int32) {
+  package func signal(_ number: Int32) {
     if code == nil { kill(id, number) }
   }
 
   /// Waits for the end; after `seconds` the process is killed and the test fails.
-  func wait(seconds: Int, for what: String) async throws -> Int32 {
+  package func wait(seconds: Int, for what: String) async throws -> Int32 {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while true {
       if let code { return code }
@@ -86,8 +86,8 @@ final class Child: Sendable {
 }
 
 /// What a test waited for, or asked for, and did not get.
-struct Failure: Error, CustomStringConvertible {
-  let description: String
+package struct Failure: Error, CustomStringConvertible {
+  package let description: String
 
-  init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }

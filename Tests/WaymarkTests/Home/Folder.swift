@@ -26,6 +26,16 @@ final class Folder: Sendable {
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
 
+/// Why something of a home was refused; nil if it was not.
+func code(_ body: () throws -> Void) -> HomeError.Code? {
+  do {
+    try body()
+    return nil
+  } catch {
+    return (error as? HomeError)?.code
+  }
+}
+
 /// Costs next to nothing, so that a test may try often.
 let cheap = PassphraseCost(passes: 1, memoryBytes: PassphraseCost.memoryBytesMin)
 

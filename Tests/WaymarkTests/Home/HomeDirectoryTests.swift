@@ -5,14 +5,7 @@ import Testing
 
 /// Whose the directory of a node is, and what lies in it.
 struct HomeDirectoryTests {
-  private func code(_ home: Home) -> HomeError.Code? {
-    do {
-      try home.prepare()
-      return nil
-    } catch {
-      return (error as? HomeError)?.code
-    }
-  }
+  private func code(_ home: Home) -> HomeError.Code? { WaymarkTests.code { try home.prepare() } }
 
   /// What is at the place of a home before a node comes.
   enum Before: String, CaseIterable, Sendable {

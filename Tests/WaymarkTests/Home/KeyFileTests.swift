@@ -7,15 +7,6 @@ import Wire
 
 /// Key files on a disk: whose they are, and that they are never lost.
 struct KeyFileTests {
-  private func code(_ body: () throws -> Void) -> HomeError.Code? {
-    do {
-      try body()
-      return nil
-    } catch {
-      return (error as? HomeError)?.code
-    }
-  }
-
   @Test func `a key is written for its owner alone, and never overwritten`() throws {
     let folder = try Folder()
     let path = folder.file("device.key")

@@ -7,15 +7,6 @@ import Wire
 
 /// Passphrases, and what sets and removes them.
 struct PassphraseTests {
-  private func code(_ body: () throws -> Void) -> HomeError.Code? {
-    do {
-      try body()
-      return nil
-    } catch {
-      return (error as? HomeError)?.code
-    }
-  }
-
   @Test(
     arguments: [
       ("eight ch", "eight ch"), ("eight ch\n", "eight ch"), ("eight ch\r\n", "eight ch"),

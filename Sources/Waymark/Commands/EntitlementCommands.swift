@@ -95,7 +95,7 @@ extension Node {
 
   private func keepMockPurchase(_ end: [UInt8]?) throws {
     try store.setMeta(MetaKey.mockPurchase, end)
-    replica.localPremium = try LocalPremium(store)
+    replicator.setLocalPremium(try LocalPremium(store))
     handle(.timer(.gate))
   }
 

@@ -1,11 +1,12 @@
 import Foundation
+import Storage
 import Wire
 
 /// A file that ties an incarnation to the very file in which the store is.
 ///
 /// Two directories that write one log fork it. A copy of the directory, and a store that is put back, bring along
 /// what the store says of itself, but not its place on the disk: then the directory starts an incarnation anew.
-struct IncarnationToken {
+struct IncarnationToken: IncarnationPlace {
   private let home: Home
 
   init(_ home: Home) { self.home = home }

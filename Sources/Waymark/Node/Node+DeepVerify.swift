@@ -31,9 +31,9 @@ extension Node {
   /// Folds the log again into new tables, in one transaction.
   private func repair() throws {
     do {
-      let report = try store.rebuild()
-      didCommit(report)
-      handle(.committed(try committed([], report)))
+      try replicator.rebuild(now: wall())
+      finishDirection()
+      evaluateWaiters()
     } catch  where isNoRoom(error) {
       throw CommandFailure.diskFull(home)
     }

@@ -41,14 +41,28 @@ extension Node {
       membersSaid = members
       logExclusion()
       learnAddresses()
-      noteForkProofs()
     case .statementsCrowded(let signers):
       for signer in signers.sorted() where crowdedSigners.count < 64 && crowdedSigners.insert(signer).inserted
       {
         log.warning("circle", "more certificates than there is room for, signed by \(name(of: signer))")
       }
     case .gateChanged: logGate()
-    case .heardRevocations: keepHeard()
+    case .heardRevocations: break
+    }
+  }
+
+  /// Says what became of the own logs.
+  func note(_ event: ReplicatorEvent) {
+    switch event {
+    case .began(_, let why): log.warning("log", "this device writes a new log from now on: \(why)")
+    case .spent(let why):
+      log.error("log", "this device can write no more, it has begun too many logs: \(why)")
+    case .laidOutAnew:
+      log.info("log", "laid out the logs anew: a cut of one of them has changed")
+      renumberSeen()
+      settingsDidFold()
+    case .unprovable(let fork, let why):
+      log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
   }
 
@@ -69,8 +83,6 @@ extension Node {
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
     scheduleCheckpoint()
-    unprovenForks += report.forks
-    if report.isLaidOutAnew { isLaidOutAnew = true }
     guard report.foldedAnything else { return }
     lookForOvertaking()
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }

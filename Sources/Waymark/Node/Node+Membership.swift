@@ -72,41 +72,9 @@ extension Node {
         ])
     }
   }
-
-  /// Keeps who holds which revocation: a restart must not make it doubtful again.
-  func keepHeard() {
-    let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
-    replica.heard = replica.heard.filter { counted.contains($0.key) }
-    do {
-      try store.keepHeardRevocations(replica.heard)
-    } catch {
-      storeFailed(error)
-    }
-  }
 }
 
 extension Member {
   /// How a document names a device.
   var reference: JSON { ["device": .string(device.description), "name": .string(name)] }
-}
-
-extension Store {
-  func heardRevocations() throws -> [StatementID: Set<DeviceKey>] {
-    var heard: [StatementID: Set<DeviceKey>] = [:]
-    for line in try metaLines(MetaKey.heard) {
-      let words = line.split(separator: " ")
-      guard words.count == 2, let id = StatementID(hex: words[0]), let device = DeviceKey(hex: words[1])
-      else {
-        continue
-      }
-      heard[id, default: []].insert(device)
-    }
-    return heard
-  }
-
-  func keepHeardRevocations(_ heard: [StatementID: Set<DeviceKey>]) throws {
-    let lines = heard.sorted { $0.key < $1.key }
-      .flatMap { id, devices in devices.sorted().map { "\(id) \($0)" } }
-    try setMetaLines(MetaKey.heard, lines)
-  }
 }

@@ -3,10 +3,8 @@ import Replication
 import Storage
 import Wire
 
-/// Asking peers, and answering them.
+/// Asking peers.
 extension Node {
-  // MARK: Asking
-
   /// Puts a question to a peer that is connected.
   ///
   /// - Throws: `CommandFailure` if the peer is not connected, keeps the lane closed, or does not answer in time.
@@ -36,10 +34,10 @@ extension Node {
     if let next = questions.next(link) { handle(next) }
   }
 
-  /// What became of the question under way.
-  func asked(_ link: LinkID, _ reply: Reply, _ following: inout [Effect]) {
+  /// What became of the question under way; gives the next one.
+  func asked(_ link: LinkID, _ reply: Reply) -> Input? {
     questions.end(link)?.continuation.resume(returning: reply)
-    if let next = questions.next(link) { replica.handle(next, now: wall(), into: &following) }
+    return questions.next(link)
   }
 
   private func unanswered(_ link: LinkID, _ id: UInt64, _ peer: DeviceKey) {
@@ -70,17 +68,5 @@ extension Node {
     return .failed(
       reason.rawValue, "\(name) can't be asked: \(reason.sentence(peer: name)).",
       next: reason.next(peer: name))
-  }
-
-  // MARK: Answering
-
-  func answer(_ link: LinkID, _ query: Query, _ following: inout [Effect]) {
-    do {
-      let answer = isCongested(link) ? nil : try store.answer(query.lane, query.question)
-      replica.handle(.answered(link, query, answer), now: wall(), into: &following)
-    } catch {
-      storeFailed(error)
-      close(link, .shuttingDown)
-    }
   }
 }

@@ -51,7 +51,7 @@ extension Node {
   /// How many own records sets go to nobody yet; nil if the lane was let go.
   fileprivate func unsentCount() -> UInt64? {
     let log = LogKey(device: identity.device, incarnation: incarnation, lane: .records)
-    return unsent.sent[log].map { store.newestHead(of: log).sequence - $0.sequence }
+    return replicator.unsent.sent[log].map { store.newestHead(of: log).sequence - $0.sequence }
   }
 
   /// Keeps the proof of a fork as if the node had ended right after it was made.

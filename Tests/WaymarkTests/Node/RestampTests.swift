@@ -183,16 +183,16 @@ struct RestampTests {
     let alice = try await TestNode.founder("alice", wall: systemWall)
     for number in 1..<Limits.incarnationsMax {
       try await alice.run("trip.add", fields("name=\(number)"))
-      await alice.node.leaveIncarnation("a test")
+      await alice.node.leave("a test")
     }
     let last = try await alice.run("status")["incarnation"]
     // Nothing is written under it yet, so another may take its place.
-    await alice.node.leaveIncarnation("a test")
+    await alice.node.leave("a test")
     try await alice.run("trip.add", fields("name=last"))
     #expect(try await alice.run("status")["incarnation"] != last)
     #expect(try await alice.run("status")["notices"] == [])
     let end = try await alice.run("status")["incarnation"]
-    await alice.node.leaveIncarnation("a test")
+    await alice.node.leave("a test")
     #expect(try await alice.run("status")["incarnation"] == end)
     #expect(try await failure(alice, "trip.add", fields("name=more"))?.code == "incarnations_spent")
     #expect(try await alice.run("status")["notices"]?[0]?["reason"] == "incarnations_spent")
@@ -208,5 +208,7 @@ struct RestampTests {
 }
 
 extension Node {
+  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: wall()) }
+
   fileprivate func newestOwnClock() -> Int64 { store.newestClock(of: identity.device).milliseconds }
 }

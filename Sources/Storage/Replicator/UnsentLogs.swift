@@ -1,11 +1,10 @@
-import Replication
-import Storage
-import Wire
+package import Replication
+package import Wire
 
 /// Of own logs the newest set that may have been sent to someone, sequence 0 if none; what is behind it has been
 /// sent to nobody. A log that is not named may have been sent whole.
-struct UnsentLogs {
-  private(set) var sent: [LogKey: LogHead] = [:]
+package struct UnsentLogs {
+  package private(set) var sent: [LogKey: LogHead] = [:]
   private let device: DeviceKey
 
   /// What the last run kept, and the logs that this one will write: all that is in them may have been sent.

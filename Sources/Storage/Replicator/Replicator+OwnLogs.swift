@@ -1,26 +1,25 @@
 import Membership
 import Replication
-import Storage
 import Wire
 
 /// Own sets go to nobody before peers have told what they hold of the own logs: where another copy of this data
 /// has written more, what is here gives way before anyone has seen it, and nothing forks.
-extension Node {
+extension Replicator {
   /// Own sets of a lane may be sent from now on: noted durably before the first goes.
-  func release(_ lane: Lane, _ following: inout [Effect]) {
-    guard !isDiskFull else { return }
+  func release(_ lane: Lane, _ now: Moment, _ following: inout [Effect]) {
+    guard canStore else { return }
     // Continuing a log that another copy goes on with would fork it, and this device may begin no other.
     guard !isSpent || unsent.unsent(lane, in: store).isEmpty else { return }
     var next = unsent
     next.forget(lane)
-    do { try next.save(store) } catch { return storeFailed(error) }
+    do { try next.save(store) } catch { return shell?.storeFailed(error) ?? () }
     unsent = next
-    replica.handle(.released(lane), now: wall(), into: &following)
+    replica.handle(.released(lane), now: now, into: &following)
   }
 
   /// Looks at sets of own logs before they are stored.
-  func giveWay(to sets: [VerifiedChangeSet], _ following: inout [Effect]) throws {
-    for set in sets where set.header.log.device == identity.device {
+  func giveWay(to sets: [VerifiedChangeSet], _ now: Moment, _ following: inout [Effect]) throws {
+    for set in sets where set.header.log.device == device {
       let header = set.header
       guard let sent = unsent.sent[header.log], header.sequence > sent.sequence else { continue }
       let meeting = try store.meeting(set)
@@ -31,7 +30,7 @@ extension Node {
         if let previous = header.previous {
           unsent.moved(to: head(header.log, header.sequence - 1, previous))
         }
-        if meeting == .diverges { try withdraw(header.log, &following) }
+        if meeting == .diverges { try withdraw(header.log, now, &following) }
       }
     }
   }
@@ -41,10 +40,10 @@ extension Node {
   }
 
   /// Writes in another log what nobody was sent of this one, and of those that may stand on it.
-  private func withdraw(_ log: LogKey, _ following: inout [Effect]) throws {
+  private func withdraw(_ log: LogKey, _ now: Moment, _ following: inout [Effect]) throws {
     var next: Incarnation?
     if log.incarnation == incarnation {
-      guard Self.mayBegin(store, circle, identity.device) else { return leaveIncarnation(Self.written) }
+      guard try mayBegin() else { return leaveIncarnation(Self.written, now: now) }
       next = Incarnation(random16())
     }
     let heads = unsent.unsent(log.lane, in: store)
@@ -54,24 +53,24 @@ extension Node {
       circle: circle.id, ended: heads.map { EndedLog(log: $0.log, tip: $0.sequence > 0 ? $0 : nil) },
       incarnation: next ?? incarnation, time: .asWritten, admission: nil,
       // What was written by a clock that ran ahead stays visible here.
-      horizon: max(horizon, store.newestClock(of: identity.device)))
-    let signing = identity.signing
+      horizon: max(Self.horizon(now), store.newestClock(of: device)))
+    let signing = signing
     let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { [unsent] _ in
       if let next { try store.setMeta(MetaKey.incarnation, next.bytes) }
       try unsent.save(store)
     }
     self.unsent = unsent
     didCommit(report)
-    if let next { try begin(next, Self.written) }
-    replica.handle(.withholding(self.unsent.sent), now: wall(), into: &following)
-    logsWereLaidOut(&following)
+    if let next { try begin(next, Self.written, now) }
+    replica.handle(.withholding(self.unsent.sent), now: now, into: &following)
+    logsWereLaidOut(now, &following)
   }
 
   /// Sets of the own log that came from elsewhere: a copy of this data is in use, or this is an old one.
-  func noteOwnSets(_ items: [Committed.Item]) {
+  func noteOwnSets(_ items: [Committed.Item], _ now: Moment) {
     let placed = items.filter { item in
       guard item.link != nil, case .place = item.placement else { return false }
-      return item.set.header.log.device == identity.device
+      return item.set.header.log.device == device
     }
     for set in placed.map(\.set) {
       let log = set.header.log
@@ -79,7 +78,7 @@ extension Node {
       if let sent = unsent.sent[log], set.header.sequence > sent.sequence { unsent.forget(log) }
     }
     if placed.contains(where: { $0.set.header.log.incarnation == incarnation }) {
-      leaveIncarnation(Self.written)
+      leaveIncarnation(Self.written, now: now)
     }
   }
 

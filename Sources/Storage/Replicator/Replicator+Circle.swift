@@ -1,0 +1,73 @@
+package import Membership
+import Replication
+import Wire
+
+/// What the circle's statements mean for the own store, and what this device adds to them.
+extension Replicator {
+  /// Tells the circle of forks that came to light, one proof a log.
+  func proveForks(_ now: Moment) {
+    let forks = unprovenForks
+    unprovenForks = []
+    var proofs: [[UInt8]] = []
+    var proved = Set(circle.evaluation.forkProofs.map(\.log))
+    for fork in forks where proved.insert(fork.set.header.log).inserted {
+      do {
+        proofs.append(try fork.proof(circle: circle.id).bytes)
+      } catch {
+        shell?.note(.unprovable(fork, why: "\(error)"))
+      }
+    }
+    if !proofs.isEmpty { handle(.statementsAdded(proofs), now: now) }
+  }
+
+  /// Leaves an own log that has forked.
+  func noteForkProofs(_ now: Moment) {
+    let isForked = circle.evaluation.forkProofs.contains {
+      $0.log.device == device && $0.log.incarnation == incarnation
+    }
+    if isForked { leaveIncarnation("its log has forked", now: now) }
+  }
+
+  /// Keeps who holds which revocation: a restart must not make it doubtful again.
+  func keepHeard() {
+    let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
+    replica.heard = replica.heard.filter { counted.contains($0.key) }
+    trying { try store.keepHeardRevocations(replica.heard) }
+  }
+}
+
+extension Circle {
+  /// The circle whose statements a store holds.
+  package init(store: Store) throws {
+    try self.init(statements: try store.statements().map { try Statement($0) })
+  }
+}
+
+extension Fork {
+  /// The statement that shows both sets.
+  fileprivate func proof(circle: CircleID) throws(StatementError) -> Statement {
+    try ForkProof.statement(
+      circle: circle, (set.raw.header, set.raw.signature), (sibling.raw.header, sibling.raw.signature))
+  }
+}
+
+extension Store {
+  func heardRevocations() throws -> [StatementID: Set<DeviceKey>] {
+    var heard: [StatementID: Set<DeviceKey>] = [:]
+    for line in try metaLines(MetaKey.heard) {
+      let words = line.split(separator: " ")
+      guard words.count == 2, let id = StatementID(hex: words[0]), let device = DeviceKey(hex: words[1])
+      else {
+        continue
+      }
+      heard[id, default: []].insert(device)
+    }
+    return heard
+  }
+
+  func keepHeardRevocations(_ heard: [StatementID: Set<DeviceKey>]) throws {
+    let lines = heard.sorted { $0.key < $1.key }
+      .flatMap { id, devices in devices.sorted().map { "\(id) \($0)" } }
+    try setMetaLines(MetaKey.heard, lines)
+  }
+}

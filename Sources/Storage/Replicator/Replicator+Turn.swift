@@ -1,0 +1,207 @@
+import Membership
+package import Replication
+import Wire
+
+extension Replicator {
+  /// Takes in events that came together, and carries out what follows: the sets among them share one transaction.
+  package func handle(_ inputs: [Input], now: Moment) {
+    var effects: [Effect] = []
+    for input in inputs { replica.handle(input, now: now, into: &effects) }
+    obey(effects, now)
+  }
+
+  package func handle(_ input: Input, now: Moment) { handle([input], now: now) }
+
+  /// Folds parked sets whose time has come: a command sees them also where no node runs.
+  package func foldDue(now: Moment) throws {
+    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return }
+    obey([.foldParked], now)
+  }
+
+  /// Folds the log again into new tables, in one transaction.
+  package func rebuild(now: Moment) throws {
+    let report = try store.rebuild()
+    didCommit(report)
+    handle(.committed(try committed([], report)), now: now)
+  }
+
+  func obey(_ effects: [Effect], _ now: Moment) {
+    var effects = effects
+    while !effects.isEmpty {
+      var following: [Effect] = []
+      var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
+      for effect in effects {
+        if case .commit(let received, let link) = effect {
+          for set in received { sets.append((set, link)) }
+        } else {
+          carryOut(effect, now, &following)
+        }
+      }
+      if !sets.isEmpty { keep(sets, now, &following) }
+      effects = following
+    }
+    if !unprovenForks.isEmpty { proveForks(now) }
+  }
+
+  private func carryOut(_ effect: Effect, _ now: Moment, _ following: inout [Effect]) {
+    switch effect {
+    case .send(let link, let message): shell?.send(message.encoded, to: link)
+    case .close(let link, let cause): shell?.close(link, cause)
+    case .commit: break
+    case .serve(let link, let lane, let wants): serve(link, lane, wants, now, &following)
+    case .answer(let link, let query): answer(link, query, now, &following)
+    case .reply(let link, let reply):
+      if let next = shell?.replied(link, reply) { replica.handle(next, now: now, into: &following) }
+    case .lookUp(let link, let lane, let tips): lookUp(link, lane, tips, now, &following)
+    case .saveStatements(let added, let removed):
+      trying { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
+    case .foldParked: foldParked(now, &following)
+    case .release(let lane): release(lane, now, &following)
+    case .schedule(let timer, let moment): shell?.schedule(timer, at: moment)
+    case .report(let event): report(event, now, &following)
+    }
+  }
+
+  private func report(_ event: ReplicaEvent, _ now: Moment, _ following: inout [Effect]) {
+    shell?.note(event)
+    switch event {
+    case .membershipChanged:
+      noteForkProofs(now)
+      admitByCircle(now, &following)
+    case .heardRevocations: keepHeard()
+    default: break
+    }
+  }
+
+  // MARK: Into the store
+
+  private func keep(
+    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Moment, _ following: inout [Effect]
+  ) {
+    // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
+    guard canStore else { return }
+    do {
+      try giveWay(to: sets.map(\.set), now, &following)
+      let committed = try commit(sets, horizon: Self.horizon(now))
+      noteOwnSets(committed.items, now)
+      replica.handle(.committed(committed), now: now, into: &following)
+      if isLaidOutAnew { logsWereLaidOut(now, &following) }
+    } catch {
+      shell?.storeFailed(error)
+      guard canStore else { return }
+      // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
+      for link in Set(sets.compactMap(\.link)).sorted() { shell?.close(link, .shuttingDown) }
+    }
+  }
+
+  var canStore: Bool { shell?.canStore ?? true }
+
+  /// One transaction for sets of one's own or of peers.
+  func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock) throws -> Committed {
+    let report = try store.commit(items.map(\.set), horizon: horizon, noting: noting)
+    let placed = zip(items, report.placements).map { item, placement in
+      Committed.Item(set: item.set, link: item.link, placement: placement)
+    }
+    didCommit(report)
+    return try committed(placed, report)
+  }
+
+  private func noting(_ report: CommitReport) throws { try shell?.noting(report) }
+
+  func didCommit(_ report: CommitReport) {
+    unprovenForks += report.forks
+    if report.isLaidOutAnew { isLaidOutAnew = true }
+    shell?.didCommit(report)
+  }
+
+  private func committed(_ items: [Committed.Item], _ report: CommitReport) throws -> Committed {
+    let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
+    return Committed(
+      items: items, heads: report.heads, settingsDigest: report.settingsDigest,
+      recordsDigest: report.recordsDigest, newestForeignClock: foreign,
+      nextParkedClock: try store.nextParkedClock)
+  }
+
+  private func foldParked(_ now: Moment, _ following: inout [Effect]) {
+    trying {
+      let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
+      didCommit(report)
+      replica.handle(.committed(try committed([], report)), now: now, into: &following)
+    }
+  }
+
+  /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
+  private func admitByCircle(_ now: Moment, _ following: inout [Effect]) {
+    trying {
+      let (evaluation, device) = (circle.evaluation, device)
+      let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
+      guard try store.admit(by: admission, horizon: Self.horizon(now)) else { return }
+      logsWereLaidOut(now, &following)
+    }
+  }
+
+  func logsWereLaidOut(_ now: Moment, _ following: inout [Effect]) {
+    isLaidOutAnew = false
+    shell?.note(.laidOutAnew)
+    let rebuilt = Input.rebuilt(
+      settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
+      newestForeignClock: store.newestFoldedClock(otherThan: device))
+    replica.handle(rebuilt, now: now, into: &following)
+  }
+
+  // MARK: Out of the store
+
+  private func serve(
+    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Moment, _ following: inout [Effect]
+  ) {
+    tryingFor(link) {
+      let part = try store.read(lane, wants, bytesMax: Self.serveBytes, setsMax: Self.serveSets)
+      if !part.sets.isEmpty { shell?.send(Message.encodedSets(lane, part.sets.map(\.raw)), to: link) }
+      replica.handle(
+        .served(link, lane, sent: part.sets.map(\.head), rest: part.rest, isCongested: isCongested(link)),
+        now: now, into: &following)
+    }
+  }
+
+  private func answer(_ link: LinkID, _ query: Query, _ now: Moment, _ following: inout [Effect]) {
+    tryingFor(link) {
+      let answer = isCongested(link) ? nil : try store.answer(query.lane, query.question)
+      replica.handle(.answered(link, query, answer), now: now, into: &following)
+    }
+  }
+
+  private func lookUp(
+    _ link: LinkID, _ lane: Lane, _ tips: [LogHead], _ now: Moment, _ following: inout [Effect]
+  ) {
+    trying {
+      let lacking = try store.lacking(tips)
+      replica.handle(.lookedUp(link, lane, lacking: lacking), now: now, into: &following)
+    }
+  }
+
+  private func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
+
+  /// Does what can be done again when the store has recovered.
+  func trying(_ body: () throws -> Void) {
+    do { try body() } catch { shell?.storeFailed(error) }
+  }
+
+  /// A peer that gets no answer would wait for it: it asks again after the reconnect.
+  private func tryingFor(_ link: LinkID, _ body: () throws -> Void) {
+    do {
+      try body()
+    } catch {
+      shell?.storeFailed(error)
+      shell?.close(link, .shuttingDown)
+    }
+  }
+
+  /// How much of the log one message carries: large enough for throughput, small enough that a lane closes soon.
+  private static let serveBytes = 512 * 1024
+  private static let serveSets = 2_048
+}
+
+extension StoredChangeSet {
+  /// What the peer has once this set is sent.
+  fileprivate var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
+}

@@ -1,0 +1,78 @@
+import Membership
+package import Replication
+package import Wire
+
+extension Replicator {
+  /// Writes what a person did: authors its change sets, commits them durably, then tells the peers.
+  ///
+  /// Entries of both lanes become sets of the one operation, in one transaction.
+  ///
+  /// - Parameter leastClock: raises the first clock of the records lane (a profile's own time of change).
+  /// - Returns: the sets, which are durable.
+  /// - Throws: what the store throws; then nothing was written.
+  @discardableResult
+  package func write(
+    _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Moment
+  ) throws -> [ChangeSetID] {
+    precondition(!isSpent, "a device writes on that has begun too many logs")
+    var sets: [VerifiedChangeSet] = []
+    var rest = consume drafts
+    for lane in Lane.allCases {
+      let entries = rest.filter { $0.key.kind.lane == lane }
+      guard !entries.isEmpty else { continue }
+      // An import may be large: the author lets go of entries once they are encoded.
+      rest.removeAll { $0.key.kind.lane == lane }
+      let log = LogKey(device: device, incarnation: incarnation, lane: lane)
+      var author = Author(position: try store.authorPosition(circle: circle.id, log: log), key: signing)
+      sets += try author.write(consume entries, operation: operation, wall: now, leastClock: leastClock)
+    }
+    guard !sets.isEmpty else { return [] }
+    // One's own writes never wait for their time, however far the clock has run ahead.
+    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max))
+    handle(.committed(committed), now: now)
+    return sets.map(\.id)
+  }
+
+  /// The cure for a clock that ran ahead: ends the own logs behind the last sets with a good date, and writes the
+  /// rest again under a new incarnation, dated now.
+  ///
+  /// All of it is one transaction: who is killed meanwhile has done everything or nothing. The place of the
+  /// incarnation comes after it; without it the next start begins another incarnation.
+  ///
+  /// - Throws: `WritingAgainError`, and what the store throws; then nothing was changed.
+  package func restamp(_ ended: [EndedLog], now: Moment) throws {
+    guard try mayBegin() else { throw WritingAgainError.lastIncarnation }
+    let next = Incarnation(random16())
+    let cuts = try ended.map { end in
+      try Statement(
+        signing: LogCut(circle: circle.id, log: end.log, tip: end.tip?.id, issued: now), with: signing)
+    }
+    var known = circle
+    guard known.insert(cuts).refused.isEmpty else { throw WritingAgainError.tooManyStatements }
+    let (evaluation, device) = (known.evaluation, device)
+    let order = WritingAgain(
+      circle: circle.id, ended: ended, incarnation: next, time: .now(now),
+      admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
+    let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { _ in
+      try store.addStatements(cuts.map { ($0.id, $0.bytes) })
+      try store.setMeta(MetaKey.incarnation, next.bytes)
+    }
+    didCommit(report)
+    do { try begin(next, "what its clock had dated ahead is dated anew", now) } catch {
+      shell?.storeFailed(error)
+    }
+    // Peers hear of the ends first, then of what comes in their place.
+    handle(.statementsAdded(cuts.map(\.bytes)), now: now)
+    var following: [Effect] = []
+    logsWereLaidOut(now, &following)
+    obey(following, now)
+  }
+}
+
+/// Why own sets can't be written again.
+package enum WritingAgainError: Error {
+  /// The device has begun as many incarnations as it may.
+  case lastIncarnation
+  /// The circle has no room for the cuts.
+  case tooManyStatements
+}

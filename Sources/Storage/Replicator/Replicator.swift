@@ -1,0 +1,127 @@
+// Protocol/session.md, Protocol/change-set.md
+
+package import Membership
+package import Replication
+package import Sodium
+package import Wire
+
+/// A replica together with the store it decides for: obeys the effects that concern the store, and hands the others
+/// to its shell.
+///
+/// The node drives it with sockets and a clock, the simulator with a world of its own; neither decides anything. Time
+/// and randomness are arguments. Synchronous and not for sharing, as the store is.
+package final class Replicator {
+  package let device: DeviceKey
+  package internal(set) var replica: Replica
+  let signing: SigningKey
+  let place: any IncarnationPlace
+  /// Sixteen bytes that nobody has had before.
+  let random16: () -> Bytes16
+  /// Nil once it is closed.
+  private var opened: Store?
+  package weak var shell: (any ReplicatorShell)?
+  /// Which logs this data directory writes; a new one where another directory may write the same.
+  package internal(set) var incarnation: Incarnation
+  /// The incarnation may not go on, and the device may begin no other.
+  package internal(set) var isSpent: Bool
+  /// What of the own logs nobody was sent.
+  package internal(set) var unsent: UnsentLogs
+  /// Forks that the circle has not been told of.
+  var unprovenForks: [Fork] = []
+  /// Cuts have changed what is stored, and the replica has not been told.
+  var isLaidOutAnew = false
+
+  /// Takes up where the store was left.
+  ///
+  /// - Parameters:
+  ///   - circle: the circle of the store's statements; see `Circle.init(store:)`.
+  ///   - seed: decides jitter; nothing that two nodes must agree on.
+  /// - Throws: `StoreError`, and what `place` throws.
+  package init(
+    store: Store, circle: Circle, signing: SigningKey, preference: Bool, localPremium: LocalPremium,
+    place: any IncarnationPlace, now: Moment, seed: UInt64, random16: @escaping () -> Bytes16
+  ) throws {
+    device = DeviceKey(signing)
+    self.signing = signing
+    self.place = place
+    self.random16 = random16
+    let (evaluation, device) = (circle.evaluation, device)
+    _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
+    (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
+    unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
+    replica = Replica(
+      device: device, circle: circle, preference: preference, localPremium: localPremium,
+      settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
+      withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
+    replica.heard = try store.heardRevocations()
+    opened = store
+  }
+
+  /// The store, while it is open.
+  package var store: Store {
+    guard let opened else { preconditionFailure("the store of \(device) is closed") }
+    return opened
+  }
+
+  package var isOpen: Bool { opened != nil }
+
+  /// Lets go of the store; a second time does nothing.
+  package func close() { opened = nil }
+
+  package var circle: Circle { replica.circle }
+
+  package func setLocalPremium(_ premium: LocalPremium) { replica.localPremium = premium }
+
+  /// The clock up to which sets of peers fold now.
+  static func horizon(_ now: Moment) -> Clock {
+    Clock(milliseconds: now + Limits.clockDriftMilliseconds)
+  }
+}
+
+/// What carries out what a replicator decides beyond its store: links, timers, and a log that people read.
+package protocol ReplicatorShell: AnyObject {
+  func send(_ message: [UInt8], to link: LinkID)
+  /// Closes a link after what is queued has been sent.
+  func close(_ link: LinkID, _ cause: CloseCause)
+  /// Whether a link has so much to send that more must wait.
+  func isCongested(_ link: LinkID) -> Bool
+  /// Brings the timer back at this moment or soon after; a newer one of the same name replaces it.
+  func schedule(_ timer: ReplicaTimer, at moment: Moment)
+  func note(_ event: ReplicaEvent)
+  func note(_ event: ReplicatorEvent)
+  /// What became of the question under way; gives the next one that was waiting.
+  func replied(_ link: LinkID, _ reply: Reply) -> Input?
+  /// Keeps what follows from a commit, inside its transaction.
+  func noting(_ report: CommitReport) throws
+  /// A transaction is durable.
+  func didCommit(_ report: CommitReport)
+  /// The store refused; nothing of the transaction is there.
+  func storeFailed(_ error: any Error)
+  /// False while nothing can be stored: what comes is left out, and peers are asked again later.
+  var canStore: Bool { get }
+}
+
+/// What a person should know of the own logs.
+package enum ReplicatorEvent: Sendable {
+  /// The logs of a new incarnation are written from now on.
+  case began(Incarnation, why: String)
+  /// The last incarnation may not go on, and there is no other: nothing is written here any more.
+  case spent(why: String)
+  /// A cut has changed, and the logs are stored anew.
+  case laidOutAnew
+  case unprovable(Fork, why: String)
+}
+
+/// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.
+package protocol IncarnationPlace {
+  /// Whether this directory is the one that writes the logs of an incarnation.
+  func names(_ incarnation: Incarnation) -> Bool
+  /// Says so from now on, durably.
+  func write(_ incarnation: Incarnation) throws
+}
+
+extension Replica.LaneState {
+  init(_ store: Store, _ lane: Lane) {
+    self.init(heads: store.heads(lane), digest: store.digest(lane))
+  }
+}

@@ -1,0 +1,33 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// What the replicator of a node asks of it; all of it happens in the node's own turns.
+final class NodeShell: ReplicatorShell {
+  weak var node: Node?
+
+  func send(_ message: [UInt8], to link: LinkID) { onNode { $0.send(message, to: link) } }
+
+  func close(_ link: LinkID, _ cause: CloseCause) { onNode { $0.close(link, cause) } }
+
+  func isCongested(_ link: LinkID) -> Bool { node?.assumeIsolated { $0.isCongested(link) } ?? false }
+
+  func schedule(_ timer: ReplicaTimer, at moment: Moment) { onNode { $0.schedule(timer, at: moment) } }
+
+  func note(_ event: ReplicaEvent) { onNode { $0.note(event) } }
+
+  func note(_ event: ReplicatorEvent) { onNode { $0.note(event) } }
+
+  func replied(_ link: LinkID, _ reply: Reply) -> Input? { node?.assumeIsolated { $0.asked(link, reply) } }
+
+  func noting(_ report: CommitReport) throws { try node?.assumeIsolated { try $0.noteDeletions(report) } }
+
+  func didCommit(_ report: CommitReport) { onNode { $0.didCommit(report) } }
+
+  func storeFailed(_ error: any Error) { onNode { $0.storeFailed(error) } }
+
+  var canStore: Bool { node?.assumeIsolated { !$0.isDiskFull } ?? true }
+
+  private func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
+}

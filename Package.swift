@@ -67,6 +67,9 @@ let package = Package(
         "Transport", "Exchange",
       ]),
     shell("WaymarkTesting", ["Waymark"]),
+    shell(
+      "Simulation",
+      ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
@@ -89,6 +92,9 @@ let package = Package(
     tests(
       "SessionTests",
       ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
+    tests(
+      "SimulationTests",
+      ["Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage", "Wire"]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("TidyTests", []),

@@ -16,10 +16,26 @@ package final class Connection {
   /// Frames in the write-ahead log after the newest commit; written by SQLite's commit hook.
   private let walFrames: UnsafeMutablePointer<Int32>
   private var cache: [String: Statement.Prepared] = [:]
+  /// What the files lie on, if that is not the machine's disk.
+  private let volume: Volume?
 
-  package init(_ location: Location) throws(SQLiteError) {
+  package convenience init(_ location: Location) throws(SQLiteError) {
     var opened: OpaquePointer?
     let code = Self.open(location, &opened)
+    try self.init(opened, code, on: nil)
+  }
+
+  /// Opens a file of a file system in memory.
+  package convenience init(
+    on volume: Volume, _ path: String, isReadOnly: Bool = false
+  ) throws(SQLiteError) {
+    var opened: OpaquePointer?
+    let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+    let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, volume.name)
+    try self.init(opened, code, on: volume)
+  }
+
+  private init(_ opened: OpaquePointer?, _ code: Int32, on volume: Volume?) throws(SQLiteError) {
     guard code == SQLITE_OK, let opened else {
       // A failed open still hands out a handle that must be closed: sqlite.org/c3ref/open.html.
       let error = SQLiteError(
@@ -28,6 +44,7 @@ package final class Connection {
       throw error
     }
     handle = opened
+    self.volume = volume
     walFrames = .allocate(capacity: 1)
     walFrames.initialize(to: 0)
     sqlite3_wal_hook(

@@ -2,7 +2,7 @@
 
 import Records
 import Replication
-import SQLite
+package import SQLite
 package import Wire
 
 /// The store of one node: the log of change sets, the records folded from it, and the circle's statements.
@@ -28,6 +28,13 @@ package final class Store {
     let connection = try Connection(.file(path))
     try connection.setUp()
     try self.init(connection, lock: lock, refolds: refolds)
+  }
+
+  /// Opens a store, or makes it where there is none, in a file system in memory.
+  package convenience init(on volume: Volume, path: String, refolds: Bool = false) throws {
+    let connection = try Connection(on: volume, path)
+    try connection.setUp()
+    try self.init(connection, lock: nil, refolds: refolds)
   }
 
   /// A store that is gone with the process: for tests and previews.

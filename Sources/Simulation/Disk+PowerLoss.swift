@@ -1,0 +1,146 @@
+// Protocol/store.md, "Durability"
+
+/// What a power loss leaves of the changes that were not synced.
+package struct Survival: Sendable, CustomStringConvertible {
+  package enum Part: Sendable {
+    case nothing
+    case everything
+    /// Each change by itself, so many of a thousand.
+    case some(perThousand: Int)
+    /// All before a random one, which is torn.
+    case beginning
+  }
+
+  package var part: Part
+  /// Pieces of a write that are kept or lost by themselves, in bytes: what devices write in one go.
+  package var piece: Int?
+  /// Changes reach the disk in another order than they were made in.
+  package var isReordered = false
+  /// Where a file has grown, what was not written is what lay there before, not zeros.
+  package var leavesGarbage = false
+
+  package init(_ part: Part, piece: Int? = nil, isReordered: Bool = false, leavesGarbage: Bool = false) {
+    (self.part, self.piece, self.isReordered, self.leavesGarbage) = (part, piece, isReordered, leavesGarbage)
+  }
+
+  /// The kinds of damage that images of crashes come in.
+  package static let variants = [
+    Survival(.nothing),
+    Survival(.everything),
+    Survival(.some(perThousand: 500)),
+    Survival(.some(perThousand: 500), piece: 512),
+    Survival(.some(perThousand: 500), piece: 4_096, isReordered: true),
+    Survival(.some(perThousand: 900), piece: 512, isReordered: true, leavesGarbage: true),
+    Survival(.beginning, piece: 512),
+    Survival(.beginning, piece: 4_096, leavesGarbage: true),
+  ]
+
+  package var description: String {
+    "\(part)" + (piece.map { ", torn at \($0)" } ?? "") + (isReordered ? ", reordered" : "")
+      + (leavesGarbage ? ", garbage" : "")
+  }
+}
+
+extension Disk {
+  /// Power fails: of what was not synced, some survives. Processes must be gone, or be cut off, before.
+  package func powerLoss(_ random: inout some RandomNumberGenerator) {
+    powerLoss(Survival.variants[random.below(Survival.variants.count)], &random)
+  }
+
+  package func powerLoss(_ survival: Survival, _ random: inout some RandomNumberGenerator) {
+    let image = afterPowerLoss(survival, &random)
+    files = image.files.mapValues { $0.copy(on: self) }
+    unsyncedNames = [:]
+    counters.powerLosses += 1
+    counters.changesDropped += image.counters.changesDropped
+    counters.changesTorn += image.counters.changesTorn
+    counters.changesReordered += image.counters.changesReordered
+    counters.namesLost += image.counters.namesLost
+    restart()
+  }
+
+  /// What the disk would hold if power failed now.
+  package func afterPowerLoss(_ survival: Survival, _ random: inout some RandomNumberGenerator) -> Disk {
+    let image = Disk(seed: random.next())
+    for name in Set(files.keys).union(unsyncedNames.keys).sorted() {
+      let states = unsyncedNames[name] ?? [files[name]]
+      let state = states[survival.choose(states.count, &random)]
+      if state !== states[states.count - 1] { image.counters.namesLost += 1 }
+      guard let state else { continue }
+      let file = DiskFile(on: image)
+      file.content = state.surviving(survival, image, &random)
+      file.durable = file.content
+      image.files[name] = file
+    }
+    return image
+  }
+}
+
+extension Survival {
+  /// Which of several states of a name in its directory survives.
+  fileprivate func choose(_ count: Int, _ random: inout some RandomNumberGenerator) -> Int {
+    switch part {
+    case .nothing: 0
+    case .everything: count - 1
+    case .some, .beginning: count == 1 ? 0 : random.below(count)
+    }
+  }
+}
+
+extension DiskFile {
+  fileprivate func surviving(
+    _ survival: Survival, _ image: Disk, _ random: inout some RandomNumberGenerator
+  ) -> [UInt8] {
+    var result = durable
+    guard !changes.isEmpty else { return result }
+    let order = survival.order(changes.count, &random)
+    if survival.isReordered, changes.count > 1 { image.counters.changesReordered += 1 }
+    let end = if case .beginning = survival.part { random.below(changes.count + 1) } else { changes.count }
+    for index in order {
+      let change = changes[index]
+      switch survival.part {
+      case .nothing: image.counters.changesDropped += 1
+      case .everything: result.apply(change, of: written)
+      case .beginning where index < end: result.apply(change, of: written)
+      case .beginning where index > end: image.counters.changesDropped += 1
+      case .beginning: put(change, into: &result, keeping: 500, survival, image, &random)
+      case .some(let share): put(change, into: &result, keeping: share, survival, image, &random)
+      }
+    }
+    return result
+  }
+
+  /// Applies a change, or of a write those pieces that chance keeps.
+  private func put(
+    _ change: FileChange, into result: inout [UInt8], keeping share: Int, _ survival: Survival, _ image: Disk,
+    _ random: inout some RandomNumberGenerator
+  ) {
+    guard let range = change.bytes, let piece = survival.piece else {
+      guard random.happens(perThousand: share) else { return image.counters.changesDropped += 1 }
+      return result.apply(change, of: written)
+    }
+    image.counters.changesTorn += 1
+    if survival.leavesGarbage {
+      while result.count < change.offset + range.count { result.append(UInt8(random.below(256))) }
+    }
+    var offset = change.offset
+    let end = change.offset + range.count
+    while offset < end {
+      let next = min(end, (offset / piece + 1) * piece)
+      if random.happens(perThousand: share) {
+        let start = range.lowerBound + offset - change.offset
+        result.apply(FileChange(offset: offset, bytes: start..<start + next - offset), of: written)
+      }
+      offset = next
+    }
+  }
+}
+
+extension Survival {
+  fileprivate func order(_ count: Int, _ random: inout some RandomNumberGenerator) -> [Int] {
+    var order = Array(0..<count)
+    guard isReordered else { return order }
+    for index in order.indices.dropFirst().reversed() { order.swapAt(index, random.below(index + 1)) }
+    return order
+  }
+}

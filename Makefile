@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade fuzz format lint vectors clean
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -55,6 +55,10 @@ oracle: build ## five nodes against a model in Python: SEED=… STEPS=…
 
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run
+
+images: deps ## what a crash could leave of a store at every moment of what it does: WORD=… for some scenarios
+	swift build -c release --product Images
+	@"$$(swift build -c release --show-bin-path)/Images" $(WORD)
 
 fuzz: deps ## feed what comes from strangers with made-up bytes: TARGET=… SECONDS=…
 	@Tests/Fuzz/run "$(TARGET)" "$(SECONDS)"

@@ -82,6 +82,13 @@ let package = Package(
         "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
+    .target(
+      name: "CrashImages",
+      dependencies: [
+        "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage", "Wire",
+      ], path: "Tests/Images/Scenarios", swiftSettings: common),
+    .executableTarget(
+      name: "Images", dependencies: ["CrashImages"], path: "Tests/Images/Runner", swiftSettings: common),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests("ProcessTests", ["Exchange", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
@@ -94,7 +101,7 @@ let package = Package(
       ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests(
       "SimulationTests",
-      ["Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage", "Wire"]),
+      ["CrashImages", "SQLite", "Simulation", "Storage"]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("TidyTests", []),

@@ -1,6 +1,7 @@
 // Protocol/store.md, "Durability"
 
 package import SQLite
+import Sodium
 
 /// A disk in memory that knows what of it is durable, and does as badly as it is told to.
 ///
@@ -108,6 +109,17 @@ package final class Disk: FileSystem {
     file.durable = bytes
     files[name] = file
     unsyncedNames[name] = nil
+  }
+
+  /// A hash of all files as programs see them.
+  package var contentHash: [UInt8] {
+    var hash = Blake2b256()
+    for (name, file) in files.sorted(by: { $0.key < $1.key }) {
+      hash.update(Array(name.utf8))
+      hash.update(bigEndian: UInt64(file.size))
+      hash.update(file.content)
+    }
+    return Blake2b256.bytes(hash.finish())
   }
 
   // MARK: Damage

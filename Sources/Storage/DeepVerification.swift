@@ -2,7 +2,7 @@
 
 import Membership
 import Replication
-import SQLite
+package import SQLite
 package import Wire
 
 /// Compares a store with what its signed log says: verifies every signature, folds the log into a second store,
@@ -29,6 +29,15 @@ package struct DeepVerification {
     try source.setUpReadOnly()
     var verification = DeepVerification(
       source: source, device: device, scratch: try Store.scratch(path: scratch), progress: progress)
+    return try source.snapshot { try verification.run() }
+  }
+
+  /// The same for a store in a file system in memory.
+  package static func run(on volume: Volume, path: String, of device: DeviceKey? = nil) throws -> DeepReport {
+    let source = try Connection(on: volume, path, isReadOnly: true)
+    try source.setUpReadOnly()
+    var verification = DeepVerification(
+      source: source, device: device, scratch: try Store.inMemory(), progress: { _, _ in })
     return try source.snapshot { try verification.run() }
   }
 

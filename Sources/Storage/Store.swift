@@ -83,6 +83,8 @@ package final class Store {
       }
       if try !refolds && Derived.isCurrent(connection) { return true }
       try Derived.create(connection)
+      // Until the log is folded, in a transaction of its own, the tables are those of no version.
+      try Derived.forget(connection)
       return false
     }
   }

@@ -1,0 +1,23 @@
+import CrashImages
+import Foundation
+
+/// `Images [NAME]`: every image of every moment of all scenarios, or of those whose name holds a word.
+let word = CommandLine.arguments.dropFirst().first ?? ""
+let fixture = URL(filePath: #filePath).appending(path: "../../../Fixtures/schema-1/store.db").standardized
+let props = try Props(oldStore: [UInt8](Data(contentsOf: fixture)))
+var total = ImageFigures()
+let start = ContinuousClock.now
+for (number, scenario) in Scenario.all.enumerated() where scenario.name.contains(word) || word.isEmpty {
+  let figures = try ImageRun.run(scenario, props, seed: UInt64(number + 1))
+  print(
+    "\(scenario.name): \(figures.points) moments, \(figures.images) images (\(figures.repeated) repeated), "
+      + "\(figures.secondFaults) second faults, \(figures.failures.count) failures")
+  for failure in figures.failures.prefix(5) { print("  \(failure)") }
+  total += figures
+}
+let seconds = (ContinuousClock.now - start).components.seconds
+print(
+  "images: \(Scenario.all.count) scenarios, \(total.points) moments, \(total.images) images looked at, "
+    + "\(total.repeated) repeated, \(total.secondFaults) second faults, \(total.failures.count) failures, \(seconds) s"
+)
+exit(total.failures.isEmpty ? 0 : 1)

@@ -1,0 +1,72 @@
+import Replication
+import SQLite
+import Simulation
+import Sodium
+import Storage
+import Wire
+
+/// All that a store holds and all that its memory says of it, as one hash: equal exactly if these are equal.
+struct Observation: Hashable, Sendable, CustomStringConvertible {
+  private let hash: Bytes32
+  private let heads: String
+
+  var description: String { "\(hash) with \(heads)" }
+
+  init(_ store: Store, on volume: Volume, path: String) throws {
+    let reader = try Connection(on: volume, path, isReadOnly: true)
+    try reader.setUpReadOnly()
+    var hash = Blake2b256()
+    for table in try Self.tables(reader) {
+      hash.update(Array(table.utf8))
+      // A row ends where the hash of the next begins: each value comes with its length.
+      try reader.with("SELECT * FROM \(table)") { row in
+        while try row.step() {
+          for column in 0..<row.columnCount {
+            let bytes = row.isNull(column) ? [0] : row.bytes(column)
+            hash.update(bigEndian: UInt32(truncatingIfNeeded: bytes.count))
+            hash.update(bytes)
+          }
+        }
+      }
+    }
+    heads = Lane.allCases.map { lane in
+      let heads = store.heads(lane).map { "\($0.sequence)/\($0.foldedSequence)" }.joined(separator: " ")
+      return "\(lane): \(heads)"
+    }.joined(separator: ", ")
+    for lane in Lane.allCases {
+      hash.update(store.digest(lane).sum.bytes)
+      for head in store.heads(lane) { hash.update(Array("\(head)".utf8)) }
+    }
+    let words = hash.finish()
+    self.hash = Bytes32(words.0, words.1, words.2, words.3)
+  }
+
+  private static func tables(_ reader: Connection) throws -> [String] {
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    return try reader.with(sql) { row in
+      var names: [String] = []
+      while try row.step() { names.append(row.text(0)) }
+      return names
+    }
+  }
+}
+
+extension Stage {
+  func observe() throws -> Observation { try Observation(store, on: volume, path: Self.path) }
+
+  /// What SQLite says of its file; nil if it is sound.
+  func damage() throws -> String? {
+    let reader = try Connection(on: volume, Self.path, isReadOnly: true)
+    try reader.setUpReadOnly()
+    return try reader.with("PRAGMA integrity_check") { row in
+      guard try row.step() else { return "no answer" }
+      return row.text(0) == "ok" ? nil : row.text(0)
+    }
+  }
+
+  /// What a deep verification finds; nil if all is as the log says.
+  func findings() throws -> String? {
+    let report = try DeepVerification.run(on: volume, path: Self.path, of: alice.log(.records).device)
+    return report.isClean ? nil : report.findings.map { "\($0.place): \($0.text)" }.joined(separator: "; ")
+  }
+}

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz format lint vectors clean
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz tsan asan format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -50,8 +50,9 @@ hostile: build ## a hostile member at random against a circle of nodes: SEED=…
 attack: release ## fifty hostile connections: what an honest peer feels, and what the node spends
 	@Tests/Attack/run
 
-oracle: build ## five nodes against a model in Python: SEED=… STEPS=…
-	@Tests/Oracle/run $(SEED) $(STEPS)
+oracle: build ## five nodes against a model in Python: SEED=… STEPS=…; or HISTORIES=1000, many short ones
+	@if [ -n "$(HISTORIES)" ]; then Tests/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \
+	else Tests/Oracle/run $(SEED) $(STEPS); fi
 
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run
@@ -63,6 +64,12 @@ images: deps ## what a crash could leave of a store at every moment of what it d
 fuzz: deps ## feed what comes from strangers with made-up bytes: TARGET=… SECONDS=…
 	@Tests/Fuzz/run "$(TARGET)" "$(SECONDS)"
 
+tsan: deps ## all tests under the thread sanitizer
+	@Tests/Sanitizers/run thread
+
+asan: deps ## all tests under the address sanitizer
+	@Tests/Sanitizers/run address
+
 format: ## lay out every Swift file
 	swift format --in-place --recursive --parallel $(SOURCES)
 
@@ -73,4 +80,4 @@ vectors: ## make the test vectors again (needs python3 with venv)
 	.ci/vectors
 
 clean: ## remove what was built
-	rm -rf .build .build-allfeatures .build-mock .build-fuzz
+	rm -rf .build .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan

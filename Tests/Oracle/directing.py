@@ -5,7 +5,7 @@ import time
 from catalogue import BY_NAME, CONTENT, SEEDS
 from change_set import is_whole
 from compare import Difference, brief, describe
-from model import LIFE, Model
+from model import LIFE
 from store import Snapshot
 
 
@@ -45,7 +45,7 @@ class Direction:
         # What a device holds that was not there when it was its turn to be asked merges as usual.
         asked = {self.node.name} | {peer["name"] for peer in done["peers"]}
         present = {identity for name, ids in self.held.items() if name in asked for identity in ids}
-        model = Model(Snapshot(self.node.store, rows=False).folded)
+        model = Snapshot(self.node.store, rows=False).model()
         written = {each.id for each in fresh}
         known = self.wanted | present | written
         if self.source is not self.node and folded(self.source) - written != self.wanted:

@@ -47,47 +47,56 @@ def demand(condition, rule, about):
 
 
 class Model:
-    def __init__(self, sets):
+    """`excuses`: whether a cut of a log excuses those who have seen more of it than there is; `may_fork`: whether two
+    sets for one place are known of."""
+
+    def __init__(self, sets, excuses=lambda log, lane: False, may_fork=lambda log: False):
         self.sets = {each.id: each for each in sets}
         # Clocks ascend along causality, so this order is causal.
         self.ordered = sorted(self.sets.values(), key=lambda each: each.stamp)
-        self.pasts = {}
+        self.excuses = excuses
+        # One bit a set: what each has seen, itself among it; and its own log up to it.
+        self.bits, self.pasts, self.paths = {}, {}, {}
         places = {}
-        for each in self.ordered:
+        for number, each in enumerate(self.ordered):
             place = (each.log, each.lane, each.sequence)
-            demand(place not in places, "two sets for one place", each)
+            demand(place not in places or may_fork(each.log), "two sets for one place", each)
             places[place] = each.id
-            self.pasts[each.id] = self.past(each)
+            self.bits[each.id] = 1 << number
+            self.place(each)
 
     # MARK: Causality
 
-    def past(self, each):
-        """The newest sequence of each log that the set has seen, itself among them."""
-        past = {}
+    def place(self, each):
+        path = past = self.bits[each.id]
         if each.previous is not None:
             before = self.sets.get(each.previous)
             demand(before is not None, "the predecessor is missing", each)
             demand((before.log, before.lane, before.sequence) == (each.log, each.lane, each.sequence - 1),
                    "the predecessor is not the set before", each)
             demand(before.clock < each.clock, "the clock is not above the predecessor's", each)
-            past.update(self.pasts[before.id])
-        for device, incarnation, sequence, identity in each.dependencies:
-            seen = self.sets.get(identity)
-            demand(seen is not None, "a dependency is missing", each)
-            demand((seen.log, seen.lane, seen.sequence) == ((device, incarnation), each.lane, sequence),
-                   "a dependency is elsewhere", each)
-            demand(seen.clock < each.clock, "the clock is not above a dependency's", each)
-            past[seen.log] = max(past.get(seen.log, 0), sequence)
-        past[each.log] = each.sequence
-        for dependency in each.dependencies:
-            older = self.pasts[dependency[3]]
-            demand(all(past.get(log, 0) >= number for log, number in older.items()),
-                   "what a dependency has seen is not declared", each)
-        return past
+            path |= self.paths[before.id]
+            past |= self.pasts[before.id]
+        seen = [self.dependency(each, *dependency) for dependency in each.dependencies]
+        for other in filter(None, seen):
+            past |= self.paths[other.id]
+        for other in filter(None, seen):
+            demand(self.pasts[other.id] & ~past == 0, "what a dependency has seen is not declared", each)
+        self.paths[each.id], self.pasts[each.id] = path, past
+
+    def dependency(self, each, device, incarnation, sequence, identity):
+        seen = self.sets.get(identity)
+        if seen is None:
+            demand(self.excuses((device, incarnation), each.lane), "a dependency is missing", each)
+            return None
+        demand((seen.log, seen.lane, seen.sequence) == ((device, incarnation), each.lane, sequence),
+               "a dependency is elsewhere", each)
+        demand(seen.clock < each.clock, "the clock is not above a dependency's", each)
+        return seen
 
     def covers(self, later, earlier):
         """Whether the past of one set holds another, or they are the same."""
-        return later.lane == earlier.lane and self.pasts[later.id].get(earlier.log, 0) >= earlier.sequence
+        return self.pasts[later.id] & self.bits[earlier.id] != 0
 
     def concurrent(self, one, other):
         return not self.covers(one, other) and not self.covers(other, one)
@@ -216,13 +225,6 @@ class Model:
             return None
         write = self.winners.get(key, {}).get(LIFE)
         return write if write is not None and write.value is False and not is_whole(key[0]) else None
-
-    def heads(self, lane):
-        heads = {}
-        for each in self.ordered:
-            if each.lane == lane:
-                heads[each.log] = max(heads.get(each.log, 0), each.sequence)
-        return heads
 
 
 def has_parent(key):

@@ -50,6 +50,8 @@ class Node:
         self.store = self.home / "store.db"
         self.log = stage / f"{name}.log"
         self.process = self.line = None
+        # By how many seconds its clock is ahead, of the processes to come; debug builds only.
+        self.ahead = 0
         # Commands that were sent and not answered: kill_busy sends several at once.
         self.owed = 0
         self.address = "127.0.0.1:0"
@@ -72,10 +74,12 @@ class Node:
 
     @property
     def environment(self):
-        return {
+        sanitizers = {name: os.environ[name] for name in ("ASAN_OPTIONS", "TSAN_OPTIONS") if name in os.environ}
+        return sanitizers | {
             "HOME": str(self.stage / "nobody"), "PATH": "/usr/bin:/bin", "TZ": "UTC", "LANG": "C.UTF-8",
             "SWIFT_BACKTRACE": "enable=no", "WAYMARK_LOG": "debug",
-            "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")}
+            "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", "")} | (
+                {"WAYMARK_CLOCK_AHEAD": str(self.ahead)} if self.ahead else {})
 
     def ask(self, command, **arguments):
         """The document of a command: through the socket if the node runs, else by a process."""

@@ -3,16 +3,17 @@
 from catalogue import BY_NAME, uuid_bytes
 from change_set import is_whole
 from compare import Difference, brief, describe
-from model import LIFE, Model
+from model import LIFE
 from store import Snapshot
 
 
 def check_resolved(node, conflict, take, fresh):
     """`conflict`: as it was listed; `fresh`: the sets that the decision wrote."""
-    everything = Model(Snapshot(node.store, rows=False).folded)
+    snapshot = Snapshot(node.store, rows=False)
+    everything = snapshot.model()
     lane = fresh[0].lane
     seen = [each for each in everything.ordered if each.lane == lane and everything.covers(fresh[0], each)]
-    before, after = Model([each for each in seen if each.id != fresh[0].id]), Model(seen + fresh)
+    before, after = snapshot.model([each for each in seen if each.id != fresh[0].id]), snapshot.model(seen + fresh)
     key = kind_number(conflict["kind"]), uuid_bytes(conflict["record"])
     place = conflict["reason"], *key, field_number(key[0], conflict)
     decided = next((each for each in before.conflicts if named(each) == place), None)

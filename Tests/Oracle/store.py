@@ -1,11 +1,16 @@
 """Protocol/store.md: what one node's store holds at one moment, read by another connection that only reads."""
 
+import functools
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 
 from catalogue import KINDS
 from change_set import ChangeSet, Verified
+from encoding import decode
+from membership import Membership
+from model import Model
+from statement import FORK_PROOF, GENESIS, Statement
 
 
 @dataclass
@@ -28,11 +33,21 @@ def verified(number, header, signature, body):
     return VERIFIED[raw]
 
 
+STATEMENTS = {}
+
+
+def statement(data):
+    if data not in STATEMENTS:
+        STATEMENTS[data] = Statement(data)
+    return STATEMENTS[data]
+
+
 class Snapshot:
     def __init__(self, path, rows=True):
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20, isolation_level=None)) as store:
             store.execute("BEGIN")
             self.read_log(store)
+            self.statements = [statement(data) for data, in store.execute("SELECT bytes FROM statements")]
             if rows:
                 self.read_derived(store)
 
@@ -49,6 +64,27 @@ class Snapshot:
     @property
     def stored(self):
         return list(self.by_number.values())
+
+    @functools.cached_property
+    def membership(self):
+        genesis = next(each for each in self.statements if each.kind == GENESIS)
+        return Membership(genesis, [each for each in self.statements if each is not genesis])
+
+    def model(self, sets=None):
+        """What follows from the sets that are folded, or from others."""
+        return Model(self.folded if sets is None else sets, self.excuses, self.may_fork)
+
+    def excuses(self, log, lane):
+        return bool(self.membership.cuts(*log, lane))
+
+    def is_excused(self, each, identity):
+        """Whether a set need not stand behind another that it has seen, because a cut of that one's log excludes it."""
+        logs = [(device, incarnation) for device, incarnation, _, other in each.dependencies if other == identity]
+        return any(self.excuses(log, each.lane) for log in logs)
+
+    def may_fork(self, log):
+        headers = [decode(each.fields[3]) for each in self.statements if each.kind == FORK_PROOF]
+        return any((header[2], header[3]) == log for header in headers)
 
     def read_derived(self, store):
         tables = {name for name, in store.execute("SELECT name FROM sqlite_master")}

@@ -5,13 +5,13 @@ from collections import defaultdict
 from catalogue import CONTENT, uuid_text
 from change_set import is_whole
 from compare import Difference, brief, describe
-from model import LIFE, Model
+from model import LIFE
 from store import Snapshot
 
 
 def check_undo(node, document, fresh, is_forced):
     """`fresh`: the sets that the undo wrote. What their author had folded is what they have seen."""
-    model = Model(Snapshot(node.store, rows=False).folded)
+    model = Snapshot(node.store, rows=False).model()
     undo = {each.id for each in fresh}
     seen = {each.id for each in model.ordered} - undo
     for lane in {each.lane for each in fresh}:

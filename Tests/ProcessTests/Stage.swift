@@ -40,11 +40,14 @@ final class Stage: Sendable {
 
   /// Nothing of the person who runs the tests reaches a process, least of all their data directory.
   private var environment: [String: String] {
-    [
+    let own = ProcessInfo.processInfo.environment
+    // Where the program is built with a sanitizer, it reports where the tests do.
+    let sanitizers = own.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
+    return [
       "HOME": folder.appending(path: "nobody").path, "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
       "TZ": "UTC", "LANG": "C.UTF-8", "WAYMARK_LOG": "debug",
-      "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
-    ]
+      "LD_LIBRARY_PATH": own["LD_LIBRARY_PATH"] ?? "",
+    ].merging(sanitizers) { $1 }
   }
 
   func start(

@@ -38,6 +38,7 @@ let package = Package(
     .library(name: "Waymark", targets: ["Waymark"]),
     .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
     .executable(name: "waymark", targets: ["WaymarkCommand"]),
+    .executable(name: "simulator", targets: ["SimulatorCommand"]),
   ],
   traits: [
     .trait(name: "AllFeatures", description: "Premium is always active, by the development issuer."),
@@ -71,6 +72,8 @@ let package = Package(
       "Simulation",
       ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
+    .executableTarget(
+      name: "SimulatorCommand", dependencies: ["Simulation"], swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
     tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),

@@ -44,7 +44,7 @@ package struct UnsentLogs {
   }
 
   /// The logs of a lane that hold sets which nobody was sent.
-  func unsent(_ lane: Lane, in store: Store) -> [LogHead] {
+  package func unsent(_ lane: Lane, in store: Store) -> [LogHead] {
     sent.values.filter { $0.log.lane == lane && hasUnsent($0.log, in: store) }.sorted { $0.log < $1.log }
   }
 

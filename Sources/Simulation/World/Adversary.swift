@@ -1,0 +1,179 @@
+import Membership
+import Records
+import Replication
+import Sodium
+import Storage
+import Wire
+
+/// What members do that keep to no rule. They have real keys and real sessions, and send what they like on them.
+extension World {
+  /// Lets an adversary do something; what needs a message to be spoiled waits for the next one.
+  func misbehave(_ fault: Fault) -> Bool {
+    let adversaries = devices.filter { !$0.isHonest && $0.process?.isServing == true }
+    guard let device = random.pick(adversaries), let process = device.process else { return false }
+    switch fault {
+    case .forge, .malleate, .truncate, .garble, .hoard, .claimPremium, .replay:
+      device.mischief.append(fault)
+      return true
+    case .storm:
+      for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
+        breakLink(link)
+      }
+      process.dialing.hurry(now: device.wall)
+      process.receive(.dial)
+      return true
+    case .lie, .unsolicited, .oversize: return sendNonsense(fault, process)
+    default: return sendSets(fault, process)
+    }
+  }
+
+  // MARK: Spoiled messages
+
+  /// What goes on the wire instead of a message of an adversary.
+  func meddled(_ message: [UInt8], from sender: Device, to receiver: Device) -> [[UInt8]] {
+    guard !sender.isHonest else { return [message] }
+    if random.happens(perThousand: 50) { sender.captured.append(message) }
+    if sender.captured.count > 20 { sender.captured.removeFirst() }
+    if sender.hoards > 0, message.first.map({ _ in isSets(message) }) == true {
+      sender.hoards -= 1
+      tally.count("hoarded")
+      return []
+    }
+    guard let fault = sender.mischief.first else { return [message] }
+    guard let spoiled = spoil(message, fault, sender) else { return [message] }
+    sender.mischief.removeFirst()
+    tally.count("did \(fault)")
+    return spoiled
+  }
+
+  private func isSets(_ message: [UInt8]) -> Bool {
+    if case .sets? = try? Message(decoding: message) { true } else { false }
+  }
+
+  private func spoil(_ message: [UInt8], _ fault: Fault, _ sender: Device) -> [[UInt8]]? {
+    switch fault {
+    case .truncate: return [Array(message.dropLast(1 + random.below(max(message.count - 1, 1))))]
+    case .garble:
+      var bytes = message
+      for _ in 0...random.below(3) where !bytes.isEmpty {
+        bytes[random.below(bytes.count)] ^= 1 << UInt8(random.below(8))
+      }
+      return [bytes]
+    case .replay: return sender.captured.isEmpty ? nil : sender.captured + [message]
+    case .hoard:
+      sender.hoards = 10
+      return [message]
+    case .claimPremium:
+      guard case .summary(var summary)? = try? Message(decoding: message), !summary.records.isOpen else {
+        return nil
+      }
+      summary.records.reason = .open
+      return [Message.summary(summary).encoded]
+    default:
+      guard case .sets(let lane, let sets)? = try? Message(decoding: message), let first = sets.first else {
+        return nil
+      }
+      var signature = first.raw.signature
+      signature[random.below(64)] ^= fault == .malleate ? 0x80 : UInt8(1 + random.below(255))
+      let raw = RawChangeSet(header: first.raw.header, signature: signature, body: first.raw.body)
+      return [Message.encodedSets(lane, [raw] + sets.dropFirst().map(\.raw))]
+    }
+  }
+
+  // MARK: Messages of its own
+
+  private func sendNonsense(_ fault: Fault, _ process: Process) -> Bool {
+    guard let link = random.pick(process.links.keys.sorted()) else { return false }
+    let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
+    let message: [UInt8]
+    switch fault {
+    case .lie:
+      let heads = process.replicator.store.heads(lane).map { head in
+        let sequence =
+          random.happens(perThousand: 300) ? UInt64.max : head.sequence &+ UInt64(random.below(1_000))
+        return LogHead(
+          log: head.log, sequence: sequence, id: ChangeSetID(random32()), foldedSequence: head.foldedSequence)
+      }
+      message = Message.heads(lane, heads, complete: random.happens(perThousand: 500)).encoded
+    case .oversize: message = [UInt8](repeating: 0x80, count: Limits.messageBytesMax + 1)
+    default:
+      switch random.below(4) {
+      case 0: message = Message.served(lane).encoded
+      case 1: message = Message.state(random32(), token: random.next(), echo: true).encoded
+      case 2: message = Message.goodbye(.diskFull).encoded
+      default: message = Message.statementIDs([StatementID(random32())], reply: true).encoded
+      }
+    }
+    process.send(message, to: link)
+    return true
+  }
+
+  private func random32() -> Bytes32 { Bytes32(random.next(), random.next(), random.next(), random.next()) }
+
+  /// Sets that it signs itself, each wrong in its way, to one peer or to several.
+  private func sendSets(_ fault: Fault, _ process: Process) -> Bool {
+    let links = process.links.keys.sorted()
+    guard !links.isEmpty else { return false }
+    let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
+    let device = process.device
+    let log = LogKey(device: device.key, incarnation: process.replicator.incarnation, lane: lane)
+    guard var position = try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
+    else {
+      return false
+    }
+    spoil(&position, fault)
+    var sent = false
+    for (number, link) in links.enumerated() {
+      // Equivocation: each peer gets another one for the same place. The others get the same one, or none.
+      guard fault == .equivocate || number == 0 || random.happens(perThousand: 300) else { continue }
+      guard let sets = author(fault, position, lane, number, device) else { continue }
+      process.send(Message.encodedSets(lane, sets), to: link)
+      sent = true
+    }
+    return sent
+  }
+
+  private func spoil(_ position: inout AuthorPosition, _ fault: Fault) {
+    switch fault {
+    case .foreign: position.circle = CircleID(random32())
+    case .gap: position.sequence &+= UInt64(1 + random.below(5))
+    case .brokenLink: if position.id != nil { position.id = ChangeSetID(random32()) }
+    case .unknownDependency:
+      position.unseen = [
+        Dependency(
+          device: devices[0].key, incarnation: Incarnation(random16()), sequence: 1,
+          id: ChangeSetID(random32()))
+      ]
+    case .past: position.clock = .zero
+    default: break
+    }
+  }
+
+  private func author(
+    _ fault: Fault, _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device
+  ) -> [RawChangeSet]? {
+    var author = Author(position: position, key: device.keys.signing)
+    let isElsewhere = fault == .wrongLane
+    let kind = (lane == .records) != isElsewhere ? KindNumbers.trip : KindNumbers.setting
+    let key = RecordKey(kind: kind, id: RecordID(Bytes16(UInt64(random.below(8)) << 60, UInt64(number))))
+    var value = Value.text("adversary \(number)")
+    if fault == .poison {
+      value =
+        [
+          .text("\u{0}"), .bytes([UInt8](repeating: 0xff, count: 40_000)),
+          .array([.array([.array([.null])])]),
+          .integer(.min), .float(-.greatestFiniteMagnitude),
+        ][random.below(5)]
+    }
+    let wall =
+      switch fault {
+      case .future:
+        device.wall + [1_000, Limits.clockDriftMilliseconds + 1, 365 * 86_400_000][random.below(3)]
+      case .past: Moment(1)
+      default: device.wall
+      }
+    let draft = EntryDraft(.put, key, [(0, .bool(true)), (1, value)])
+    let operation = OperationDraft(id: OperationID(random16()), verb: "adversary")
+    return try? author.write([draft], operation: operation, wall: wall).map(\.raw)
+  }
+}

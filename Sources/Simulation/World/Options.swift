@@ -1,0 +1,124 @@
+/// How a run is set up. Everything that happens in it follows from these values: the same options give the same run.
+///
+/// A seed alone gives options of its own (swarm testing: Groce and others, "Swarm Testing", 2012): which faults there
+/// are in a run and how often, so that rare ones are not drowned by frequent ones.
+package struct Options: Hashable, Sendable {
+  package var seed: UInt64
+  /// Devices of honest people.
+  package var devices: Int
+  /// How many of these have no entitlement.
+  package var free: Int
+  /// Members that keep to no rule.
+  package var adversaries: Int
+  /// How many events the faults last for; after that everything is healed.
+  package var events: Int
+  /// Virtual milliseconds between two faults, and between two things that people do, on average.
+  package var faultsEvery: Int64
+  package var peopleEvery: Int64
+  /// How often each fault comes, compared to the others; one that is not named does not come.
+  package var faults: [Fault: Int]
+  /// How many records people write about: few make many conflicts.
+  package var records: Int
+
+  /// The options that a seed stands for.
+  ///
+  /// - Parameter events: how long the faults last.
+  package init(seed: UInt64, events: Int = 1_500) {
+    var random = SplitMix(seed: seed ^ 0x57a9_6d61_726b_0001)
+    self.seed = seed
+    self.events = events
+    devices = 2 + min(random.below(4) + random.below(5), 7)
+    free = random.happens(perThousand: 300) ? random.below(devices) : 0
+    adversaries = random.happens(perThousand: 350) ? 1 + random.below(2) : 0
+    faultsEvery = Int64(random.logarithmic(20, 20_000))
+    peopleEvery = Int64(random.logarithmic(5, 2_000))
+    records = random.logarithmic(2, 60)
+    faults = [:]
+    let share = 100 + random.below(800)
+    for fault in Fault.allCases where random.happens(perThousand: share) {
+      guard adversaries > 0 || !fault.isByzantine else { continue }
+      faults[fault] = 1 + random.below(20)
+    }
+    // One run in ten has no faults at all: what goes wrong there is no fault's fault.
+    if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
+  }
+}
+
+extension Options: CustomStringConvertible {
+  /// One line that `init(line:)` reads.
+  package var description: String {
+    let listed = faults.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key):\($0.value)" }
+    return
+      "seed=\(seed) devices=\(devices) free=\(free) adversaries=\(adversaries) events=\(events) "
+      + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) "
+      + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
+  }
+
+  /// Reads `name=value` words; what is not named is what the seed says. Nil if a word is none of these.
+  package init?(line: String) {
+    var values: [Substring: Substring] = [:]
+    for word in line.split(separator: " ") {
+      let parts = word.split(separator: "=", maxSplits: 1)
+      guard parts.count == 2 else { return nil }
+      values[parts[0]] = parts[1]
+    }
+    guard let seed = values.removeValue(forKey: "seed").flatMap({ UInt64($0) }) else { return nil }
+    self.init(seed: seed)
+    for (name, value) in values {
+      guard set(name, value) else { return nil }
+    }
+  }
+
+  private mutating func set(_ name: Substring, _ value: Substring) -> Bool {
+    if name == "faults" { return setFaults(value) }
+    guard let number = Int(value), number >= 0 else { return false }
+    switch name {
+    case "devices": devices = number
+    case "free": free = number
+    case "adversaries": adversaries = number
+    case "events": events = number
+    case "faults-every": faultsEvery = Int64(number)
+    case "people-every": peopleEvery = Int64(number)
+    case "records": records = number
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func setFaults(_ list: Substring) -> Bool {
+    faults = [:]
+    guard list != "none" else { return true }
+    for item in list.split(separator: ",") {
+      let parts = item.split(separator: ":")
+      guard parts.count == 2, let fault = Fault(rawValue: String(parts[0])), let weight = Int(parts[1]) else {
+        return false
+      }
+      faults[fault] = weight
+    }
+    return true
+  }
+}
+
+extension SplitMix {
+  /// A number between two bounds whose size is as likely to be small as large.
+  mutating func logarithmic(_ low: Int, _ high: Int) -> Int {
+    var (low, high) = (low, high)
+    while high > 2 * low {
+      if happens(perThousand: 500) { high = max(high / 2, low) } else { low = min(low * 2, high) }
+      if happens(perThousand: 250) { break }
+    }
+    return low + below(high - low + 1)
+  }
+
+  mutating func pick<Items: RandomAccessCollection>(_ items: Items) -> Items.Element? {
+    guard !items.isEmpty else { return nil }
+    return items[items.index(items.startIndex, offsetBy: below(items.count))]
+  }
+
+  /// Waits of this many milliseconds on average, most of them shorter.
+  mutating func wait(_ average: Int64) -> Int64 {
+    var sum: Int64 = 0
+    for _ in 0..<2 { sum += Int64(below(Int(max(average, 1)) + 1)) }
+    return happens(perThousand: 100) ? sum * 3 : sum
+  }
+}

@@ -1,0 +1,59 @@
+package import Replication
+
+/// What was found broken in a run.
+package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
+  package enum Rule: String, Sendable {
+    case start, digest, fork, store, penalty, liveness, judge
+  }
+
+  package let rule: Rule
+  package let sentence: String
+
+  init(_ rule: Rule, _ sentence: String) { (self.rule, self.sentence) = (rule, sentence) }
+
+  package var description: String { "\(rule): \(sentence)" }
+}
+
+/// How a run went.
+package struct Outcome: Sendable {
+  package let options: Options
+  /// Nil if every promise was kept.
+  package let failure: Failure?
+  package let events: Int
+  package let virtualMilliseconds: Moment
+  package let tally: Tally
+  /// A hash over the whole run: equal for the same options.
+  package let trace: UInt64
+}
+
+/// Runs a world: first with faults, then healed until all hold the same.
+package enum Run {
+  package static func outcome(of options: Options, log: ((String) -> Void)? = nil) -> Outcome {
+    let world: World
+    do {
+      world = try World(options, log: log)
+    } catch {
+      return Outcome(
+        options: options, failure: failure(error), events: 0, virtualMilliseconds: 0, tally: Tally(), trace: 0
+      )
+    }
+    var found: Failure?
+    do {
+      while world.events < options.events, try world.step() {}
+      world.heal()
+      try world.converge()
+      try world.judgeAll()
+    } catch {
+      found = failure(error)
+    }
+    let outcome = Outcome(
+      options: options, failure: found, events: world.events, virtualMilliseconds: world.now - World.start,
+      tally: world.tallyWithDisks, trace: world.trace)
+    world.end()
+    return outcome
+  }
+
+  private static func failure(_ error: any Error) -> Failure {
+    (error as? Failure) ?? Failure(.judge, "\(error)")
+  }
+}

@@ -1,0 +1,361 @@
+import Membership
+import Replication
+import Sodium
+import SQLite
+import Storage
+import Wire
+
+/// A fault that lasts for a while, and what ends it.
+enum Ending {
+  case weather(latency: Moment, jitter: Moment, bytesPerMillisecond: Int, refusals: Int)
+  case disk(Int)
+  case slowDisk(Int, Int)
+  case pausedPeer(Int, Int, DeviceKey)
+}
+
+extension World {
+  /// Lets one thing go wrong, of those that do in this run.
+  func causeFault() {
+    later(random.wait(options.faultsEvery), .fault)
+    let faults = options.faults.sorted { $0.key.rawValue < $1.key.rawValue }
+    var left = random.below(max(faults.reduce(0) { $0 + $1.value }, 1))
+    for (fault, weight) in faults {
+      left -= weight
+      guard left < 0 else { continue }
+      log?("  fault: \(fault)")
+      if cause(fault) { tally.count("fault \(fault)") }
+      return
+    }
+  }
+
+  /// False if there was nothing that it could happen to.
+  private func cause(_ fault: Fault) -> Bool {
+    switch fault {
+    case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move:
+      network(fault)
+    case .kill, .killInside, .powerLoss, .crashLoop, .pause, .restart, .restore, .clone, .lostPlace:
+      processes(fault)
+    case .diskFull, .readError, .writeError, .syncError, .slowDisk: disks(fault)
+    case .skew, .drift, .jump, .farJump, .freeze: clocks(fault)
+    case .buy, .expire, .preference, .revoke, .mutual, .strangerIssuer, .invite, .restamp, .crossed,
+      .pausePeer:
+      authority(fault)
+    default: misbehave(fault)
+    }
+  }
+
+  var running: [Device] { devices.filter { $0.process != nil } }
+
+  // MARK: Network
+
+  private func network(_ fault: Fault) -> Bool {
+    let for_ = 200 + random.wait(20_000)
+    switch fault {
+    case .delay:
+      weather(for: for_) {
+        $0.latency = Moment(random.logarithmic(20, 5_000)); $0.jitter = $0.latency
+      }
+    case .narrow: weather(for: for_) { $0.bytesPerMillisecond = random.logarithmic(1, 100) }
+    case .refused: weather(for: for_) { $0.refusals = 200 + random.below(800) }
+    case .clog, .oneWay:
+      guard let from = random.pick(devices), let to = random.pick(devices), from !== to else { return false }
+      block(from, to, for_)
+      if fault == .clog { block(to, from, for_) }
+    case .partition: divide(for_)
+    case .flap:
+      guard let one = random.pick(devices), let other = random.pick(devices), one !== other else {
+        return false
+      }
+      for time in 0..<5 { block(one, other, Moment(time) * 300 + 100) }
+    case .cut:
+      guard let link = random.pick(links.values.sorted { $0.id < $1.id }) else { return false }
+      breakLink(link)
+    case .halfOpen:
+      guard let link = random.pick(links.values.sorted { $0.id < $1.id }) else { return false }
+      let end = random.below(2)
+      guard link.isOpen[end] else { return false }
+      link.isOpen[end] = false
+      process(of: link, end)?.receive(.input(.closed(link.id)))
+    default:
+      guard let device = random.pick(devices) else { return false }
+      device.place += 1
+      for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
+        breakLink(link)
+      }
+      if device.process?.isServing == true { device.process?.announce() }
+    }
+    return true
+  }
+
+  private func weather(for time: Moment, _ change: (inout Weather) -> Void) {
+    let old = weather
+    later(
+      time,
+      .end(
+        .weather(
+          latency: old.latency, jitter: old.jitter, bytesPerMillisecond: old.bytesPerMillisecond,
+          refusals: old.refusals)))
+    change(&weather)
+  }
+
+  private func block(_ from: Device, _ to: Device, _ time: Moment) {
+    weather.blocked[Weather.Path(from: from.number, to: to.number)] = now + time
+  }
+
+  /// Two groups that don't hear of one another; or only one of the other.
+  private func divide(_ time: Moment) {
+    let side = devices.map { _ in random.happens(perThousand: 500) }
+    let isOneWay = random.happens(perThousand: 200)
+    for from in devices {
+      for to in devices where side[from.number] != side[to.number] && !(isOneWay && side[from.number]) {
+        block(from, to, time)
+      }
+    }
+  }
+
+  // MARK: Processes
+
+  private func processes(_ fault: Fault) -> Bool {
+    guard let device = random.pick(running), let process = device.process else { return false }
+    switch fault {
+    case .kill: stop(device, .killed, restartAfter: random.wait(3_000))
+    case .restart:
+      if (try? process.replicator.store.checkpoint()) == nil { return false }
+      stop(device, .killed, restartAfter: random.wait(1_000))
+    case .killInside: device.disk.faults.changesUntilStop = random.logarithmic(1, 200)
+    case .powerLoss:
+      device.isDoomedToPowerLoss = true
+      if random.happens(perThousand: 500) {
+        device.disk.faults.changesUntilStop = random.logarithmic(1, 100)
+      } else {
+        stop(device, .powerLoss, restartAfter: random.wait(5_000))
+      }
+    case .crashLoop:
+      process.effectsUntilStop = random.below(30)
+    case .pause:
+      let time = Moment(random.logarithmic(1, 3_600_000))
+      process.pausedUntil = now + time
+      later(time, .resume(device.number, device.generation))
+    case .restore: return restore(device)
+    case .clone: return clone(device)
+    default:
+      stop(device, .killed, restartAfter: random.wait(1_000))
+      device.storeIdentity = random.next()
+    }
+    return true
+  }
+
+  /// A copy of the disk, made now, takes its place later: a backup that somebody puts back.
+  private func restore(_ device: Device) -> Bool {
+    if let backup = device.backup, random.happens(perThousand: 600) {
+      stop(device, .killed, restartAfter: random.wait(1_000))
+      device.disk = backup
+      device.backup = nil
+      device.storeIdentity = random.next()
+      judged { try $0.restored(device) }
+      tally.count("restored")
+    } else {
+      device.backup = device.disk.copy()
+    }
+    return true
+  }
+
+  /// A copy of a data directory begins to run too, with the same keys.
+  private func clone(_ device: Device) -> Bool {
+    guard device.isHonest, devices.count(where: { $0.key == device.key && !$0.isGone }) < 2,
+      devices.count < 12
+    else { return false }
+    let twin = Device(
+      device.keys, number: devices.count, world: self, isHonest: true, preference: device.preference)
+    twin.twinNumber = devices.count
+    twin.disk = device.disk.copy()
+    // A copy of a machine's image brings even the number of the file along: then both write the same log.
+    if random.happens(perThousand: 600) { twin.storeIdentity = device.storeIdentity }
+    twin.addressBook = device.addressBook + [device.address]
+    devices.append(twin)
+    tally.count("cloned")
+    judged { try $0.cloned(device, as: twin) }
+    later(random.wait(2_000), .start(twin.number))
+    return true
+  }
+
+  // MARK: Disks
+
+  private func disks(_ fault: Fault) -> Bool {
+    guard let device = random.pick(running), let process = device.process else { return false }
+    switch fault {
+    case .diskFull: device.disk.faults.capacity = device.disk.used + random.below(100_000)
+    case .readError: device.disk.faults.readErrorsPerMillion = random.logarithmic(10, 20_000)
+    case .writeError: device.disk.faults.writeErrorsPerMillion = random.logarithmic(10, 20_000)
+    case .syncError: device.disk.faults.syncErrorsPerMillion = random.logarithmic(100, 200_000)
+    default:
+      process.turnMilliseconds = Moment(random.logarithmic(10, 2_000))
+      later(random.wait(20_000), .end(.slowDisk(device.number, device.generation)))
+      return true
+    }
+    later(500 + random.wait(20_000), .end(.disk(device.number)))
+    return true
+  }
+
+  func end(_ ending: Ending) {
+    switch ending {
+    case .weather(let latency, let jitter, let bytes, let refusals):
+      (weather.latency, weather.jitter) = (latency, jitter)
+      (weather.bytesPerMillisecond, weather.refusals) = (bytes, refusals)
+    case .disk(let number): devices[number].disk.mend()
+    case .slowDisk(let number, let generation):
+      if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
+    case .pausedPeer(let number, let generation, let peer):
+      guard devices[number].generation == generation, let process = devices[number].process else { return }
+      process.pausedPeers.remove(peer)
+      process.dial()
+    }
+  }
+
+  // MARK: Clocks
+
+  private func clocks(_ fault: Fault) -> Bool {
+    guard let device = random.pick(devices) else { return false }
+    tally.count("clock \(fault)")
+    device.clock.change(at: now)
+    let minutes = Limits.clockDriftMilliseconds
+    switch fault {
+    case .skew: device.clock.offset = Moment(random.below(Int(2 * minutes))) - minutes
+    case .drift: device.clock.change(at: now, drift: Moment(random.below(100_000)) - 50_000)
+    case .jump: device.clock.offset += Moment(random.below(7_200_000)) - 3_600_000
+    case .farJump:
+      let years = Moment(random.below(20)) - 10
+      device.clock.offset += years * 365 * 86_400_000
+    default: device.clock.change(at: now, isFrozen: true)
+    }
+    return true
+  }
+
+  // MARK: Authority
+
+  private func authority(_ fault: Fault) -> Bool {
+    guard let device = random.pick(devices.filter { $0.process?.isServing == true }) else { return false }
+    switch fault {
+    case .preference: prefer(device, random.happens(perThousand: 600))
+    case .buy, .expire, .strangerIssuer: return entitle(device, fault)
+    case .revoke, .mutual, .crossed: return revoke(by: device, fault)
+    case .restamp: return restamp(device)
+    case .pausePeer:
+      guard let peer = random.pick(devices.filter { $0.key != device.key }) else { return false }
+      device.process?.pausedPeers.insert(peer.key)
+      for session in device.process?.replicator.replica.sessions.values.sorted(by: { $0.link < $1.link })
+        ?? []
+      where session.device == peer.key {
+        device.process?.send(Message.goodbye(.paused).encoded, to: session.link)
+        hangUp(session.link, device)
+      }
+      later(random.wait(20_000), .end(.pausedPeer(device.number, device.generation, peer.key)))
+    default: return invite(by: device)
+    }
+    return true
+  }
+
+  func prefer(_ device: Device, _ wants: Bool) {
+    device.preference = wants
+    judged { try $0.preferred(device) }
+    device.process?.handle([.preferenceChanged(wants)])
+  }
+
+  func learn(_ device: Device, _ statement: Membership.Statement) {
+    signed.append(statement)
+    device.process?.handle([.statementsAdded([statement.bytes])])
+  }
+
+  /// Somebody buys, for a while that begins or ends soon, or from an issuer that the circle does not know.
+  private func entitle(_ device: Device, _ fault: Fault) -> Bool {
+    let begin = now + Moment(random.below(60_000)) - 50_000
+    let end = begin + (fault == .expire ? 10_000 + random.wait(60_000) : Self.start)
+    let key = fault == .strangerIssuer ? authority.stranger : nil
+    let devices = random.happens(perThousand: 700) ? [device.key] : nil
+    guard
+      let statement = try? authority.entitlement(
+        for: devices, begin..<end, issuedAt: min(begin, now), by: key)
+    else { return false }
+    learn(device, statement)
+    return true
+  }
+
+  private func invite(by device: Device) -> Bool {
+    guard devices.count < 12, let process = device.process, process.isMember,
+      let keys = try? DeviceKeys("guest-\(devices.count)", seed: options.seed),
+      let statement = try? authority.certificate(for: keys, by: device.keys.signing, at: device.wall)
+    else { return false }
+    learn(device, statement)
+    guard !process.isEnded else { return true }
+    let guest = Device(keys, number: devices.count, world: self, isHonest: device.isHonest, preference: true)
+    guest.addressBook = [device.address]
+    guest.firstStatements = process.replicator.circle.statements(notIn: [])
+    devices.append(guest)
+    later(random.wait(1_000), .start(guest.number))
+    tally.count("invited")
+    return true
+  }
+
+  /// A device takes another one out of the circle; or two one another, at the same time.
+  private func revoke(by device: Device, _ fault: Fault) -> Bool {
+    let others = devices.filter { $0.key != device.key && !$0.isGone }
+    // Enough must stay that there is something to converge.
+    guard devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2, let other = random.pick(others)
+    else {
+      return false
+    }
+    guard revoke(other, by: device) else { return false }
+    if fault == .mutual { _ = revoke(device, by: other) }
+    if fault == .crossed, let third = random.pick(others) { _ = revoke(other, by: third) }
+    return true
+  }
+
+  private func revoke(_ other: Device, by device: Device) -> Bool {
+    guard let process = device.process, process.isServing, process.isMember else { return false }
+    let store = process.replicator.store
+    let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
+    let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.map { log, heads in
+      KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id))
+    }
+    let key = random.happens(perThousand: 200) ? authority.root : device.keys.signing
+    guard
+      let statement = try? process.replicator.circle.revocation(
+        RevocationOrder(device: other.key, kept: kept), by: key, at: device.wall)
+    else { return false }
+    revoked.insert(other.key)
+    learn(device, statement)
+    return true
+  }
+
+  func isRevoked(_ key: DeviceKey) -> Bool { revoked.contains(key) }
+
+  func restamp(_ device: Device) -> Bool {
+    guard let process = device.process, process.isServing, process.isMember, !process.replicator.isSpent
+    else {
+      return false
+    }
+    let store = process.replicator.store
+    let horizon = Clock(milliseconds: device.wall + Limits.clockDriftMilliseconds)
+    guard let ended = try? store.logsAhead(of: device.key, horizon: horizon), !ended.isEmpty else {
+      return false
+    }
+    do {
+      try process.replicator.restamp(ended, now: device.wall)
+      tally.count("restamped")
+      judged { try $0.wroteAgain(device) }
+    } catch {
+      guard !process.isEnded, !(error is WritingAgainError) else { return false }
+      process.storeFailed(error)
+    }
+    return true
+  }
+}
+
+extension Disk {
+  /// What comes from now on works; what is damaged stays so.
+  func mend() {
+    let stop = faults.changesUntilStop
+    faults = DiskFaults()
+    faults.changesUntilStop = stop
+  }
+}

@@ -1,0 +1,126 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// After the faults: everything works again, and what must follow from that.
+extension World {
+  /// Ends all faults. What they have left behind is there.
+  func heal() {
+    isHealing = true
+    weather = Weather()
+    for device in devices where !device.isGone {
+      device.disk.mend()
+      device.disk.faults.changesUntilStop = nil
+      device.isDoomedToPowerLoss = false
+      device.clock.correct()
+      guard device.isHonest || random.happens(perThousand: 500) else {
+        stop(device, .killed, restartAfter: nil)
+        device.isGone = true
+        continue
+      }
+      device.mischief = []
+      prefer(device, true)
+      guard let process = device.process else {
+        later(0, .start(device.number))
+        continue
+      }
+      process.effectsUntilStop = nil
+      process.turnMilliseconds = 2
+      process.pausedPeers = []
+      resume(process)
+    }
+    // The person tells each device where the others are.
+    for device in devices {
+      device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)
+      guard let process = device.process else { continue }
+      for address in device.addressBook { process.dialing.add(address, of: nil, now: device.wall) }
+      process.dialing.hurry(now: device.wall)
+      process.receive(.dial)
+    }
+  }
+
+  /// Runs until all honest members hold the same.
+  func converge() throws {
+    let deadline = now + Self.healingMilliseconds
+    let last = events + Self.healingEventsMax
+    var nextLook = now + 2_000
+    while now < deadline, events < last {
+      guard try step() else { break }
+      guard now >= nextLook else { continue }
+      nextLook = now + 1_000
+      cure()
+      if differences().isEmpty { return }
+    }
+    let differences = differences()
+    guard !differences.isEmpty else { return }
+    throw Failure(
+      .liveness,
+      "\((now - (deadline - Self.healingMilliseconds)) / 1_000) seconds after all faults ended: "
+        + differences.prefix(4).joined(separator: "; "))
+  }
+
+  /// What the person is told to do where a clock ran ahead.
+  private func cure() {
+    for device in devices where device.isHonest { _ = restamp(device) }
+  }
+
+  /// Twenty rounds of comparing notes would take two minutes; a device that waits before it dials again up to five.
+  private static let healingMilliseconds: Moment = 30 * 60_000
+  private static let healingEventsMax = 400_000
+
+  // MARK: What must be equal
+
+  /// The honest devices that all of the circle, taken together, counts as members.
+  func members() -> [Process] {
+    let honest = devices.compactMap { $0.isHonest ? $0.process : nil }
+    guard var circle = honest.first?.replicator.circle else { return [] }
+    for process in honest.dropFirst() { circle.insert(process.replicator.circle.statements(notIn: [])) }
+    let evaluation = circle.evaluation
+    return honest.filter { evaluation.isMember($0.device.key) }
+  }
+
+  private func differences() -> [String] {
+    let waiting = devices.filter { !$0.isGone && $0.isHonest && $0.process == nil }
+    guard waiting.isEmpty else { return ["\(waiting[0].name) has not started"] }
+    let members = members()
+    var found: [String] = []
+    // Two copies of one device that run at the same time take each other's links; what they lack, others bring.
+    for process in members.dropFirst() { found += differences(members[0], process, .settings) }
+    let premium = members.filter {
+      $0.replicator.replica.ownGate(now: $0.device.wall).isOpen && !$0.keepsBack(.records)
+    }
+    for process in premium.dropFirst() { found += differences(premium[0], process, .records) }
+    return found
+  }
+
+  private func differences(_ one: Process, _ other: Process, _ lane: Lane) -> [String] {
+    let names = "\(one.device.name) and \(other.device.name)"
+    let (first, second) = (one.replicator, other.replicator)
+    if first.circle.ids != second.circle.ids { return ["\(names) hold different statements"] }
+    // Who can't write any more under any log keeps what nobody was sent.
+    if lane == .settings, one.keepsBack(lane) || other.keepsBack(lane) { return [] }
+    let (mine, theirs) = (first.store.heads(lane), second.store.heads(lane))
+    if mine != theirs { return ["\(names) have different heads of \(lane): \(Self.first(mine, theirs))"] }
+    if first.store.digest(lane) != second.store.digest(lane) {
+      return ["\(names) have unequal digests of \(lane)"]
+    }
+    return []
+  }
+
+  private static func first(_ mine: [LogHead], _ theirs: [LogHead]) -> String {
+    let only = (Set(mine).symmetricDifference(theirs)).sorted {
+      ($0.log, $0.sequence) < ($1.log, $1.sequence)
+    }
+    return only.prefix(2).map {
+      "\($0.log.device.description.prefix(6)) \($0.sequence)/\($0.foldedSequence) at \(mine.contains($0) ? "first" : "second")"
+    }.joined(separator: ", ")
+  }
+}
+
+extension Process {
+  /// Whether own sets go to nobody, because this device may begin no other log.
+  func keepsBack(_ lane: Lane) -> Bool {
+    replicator.isSpent && !replicator.unsent.unsent(lane, in: replicator.store).isEmpty
+  }
+}

@@ -1,0 +1,220 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// How the network is.
+struct Weather {
+  /// Milliseconds that a message takes, at least, and how much more on average.
+  var latency: Moment = 5
+  var jitter: Moment = 5
+  /// How many bytes a link carries in a millisecond.
+  var bytesPerMillisecond = 10_000
+  /// Nothing goes from one device to another until then.
+  var blocked: [Path: Moment] = [:]
+  /// How many dials of a thousand are refused though somebody is there.
+  var refusals = 0
+
+  struct Path: Hashable {
+    let from: Int
+    let to: Int
+  }
+
+  func blockedUntil(_ from: Int, _ to: Int, at now: Moment) -> Moment? {
+    blocked[Path(from: from, to: to)].flatMap { $0 > now ? $0 : nil }
+  }
+}
+
+extension World {
+  // MARK: Dialling
+
+  func dial(_ address: String, from device: Device) {
+    later(2 * travel(), .dialled(address, device.number, device.generation))
+  }
+
+  private func travel() -> Moment {
+    var time = weather.latency
+    if weather.jitter > 0 {
+      time += Moment(random.below(Int(weather.jitter) + 1))
+      // A few take much longer: what was lost is sent again.
+      if random.happens(perThousand: 20) { time += weather.jitter * Moment(random.below(20)) }
+    }
+    return time
+  }
+
+  /// The dialler has heard from who answers, or given up.
+  func dialled(_ address: String, _ number: Int, _ generation: Int) {
+    let dialler = devices[number]
+    guard dialler.generation == generation, let process = dialler.process, process.isServing else { return }
+    guard let target = devices.first(where: { $0.address == address && !$0.isGone }) else {
+      return process.receive(.dialFailed(address, .noRoute))
+    }
+    if weather.blockedUntil(number, target.number, at: now) != nil
+      || weather.blockedUntil(target.number, number, at: now) != nil
+    {
+      return process.receive(.dialFailed(address, .timeout))
+    }
+    guard let answering = target.process, answering.isServing, target !== dialler else {
+      return process.receive(.dialFailed(address, .refused))
+    }
+    if random.happens(perThousand: weather.refusals) {
+      tally.count("refused")
+      return process.receive(.dialFailed(address, .refused))
+    }
+    let circle = process.replicator.circle
+    guard circle.evaluation.member(transport: target.keys.transport) != nil,
+      target.keys.transport != dialler.keys.transport,
+      let introduction = circle.introduction(of: dialler.key, wallMilliseconds: dialler.wall)?.encoded
+    else { return process.receive(.dialFailed(address, .notAMember)) }
+    connect(dialler, target, address, introduction)
+  }
+
+  private func connect(_ dialler: Device, _ target: Device, _ address: String, _ introduction: [UInt8]) {
+    let link = Link(
+      nextLink(), address, [dialler.number, target.number], [dialler.generation, target.generation], at: now)
+    links[link.id] = link
+    tally.count("connections")
+    dialler.process?.links[link.id] = (link, 0)
+    target.process?.links[link.id] = (link, 1)
+    put(.opening(introduction), on: link, towards: 1, bytes: introduction.count)
+    dialler.process?.receive(.opened(link.id, remote: target.keys.transport, introduction: nil))
+    later(Self.pingMilliseconds, .look(link.id))
+  }
+
+  // MARK: Sending
+
+  func send(_ message: [UInt8], on link: Link, from end: Int) {
+    guard link.isOpen[end], !link.hasHungUp[end], !link.hasHungUp[1 - end] else { return }
+    let (sender, receiver) = (devices[link.devices[end]], devices[link.devices[1 - end]])
+    for message in meddled(message, from: sender, to: receiver) {
+      note(bytes: message)
+      tally.count("messages")
+      tally.count("bytes", by: message.count)
+      judged { try $0.sent(message, from: sender, to: receiver, at: now) }
+      put(.message(message), on: link, towards: 1 - end, bytes: message.count)
+    }
+    if link.towards[1 - end].bytes > Limits.sendBufferBytesMax { breakLink(link) }
+  }
+
+  func put(_ item: Link.Item, on link: Link, towards end: Int, bytes: Int) {
+    let time = travel() + Moment(bytes / weather.bytesPerMillisecond)
+    let at = max(link.towards[end].last, now + time)
+    link.towards[end].last = at
+    link.towards[end].bytes += bytes
+    link.towards[end].items.append((at, item))
+    later(at - now, .arrive(link.id, end))
+  }
+
+  func arrive(_ id: LinkID, _ end: Int) {
+    guard let link = links[id], link.isOpen[end], let first = link.towards[end].items.first,
+      first.at <= now
+    else { return }
+    let (from, to) = (link.devices[1 - end], link.devices[end])
+    if let until = weather.blockedUntil(from, to, at: now) {
+      // It is sent again and again until it gets through, or one end gives up.
+      tally.count("held back")
+      return later(until - now + 1, .arrive(id, end))
+    }
+    guard let process = process(of: link, end), process.pausedUntil == nil else {
+      return later(50, .arrive(id, end))
+    }
+    link.towards[end].items.removeFirst()
+    link.lastHeard[end] = now
+    take(first.item, link, end, process)
+  }
+
+  func process(of link: Link, _ end: Int) -> Process? {
+    let device = devices[link.devices[end]]
+    return device.generation == link.generations[end] ? device.process : nil
+  }
+
+  private func take(_ item: Link.Item, _ link: Link, _ end: Int, _ process: Process) {
+    switch item {
+    case .opening(let introduction):
+      link.towards[end].bytes -= introduction.count
+      let remote = devices[link.devices[1 - end]].keys.transport
+      process.receive(.opened(link.id, remote: remote, introduction: introduction))
+    case .message(let bytes):
+      link.towards[end].bytes -= bytes.count
+      drain(link, end)
+      guard bytes.count <= Limits.messageBytesMax, let message = try? Message(decoding: bytes) else {
+        link.brokeRules[end] = true
+        tally.count("invalid message")
+        return closeEnd(link, end, hangsUp: true)
+      }
+      process.receive(.input(.received(link.id, message)))
+    case .end: closeEnd(link, end, hangsUp: false)
+    }
+  }
+
+  /// The sender hears that there is room again.
+  private func drain(_ link: Link, _ end: Int) {
+    guard link.towards[end].isFull, link.towards[end].bytes * 2 < Link.bytesMax else { return }
+    link.towards[end].isFull = false
+    process(of: link, 1 - end)?.receive(.input(.drained(link.id)))
+  }
+
+  // MARK: Ends
+
+  /// A device closes its end after what is queued has been sent.
+  func hangUp(_ id: LinkID, _ device: Device) {
+    guard let link = links[id], let end = link.devices.firstIndex(of: device.number) else { return }
+    closeEnd(link, end, hangsUp: true)
+  }
+
+  func closeEnd(_ link: Link, _ end: Int, hangsUp: Bool) {
+    guard link.isOpen[end], !link.hasHungUp[end] else { return }
+    link.hasHungUp[end] = true
+    process(of: link, end)?.receive(.input(.closed(link.id)))
+    if hangsUp, link.isOpen[1 - end] { put(.end, on: link, towards: 1 - end, bytes: 0) }
+    link.isOpen[end] = false
+    forget(link)
+  }
+
+  /// The link is cut: both ends hear of it, and what was on its way is lost.
+  func breakLink(_ link: Link) {
+    tally.count("cut")
+    for end in [0, 1] where link.isOpen[end] {
+      link.isOpen[end] = false
+      process(of: link, end)?.receive(.input(.closed(link.id)))
+    }
+    forget(link)
+  }
+
+  private func forget(_ link: Link) {
+    if !link.isOpen[0], !link.isOpen[1] { links[link.id] = nil }
+  }
+
+  /// A process is gone: its machine closes its links, or nobody does, and the other ends find out by themselves.
+  func abandonLinks(of process: Process, isSilent: Bool) {
+    for (id, end) in process.links.mapValues(\.end).sorted(by: { $0.key < $1.key }) {
+      guard let link = links[id] else { continue }
+      link.isOpen[end] = false
+      if !isSilent, link.isOpen[1 - end] { put(.end, on: link, towards: 1 - end, bytes: 0) }
+      forget(link)
+    }
+  }
+
+  /// Pings of both ends: who has heard nothing for long gives up.
+  func look(_ id: LinkID) {
+    guard let link = links[id] else { return }
+    for end in [0, 1] {
+      let isReached = weather.blockedUntil(link.devices[1 - end], link.devices[end], at: now) == nil
+      if isReached, link.isOpen[1 - end], process(of: link, 1 - end)?.isServing == true {
+        link.lastHeard[end] = now
+      }
+    }
+    for end in [0, 1] where link.isOpen[end] && now - link.lastHeard[end] > Limits.idleMillisecondsMax {
+      tally.count("half-open")
+      closeEnd(link, end, hangsUp: true)
+    }
+    if links[id] != nil { later(Self.pingMilliseconds, .look(id)) }
+  }
+
+  private func nextLink() -> LinkID {
+    linkCount += 1
+    return LinkID(linkCount)
+  }
+
+  private static let pingMilliseconds: Moment = 20_000
+}

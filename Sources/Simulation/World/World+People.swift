@@ -1,0 +1,139 @@
+import Membership
+import Records
+import Replication
+import Sodium
+import Storage
+import Wire
+
+/// What people do at their devices, among few records, so that they meet.
+extension World {
+  func letPeopleAct() {
+    later(random.wait(options.peopleEvery), .people)
+    let able = devices.filter { $0.process?.isServing == true && $0.process?.isDiskFull == false }
+    guard let device = random.pick(able) else { return }
+    act(at: device)
+  }
+
+  private func act(at device: Device) {
+    switch random.below(20) {
+    case 0..<7: write(device, "edit", [edit(device)].compactMap { $0 })
+    case 7..<10: write(device, "add", (0...random.below(3)).map { _ in insert() })
+    case 10..<12: write(device, "delete", [EntryDraft(.delete, recordKey())])
+    case 12: write(device, "restore", [EntryDraft(.restore, recordKey())])
+    case 13: write(device, "settings", [setting()])
+    case 14, 15: writeProfile(device)
+    case 16: write(device, "mixed", [insert(), setting()])
+    case 17: write(device, "many", (0..<1 + random.logarithmic(1, 1_500)).map { insert(number: 1_000 + $0) })
+    case 18: write(device, "again", [insert(number: random.below(options.records))])
+    default:
+      write(device, "none", [EntryDraft(.put, FixedRecords.none, [(1, .text("X")), (2, .text(word()))])])
+    }
+  }
+
+  /// Authors what the person wants, and takes it for done when the device says so.
+  func write(_ device: Device, _ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero) {
+    guard let process = device.process, !process.isEnded, !drafts.isEmpty, !process.replicator.isSpent,
+      // As the node does: who is out of the circle writes nothing more.
+      process.isMember
+    else { return }
+    let operation = OperationDraft(id: OperationID(random16()), verb: verb)
+    do {
+      let sets = try process.replicator.write(
+        operation, merged(drafts), leastClock: leastClock, now: device.wall)
+      guard !process.isEnded else { return }
+      tally.count("writes")
+      acknowledged(device, sets)
+    } catch {
+      guard !process.isEnded else { return }
+      tally.count("refused writes")
+      process.storeFailed(error)
+    }
+  }
+
+  private func acknowledged(_ device: Device, _ sets: [ChangeSetID]) {
+    guard device.isHonest else { return }
+    judged { try $0.acknowledged(device, sets) }
+  }
+
+  /// A transaction writes a record once.
+  private func merged(_ drafts: [EntryDraft]) -> [EntryDraft] {
+    var seen: Set<RecordKey> = []
+    return drafts.filter { seen.insert($0.key).inserted }
+  }
+
+  // MARK: Drafts
+
+  private static let kinds = [
+    KindNumbers.trip, KindNumbers.habit, KindNumbers.log, KindNumbers.lodging, newerKind,
+  ]
+
+  /// A kind that a newer version has added.
+  private static let newerKind = KindNumber(2_000) ?? KindNumbers.trip
+
+  private func recordKey(number: Int? = nil) -> RecordKey {
+    let number = number ?? random.below(options.records)
+    let kind = Self.kinds[number % Self.kinds.count]
+    let high = UInt64(number) &* 0x9e37_79b9_7f4a_7c15
+    return RecordKey(kind: kind, id: RecordID(Bytes16(high, UInt64(number))))
+  }
+
+  private func insert(number: Int? = nil) -> EntryDraft {
+    EntryDraft(.put, recordKey(number: number), [(0, .bool(true)), (1, .text(word())), (2, .text(word()))])
+  }
+
+  private func edit(_ device: Device) -> EntryDraft? {
+    let key = recordKey()
+    // A command edits what is there; a program that embeds the node may do otherwise.
+    guard random.happens(perThousand: 100) || (try? device.process?.replicator.store.record(key)) != nil
+    else {
+      return insert()
+    }
+    var fields: [(field: FieldNumber, value: Value)] = []
+    for field in 1...5 where random.happens(perThousand: 350) { fields.append((FieldNumber(field), value())) }
+    return fields.isEmpty ? nil : EntryDraft(.put, key, fields)
+  }
+
+  private func value() -> Value {
+    switch random.below(8) {
+    case 0: .null
+    case 1: .text("")
+    case 2: .integer(Int64(random.below(100)))
+    case 3: .bytes((0..<random.below(20)).map { _ in UInt8(random.below(256)) })
+    case 4: .array([.text(word()), .integer(7)])
+    default: .text(word())
+    }
+  }
+
+  private func setting() -> EntryDraft {
+    let number = UInt64(random.below(4))
+    let key = RecordKey(kind: KindNumbers.setting, id: RecordID(Bytes16(number << 60, number)))
+    if random.happens(perThousand: 150) { return EntryDraft(.delete, key) }
+    return EntryDraft(.put, key, [(0, .bool(true)), (1, .text("key\(number)")), (2, .text(word()))])
+  }
+
+  private func word() -> String {
+    let words = ["Rome", "Oslo", "Lima", "é", "e\u{301}", "", "Paris", "Bonn"]
+    return words[random.below(words.count)]
+      + (random.happens(perThousand: 500) ? "\(random.below(1_000))" : "")
+  }
+
+  /// The profile is one value: every put carries all its fields.
+  private func writeProfile(_ device: Device) {
+    guard let process = device.process else { return }
+    let key = FixedRecords.profile
+    let held = (try? process.replicator.store.record(key))??[Fields.wholeRecordUpdatedAt]
+    var updated = device.wall
+    if case .integer(let before)? = held { updated = max(updated, before &+ 1) }
+    // An import keeps the time of its file, and may be older than what is here.
+    if random.happens(perThousand: 150) { updated -= Moment(random.below(100_000)) }
+    var fields: [(field: FieldNumber, value: Value)] = [
+      (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(updated)),
+    ]
+    for field in 2...4 {
+      fields.append((FieldNumber(field), random.happens(perThousand: 300) ? .null : .text(word())))
+    }
+    write(
+      device, "profile", [EntryDraft(.put, key, fields)],
+      leastClock: Clock(milliseconds: min(max(updated, 0), Limits.timeMillisecondsMax)))
+  }
+}

@@ -1,0 +1,135 @@
+import Membership
+import Replication
+import Sodium
+import SQLite
+import Storage
+import Wire
+
+/// How a process ends.
+enum Death {
+  /// The machine goes on: what was written is there, and its links are closed for it.
+  case killed
+  /// The machine is off: what was not synced may be gone, and nobody tells the peers.
+  case powerLoss
+}
+
+extension World {
+  /// Starts the program on a device.
+  func start(_ device: Device) {
+    guard !device.isGone, device.process == nil else { return }
+    device.disk.restart()
+    do {
+      let process = try Process(device, self)
+      device.generation += 1
+      device.process = process
+      tally.count("starts")
+      judged { try $0.started(process) }
+      process.serve()
+    } catch {
+      // The disk may have failed meanwhile, or the process was to be killed while it recovers.
+      guard device.disk.hasStopped || device.disk.isFaulty else {
+        return fail(.start, "\(device.name) can't open its store: \(error)")
+      }
+      tally.count("failed start")
+      device.disk.restart()
+      later(1_000 + random.wait(3_000), .start(device.number))
+    }
+  }
+
+  /// Ends a process between two of its turns.
+  func stop(_ device: Device, _ death: Death, restartAfter wait: Moment?) {
+    guard let process = device.process else { return }
+    process.volume.cut()
+    bury(process, death, restartAfter: wait)
+  }
+
+  /// Takes away what has been ended in the midst of a turn.
+  func bury() {
+    for device in devices {
+      guard let process = device.process, process.isEnded else { continue }
+      let death: Death = device.isDoomedToPowerLoss ? .powerLoss : .killed
+      tally.count(death == .powerLoss ? "power lost inside a turn" : "killed inside a turn")
+      bury(process, death, restartAfter: random.wait(2_000))
+    }
+  }
+
+  private func bury(_ process: Process, _ death: Death, restartAfter wait: Moment?) {
+    let device = process.device
+    device.isDoomedToPowerLoss = false
+    abandonLinks(of: process, isSilent: death == .powerLoss)
+    judged { try $0.stopped(device) }
+    process.replicator.close()
+    device.process = nil
+    device.generation += 1
+    if death == .powerLoss { device.disk.powerLoss(&random) } else { device.disk.restart() }
+    if let wait { later(wait, .start(device.number)) }
+  }
+
+  func resume(_ process: Process) {
+    guard process.pausedUntil != nil else { return }
+    process.pausedUntil = nil
+    process.isTurnDue = false
+    if !process.inbox.isEmpty {
+      process.isTurnDue = true
+      later(0, .turn(process.device.number, process.device.generation))
+    }
+    process.dial()
+  }
+
+  // MARK: What processes report
+
+  func noted(_ event: ReplicaEvent, by device: Device) {
+    switch event {
+    case .inSync(let peer): judged { try $0.claimedInSync(device, with: peer) }
+    case .digestMismatch(let peer, let lane) where device.isHonest && isHonest(peer):
+      fail(.digest, "\(device.name) found unequal digests of \(lane) at \(name(of: peer))")
+    default: break
+    }
+    log?("  \(device.name): \(event)")
+  }
+
+  func noted(_ event: ReplicatorEvent, by device: Device) {
+    switch event {
+    case .began: tally.count("new incarnation")
+    case .spent: tally.count("incarnations spent")
+    case .laidOutAnew: tally.count("laid out anew")
+    case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
+    }
+    log?("  \(device.name): \(event)")
+  }
+
+  func committed(_ report: CommitReport, by device: Device) {
+    guard device.process?.isEnded != true else { return }
+    tally.count("commits")
+    tally.count("sets", by: report.placements.count)
+    tally.count("forks", by: report.forks.count)
+    judged { try $0.committed(device) }
+  }
+
+  func storeFailed(_ error: any Error, on device: Device) {
+    tally.count(isNoRoom(error) ? "felt a full disk" : "felt a disk error")
+    guard device.disk.isFaulty || isNoRoom(error) else {
+      return fail(.store, "the store of \(device.name) refused, and its disk is well: \(error)")
+    }
+  }
+
+  func penalised(_ peer: DeviceKey, by device: Device, _ why: String) {
+    guard device.isHonest, isHonest(peer) else { return tally.count("penalised adversary") }
+    fail(.penalty, "\(device.name) holds \(name(of: peer)) for one that keeps to no rule: \(why)")
+  }
+
+  func isHonest(_ key: DeviceKey) -> Bool {
+    devices.filter { $0.key == key }.allSatisfy(\.isHonest)
+  }
+
+  func name(of key: DeviceKey) -> String { devices.first { $0.key == key }?.name ?? "\(key)" }
+}
+
+extension Disk {
+  /// Whether it does not do all that it is told, just now.
+  var isFaulty: Bool {
+    faults.failure != nil || faults.capacity != nil || faults.readErrorsPerMillion > 0
+      || faults.writeErrorsPerMillion > 0 || faults.syncErrorsPerMillion > 0
+      || faults.shortReadsPerMillion > 0
+  }
+}

@@ -1,0 +1,195 @@
+import Membership
+package import Replication
+import Sodium
+import Storage
+import SQLite
+import Wire
+
+/// Devices of one circle under one virtual clock, with all that can go wrong between and around them.
+///
+/// One thread, one seed: the same options give the same run, event by event. The replication core, the store and
+/// everything signed are the real ones; disks, links, clocks and people are simulated.
+package final class World {
+  package let options: Options
+  package internal(set) var now: Moment = World.start
+  package internal(set) var tally = Tally()
+  /// How many events there have been.
+  package internal(set) var events = 0
+  /// A hash over all of them, and over all that was sent.
+  package private(set) var trace: UInt64 = 0
+  var devices: [Device] = []
+  let authority: Authority
+  let watch = Watch()
+  var random: SplitMix
+  private var queue = EventQueue<Event>()
+  var links: [LinkID: Link] = [:]
+  var linkCount: UInt64 = 0
+  var weather = Weather()
+  /// What a store of this circle begins with.
+  var firstStatements: [Membership.Statement] = []
+  /// All that anyone has signed, for those who come later.
+  var signed: [Membership.Statement] = []
+  /// Nothing goes wrong any more.
+  var isHealing = false
+  /// Whom somebody has taken out of the circle, whether or not it counts.
+  var revoked: Set<DeviceKey> = []
+  /// Told of what happens, for people who look for a cause.
+  package var log: ((String) -> Void)?
+
+  static let start: Moment = 1_800_000_000_000
+
+  enum Event {
+    case turn(Int, Int)
+    case timer(Int, Int, ReplicaTimer, due: Moment, order: UInt64)
+    case dial(Int, Int)
+    case room(Int, Int)
+    case arrive(LinkID, Int)
+    case dialled(String, Int, Int)
+    case look(LinkID)
+    case resume(Int, Int)
+    case start(Int)
+    case fault
+    case people
+    /// Something that a fault began ends by itself.
+    case end(Ending)
+  }
+
+  package init(_ options: Options, log: ((String) -> Void)? = nil) throws {
+    self.options = options
+    self.log = log
+    random = SplitMix(seed: options.seed)
+    let count = options.devices + options.adversaries
+    let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
+    authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
+    firstStatements = [authority.genesis]
+    firstStatements += try keys.dropFirst().map { try authority.certificate(for: $0, at: Self.start) }
+    try entitle(keys)
+    for (number, keys) in keys.enumerated() {
+      devices.append(
+        Device(
+          keys, number: number, world: self, isHonest: number < options.devices,
+          preference: random.happens(perThousand: 800)))
+    }
+    meet()
+    for device in devices { start(device) }
+    later(random.wait(options.faultsEvery), .fault)
+    later(random.wait(options.peopleEvery), .people)
+  }
+
+  private static func name(_ number: Int) -> String {
+    let names = [
+      "alice", "bob", "carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "mallory", "oscar",
+    ]
+    return number < names.count ? names[number] : "device-\(number)"
+  }
+
+  /// Those who pay have an entitlement: one for each, or one for all, as chance has it.
+  private func entitle(_ keys: [DeviceKeys]) throws {
+    let paying = keys.enumerated().filter {
+      $0.offset < options.devices - options.free || $0.offset >= options.devices
+    }
+    .map(\.element.device)
+    let forever = Self.start - 1_000..<Self.start * 2
+    guard options.free > 0 || random.happens(perThousand: 500) else {
+      return firstStatements.append(try authority.entitlement(for: nil, forever, issuedAt: 0))
+    }
+    for device in paying {
+      firstStatements.append(try authority.entitlement(for: [device], forever, issuedAt: 0))
+    }
+  }
+
+  /// Everybody was given some addresses; the rest is hearsay.
+  private func meet() {
+    for device in devices {
+      let others = devices.filter { $0 !== device }.map(\.address)
+      device.addressBook = others.filter { _ in random.happens(perThousand: 600) }
+      if device.addressBook.isEmpty, let one = random.pick(others) { device.addressBook = [one] }
+    }
+  }
+
+  /// Lays the beginning of a store.
+  func found(_ store: Store, of device: Device) throws {
+    let statements = device.firstStatements ?? firstStatements
+    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
+  }
+
+  func random16() -> Bytes16 { Bytes16(random.next(), random.next()) }
+
+  // MARK: Time
+
+  func later(_ milliseconds: Moment, _ event: Event) { queue.add(event, at: now + milliseconds) }
+
+  /// Lets one event happen; false if nothing is due any more.
+  package func step() throws -> Bool {
+    guard let (at, event) = queue.take() else { return false }
+    now = max(now, at)
+    events += 1
+    note("\(now - Self.start) \(event)")
+    happen(event)
+    bury()
+    if let objection = watch.objection { throw objection }
+    return true
+  }
+
+  /// Hears an objection of the judge; the run ends with the event.
+  func judged(_ body: (Watch) throws -> Void) {
+    do { try body(watch) } catch { watch.object(error) }
+  }
+
+  func fail(_ rule: Failure.Rule, _ sentence: String) { watch.object(Failure(rule, sentence)) }
+
+  /// Lets go of everything: the parts hold one another.
+  func end() {
+    for device in devices {
+      device.process?.volume.cut()
+      device.process?.replicator.close()
+      device.process = nil
+    }
+  }
+
+  var tallyWithDisks: Tally {
+    var all = tally
+    for device in devices { all.add(device.disk.counters) }
+    return all
+  }
+
+  /// What must hold at the end.
+  func judgeAll() throws {}
+
+  private func happen(_ event: Event) {
+    switch event {
+    case .turn(let number, let generation): process(number, generation)?.turn()
+    case .timer(let number, let generation, let timer, let due, let order):
+      process(number, generation)?.receive(.timer(timer, due: due, order: order))
+    case .dial(let number, let generation): process(number, generation)?.receive(.dial)
+    case .room(let number, let generation): process(number, generation)?.receive(.room)
+    case .arrive(let link, let end): arrive(link, end)
+    case .dialled(let address, let number, let generation): dialled(address, number, generation)
+    case .look(let link): look(link)
+    case .resume(let number, let generation):
+      if let process = process(number, generation) { resume(process) }
+    case .start(let number): start(devices[number])
+    case .fault: if !isHealing { causeFault() }
+    case .people: if !isHealing { letPeopleAct() }
+    case .end(let ending): end(ending)
+    }
+  }
+
+  private func process(_ number: Int, _ generation: Int) -> Process? {
+    let device = devices[number]
+    return device.generation == generation ? device.process : nil
+  }
+
+  /// Adds to the hash of the run, by which two runs are compared.
+  func note(_ text: @autoclosure () -> String) {
+    let text = text()
+    for byte in text.utf8 { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    log?(text)
+  }
+
+  func note(bytes: [UInt8]) {
+    trace = (trace ^ UInt64(bytes.count)) &* 0x100_0000_01b3
+    for byte in bytes.suffix(48) { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01b3 }
+  }
+}

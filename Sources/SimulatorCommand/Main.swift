@@ -1,0 +1,14 @@
+import Foundation
+import Simulation
+
+/// `simulator`: runs worlds from seeds, and says what was found.
+@main
+struct Simulator {
+  static func main() {
+    guard var command = Command(CommandLine.arguments.dropFirst()) else {
+      FileHandle.standardError.write(Data(Command.usage.utf8))
+      exit(2)
+    }
+    exit(command.run() ? 0 : 1)
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Simulation
+
+/// The figures of all runs together.
+struct Report {
+  private var runs = 0
+  private var failures = 0
+  private var events = 0
+  private var virtualMilliseconds: Int64 = 0
+  private var seconds = 0.0
+  private var tally = Tally()
+  /// In how many runs something happened.
+  private var runsWith = Tally()
+
+  mutating func add(_ run: () -> Outcome) -> Outcome {
+    let begin = Self.processorSeconds()
+    let outcome = run()
+    seconds += Self.processorSeconds() - begin
+    runs += 1
+    if outcome.failure != nil { failures += 1 }
+    events += outcome.events
+    virtualMilliseconds += outcome.virtualMilliseconds
+    tally.add(outcome.tally)
+    for (name, count) in outcome.tally.counts where count > 0 { runsWith.count(name) }
+    return outcome
+  }
+
+  private static func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private var eventsPerSecond: Int { seconds > 0 ? Int(Double(events) / seconds) : 0 }
+
+  var speed: String { "\(events) events, \(eventsPerSecond) a second" }
+
+  var text: String {
+    var lines = [
+      "\(runs) runs, \(failures) failed; \(events) events, \(eventsPerSecond) per second of processor time; "
+        + "\(virtualMilliseconds / 3_600_000) simulated hours"
+    ]
+    for (name, count) in tally.counts.sorted(by: { $0.key < $1.key }) where count > 0 {
+      let padded = name.padding(toLength: max(32, name.count), withPad: " ", startingAt: 0)
+      lines.append("  \(padded) \(count) in \(runsWith[name]) runs")
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  /// One object with the figures, the faults by name.
+  var json: String {
+    var object: [String: Any] = [
+      "runs": runs, "failures": failures, "events": events, "seconds": seconds,
+      "virtualMilliseconds": virtualMilliseconds,
+    ]
+    object["counts"] = tally.counts
+    object["runsWith"] = runsWith.counts
+    let data = try? JSONSerialization.data(withJSONObject: object, options: [.prettyPrinted, .sortedKeys])
+    return data.map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
+  }
+}

@@ -104,7 +104,10 @@ let package = Package(
       ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests(
       "SimulationTests",
-      ["CrashImages", "SQLite", "Simulation", "Storage"]),
+      [
+        "CrashImages", "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage",
+        "Vectors", "Wire",
+      ]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("TidyTests", []),

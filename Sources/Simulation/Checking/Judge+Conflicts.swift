@@ -1,0 +1,92 @@
+// Protocol/merge.md, "Conflicts", "Hidden writes"
+
+import SQLite
+
+extension Judge {
+  /// Compares the rivals of a record with the maximal writes that did not win.
+  func checkRivals(_ record: PlainRecord, _ view: NodeView) throws {
+    var wanted: [RivalKey: PlainCellWrite] = [:]
+    for (field, cell) in record.cells {
+      for rival in cell.rivals { wanted[RivalKey(field: field, set: rival.set)] = rival }
+    }
+    let stored = try NodeReading.rivals(record.key, view.connection)
+    for row in stored {
+      let set = view.set(number: row.number)
+      guard let set, let rival = wanted.removeValue(forKey: RivalKey(field: row.field, set: set)) else {
+        throw Violation(
+          .journal, view.name,
+          "field \(row.field) of \(record.key) lists set number \(row.number), which is no rival of its winner")
+      }
+      guard isContent(row.content, of: rival) else {
+        throw Violation(
+          .journal, view.name,
+          "a rival in field \(row.field) of \(record.key) does not hold what set \(library.sets[set].id) wrote")
+      }
+      guard row.differs == record.differs(rival, in: row.field, library) else {
+        throw Violation(
+          .journal, view.name,
+          "set \(library.sets[set].id) is \(row.differs ? "" : "not ")listed as a conflict in field \(row.field)"
+            + " of \(record.key)")
+      }
+    }
+    guard let missing = wanted.keys.min(by: { ($0.field, $0.set) < ($1.field, $1.set) }) else { return }
+    throw Violation(
+      .journal, view.name,
+      "set \(library.sets[missing.set].id) is not listed as a rival in field \(missing.field) of \(record.key)")
+  }
+
+  private struct RivalKey: Hashable {
+    let field: Int
+    let set: Int
+  }
+
+  private func isContent(_ stored: [UInt8], of rival: PlainCellWrite) -> Bool {
+    guard case .whole = rival.content else { return stored == library.bytes(rival) }
+    return NodeReading.fields(stored).filter { $0.key != 0 } == library.fields(rival)
+  }
+
+  /// Which sets wrote to a record is kept where more than one did, or where it was there from the start.
+  func checkWriters(_ record: PlainRecord, _ view: NodeView) throws {
+    let stored = Set(try NodeReading.writers(record.key, view.connection).compactMap { view.set(number: $0) })
+    let wanted = Set(record.writers)
+    if stored == wanted || stored.isEmpty && wanted.count == 1 { return }
+    throw Violation(
+      .state, view.name, "\(record.key) names \(stored.count) sets that wrote to it; \(wanted.count) did")
+  }
+
+  /// Compares the writes that a deletion hides and did not know of.
+  func checkHidden(_ key: PlainKey, _ expected: Expectations) throws {
+    let view = expected.view
+    let stored = try NodeReading.hiddenWrites(key, view.connection)
+    let wanted = try hiddenWrites(key, expected)
+    guard stored != wanted else { return }
+    throw Violation(
+      .journal, view.name,
+      "\(key) lists \(stored.count) writes that a deletion hides and did not know of; \(wanted.count) there are")
+  }
+
+  private func hiddenWrites(_ key: PlainKey, _ expected: Expectations) throws -> Set<StoredHiddenWrite> {
+    let view = expected.view
+    guard expected.exists(key), let hiding = expected.hiding(key), let deletion = hiding.cells[0]?.winner.set
+    else { return [] }
+    var sets: Set<Int> = []
+    for cell in expected[key].cells.values {
+      for write in [cell.winner] + cell.rivals {
+        if case .life(false) = write.content { continue }
+        sets.insert(write.set)
+      }
+    }
+    let unaware = sets.filter {
+      !view.covers($0, deletion, library) && !view.covers(deletion, $0, library)
+    }
+    return Set(
+      unaware.map {
+        StoredHiddenWrite(
+          number: number(of: $0, view), byParent: hiding.key != key, deletion: number(of: deletion, view))
+      })
+  }
+
+  private func number(of set: Int, _ view: NodeView) -> Int64 {
+    view.numbers.firstIndex(of: set).map { Int64($0 + 1) } ?? 0
+  }
+}

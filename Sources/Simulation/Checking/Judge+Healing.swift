@@ -1,0 +1,121 @@
+// Protocol/session.md, "Summary and state"; Protocol/merge.md
+
+import SQLite
+
+extension Judge {
+  /// All faults are over, everybody could talk to everybody for long enough: now they must be the same.
+  ///
+  /// - Parameters:
+  ///   - nodes: members that are connected, directly or through one another.
+  ///   - premium: those of them among which the records lane is open.
+  package func healed(_ nodes: [String], premium: [String]) throws {
+    for node in nodes { try readWhole(node, isStart: false) }
+    for (lane, group) in [(0, nodes), (1, premium)] {
+      guard let first = group.first else { continue }
+      for other in group.dropFirst() { try checkEqual(view(first), view(other), lane) }
+      for node in group { try checkNothingWaits(view(node), lane) }
+    }
+    guard let first = nodes.first else { return }
+    let ids = Set(view(first).statements.keys)
+    for node in nodes.dropFirst() {
+      let difference = ids.symmetricDifference(view(node).statements.keys)
+      guard let id = difference.min() else { continue }
+      throw Violation(
+        .notConverged, node, "\(first) and it differ in \(difference.count) statements, \(id) one of them")
+    }
+    for node in nodes { try checkProofs(view(node)) }
+  }
+
+  private func checkEqual(_ one: NodeView, _ other: NodeView, _ lane: Int) throws {
+    let sets = one.storedSets.symmetricDifference(other.storedSets).filter { isOf(lane, $0) }
+    if let set = sets.min() {
+      throw Violation(
+        .notConverged, other.name,
+        "\(one.name) and it differ in \(sets.count) sets of lane \(lane), \(library.sets[set].id) one of them")
+    }
+    if let set = one.numbers.first(where: { isOf(lane, $0) && one[$0] != other[$0] }) {
+      throw Violation(
+        .notConverged, other.name,
+        "set \(library.sets[set].id) is \(other[set]) here and \(one[set]) on \(one.name)")
+    }
+    try checkSameDump(one, other, lane)
+  }
+
+  /// The same sets are stored and folded: then the same must show, to the byte.
+  func checkSameDump(_ one: NodeView, _ other: NodeView, _ lane: Int) throws {
+    let dumps = try [one, other].map { try dump($0, lane) }
+    for (left, right) in zip(dumps[0], dumps[1]) where left != right {
+      throw Violation(.divergence, other.name, "\(one.name) holds \(left) where it holds \(right)")
+    }
+    guard dumps[0].count != dumps[1].count else { return }
+    throw Violation(
+      .divergence, other.name, "\(one.name) holds \(dumps[0].count) rows of lane \(lane), it \(dumps[1].count)")
+  }
+
+  /// All that a store keeps of the records of a lane, in an order and with names that mean the same everywhere.
+  private func dump(_ view: NodeView, _ lane: Int) throws -> [String] {
+    var lines: [String] = []
+    for kind in PlainKinds.all.map(Optional.some) + [nil] {
+      for key in try NodeReading.keys(kind, view.connection).sorted()
+      where PlainKinds.lane(UInt64(key.kind)) == lane {
+        lines.append(try line(key, view))
+      }
+    }
+    for bucket in 0...255 { lines.append("\(try NodeReading.digest(lane, bucket, view.connection))") }
+    return lines
+  }
+
+  private func line(_ key: PlainKey, _ view: NodeView) throws -> String {
+    func name(_ number: Int64) -> String { view.set(number: number).map { "\(library.sets[$0].id)" } ?? "seed" }
+    let row = try NodeReading.row(key, view.connection)
+    let stamps = (row?.stamps ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)@\(name($0.value))" }
+    let extra = (row?.extra ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\(plainHex($0.value))" }
+    let rivals = try NodeReading.rivals(key, view.connection).map {
+      "\($0.field)~\(name($0.number))=\(plainHex($0.content)) \($0.differs)"
+    }
+    let hidden = try NodeReading.hiddenWrites(key, view.connection).map {
+      "hidden \(name($0.number)) by \(name($0.deletion)) \($0.byParent)"
+    }
+    let columns = (row?.columns ?? []).map { "\($0)" }
+    return "\(key) \(row?.life.map(String.init) ?? "-") "
+      + (stamps + extra + columns + rivals.sorted() + hidden.sorted()).joined(separator: " ")
+  }
+
+  private func isOf(_ lane: Int, _ set: Int) -> Bool { library.sets[set].header.log.lane == lane }
+
+  /// What is due and stands on nothing that waits is folded.
+  private func checkNothingWaits(_ view: NodeView, _ lane: Int) throws {
+    let wall = ledgers[view.name]?.wall ?? 0
+    for set in view.numbers where isOf(lane, set) && view[set] == .waits {
+      let header = library.sets[set].header
+      guard isAllowed(set, view), Int64(header.clock >> 16) <= wall + 600_000 - Self.foldingMilliseconds else {
+        continue
+      }
+      let waits = { (set: Int) in view[set] == .waits || view[set] == .held }
+      if let previous = library.predecessors[set], waits(previous) { continue }
+      let isBehind = header.dependencies.contains { dependency in
+        library.index(of: dependency.id).map { waits($0) && isAllowed($0, view) } ?? false
+      }
+      if isBehind { continue }
+      throw Violation(
+        .notConverged, view.name, "set \(library.sets[set].id) waits though its time has come and nothing it needs waits")
+    }
+  }
+
+  /// A timer that folds what is due may come this much later.
+  private static var foldingMilliseconds: Int64 { 60_000 }
+
+  /// Wherever two sets share a place, everybody has the proof.
+  private func checkProofs(_ view: NodeView) throws {
+    var seen: Set<SetLibrary.Place> = []
+    for set in view.numbers {
+      let header = library.sets[set].header
+      guard let log = library.logIndex(header.log) else { continue }
+      let isFirst = seen.insert(SetLibrary.Place(log: log, sequence: header.sequence)).inserted
+      if isFirst || view.circle?.forkProofs[header.log] != nil { continue }
+      throw Violation(
+        .equivocation, view.name,
+        "it holds two sets for sequence \(header.sequence) of \(header.log) and no proof of the fork")
+    }
+  }
+}

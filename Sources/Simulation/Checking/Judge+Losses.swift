@@ -1,0 +1,85 @@
+// Protocol/change-set.md, "Writing again"; Protocol/session.md, "Own log after a start"
+
+import SQLite
+
+extension Judge {
+  /// A node has told a person that it keeps what they wrote, in these sets.
+  package func acknowledged(_ node: String, _ ids: [[UInt8]]) throws {
+    let view = view(node)
+    for id in ids.compactMap({ Name32($0) }) {
+      if !isStored(id, view) { try readNews(node) }
+      guard isStored(id, view) else {
+        throw Violation(.lostWrite, node, "set \(id) was acknowledged and is not stored")
+      }
+      ledgers[node]?.acknowledged.insert(id)
+    }
+  }
+
+  private func isStored(_ id: Name32, _ view: NodeView) -> Bool {
+    library.index(of: id).map { view[$0] != .absent } ?? false
+  }
+
+  /// What a store held is there, or something the chapters name has taken it out.
+  func checkLosses(_ before: Set<Int>, _ view: NodeView) throws {
+    guard let ledger = ledgers[view.name] else { return }
+    if view.mayHaveLost {
+      ledger.acknowledged = ledger.acknowledged.filter { isStored($0, view) }
+      return
+    }
+    let stored = view.storedSets
+    let promised = Set(ledger.acknowledged.compactMap { library.index(of: $0) })
+    for set in before.union(promised).subtracting(stored).sorted() { try explain(set, view, ledger) }
+  }
+
+  private func explain(_ set: Int, _ view: NodeView, _ ledger: NodeLedger) throws {
+    let log = library.sets[set].header.log
+    let id = library.sets[set].id
+    let isCut = !isAllowed(set, view)
+    let isOwn = log.device == view.device
+    // Another's cut, or a revocation, takes out what its author may have promised.
+    if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
+    guard isOwn else {
+      throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
+    }
+    guard isCut || !ledger.sent.contains(id) else {
+      throw Violation(.lostWrite, view.name, "its own set \(id) is gone though it was sent to somebody")
+    }
+    guard isWrittenAgain(set, view) else {
+      throw Violation(.lostWrite, view.name, "its own set \(id) is gone and was not written again")
+    }
+    if ledger.acknowledged.remove(id) != nil {
+      ledger.acknowledged.formUnion(writtenAgain(set, view).map { library.sets[$0].id })
+    }
+  }
+
+  /// Sets of the same operation in another log of the same device that are stored here.
+  private func writtenAgain(_ set: Int, _ view: NodeView) -> [Int] {
+    let header = library.sets[set].header
+    return (library.operations[header.operation] ?? []).filter {
+      let other = library.sets[$0].header.log
+      return view[$0] != .absent && other != header.log && other.device == header.log.device
+        && other.lane == header.log.lane
+    }
+  }
+
+  private func isWrittenAgain(_ set: Int, _ view: NodeView) -> Bool {
+    let others = writtenAgain(set, view)
+    return library.sets[set].entries.allSatisfy { entry in
+      others.contains { other in
+        library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }
+      }
+    }
+  }
+
+  private func isSame(_ left: PlainEntry, in set: Int, as right: PlainEntry, in other: Int) -> Bool {
+    guard left.key == right.key, left.act == right.act, left.cells.count == right.cells.count else {
+      return false
+    }
+    return zip(left.cells, right.cells).allSatisfy { one, two in
+      if one.field != two.field { return false }
+      // A time of change that was ahead is dated anew.
+      if PlainKinds.isWhole(left.key.kind), one.field == 1 { return true }
+      return library.sets[set].content(one.content) == library.sets[other].content(two.content)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+// Protocol/store.md, "Log"
+
+import SQLite
+
+/// What a step has brought into a store.
+struct StoreNews {
+  var folded: [Int] = []
+  var stored: [Int] = []
+}
+
+extension Judge {
+  /// Reads what has come since the last look, and judges it.
+  func readNews(_ node: String) throws {
+    let view = view(node)
+    let cutsBefore = view.circle
+    if try readStatements(view) {
+      let hasNewCuts = library.logs.contains { log in
+        cutsBefore?.cuts(of: log, at: view.device) != view.circle?.cuts(of: log, at: view.device)
+      }
+      if hasNewCuts { return try readWhole(node, isStart: false) }
+    }
+    guard try isContinued(view) else { return try readWhole(node, isStart: false) }
+    var news = StoreNews()
+    for row in try NodeReading.logRows(after: Int64(view.numbers.count), view.connection) {
+      try take(row, view, &news)
+    }
+    let waiting = try NodeReading.waiting(view.connection)
+    for number in view.waiting.subtracting(waiting).sorted() {
+      guard let set = view.set(number: number) else { continue }
+      view[set] = try NodeReading.folded(at: number, view.connection) == 1 ? .folded : .held
+      if view[set] == .folded { news.folded.append(set) }
+    }
+    if view.waiting != waiting { view.heads = nil }
+    view.waiting = waiting
+    for set in news.folded { try checkFolds(set, view, isNew: true) }
+    noteClocks(news.folded, view)
+    try checkForks(news.stored)
+    try checkAdmitted(news.stored, view)
+    try checkRecords(touchedBy: news.folded, view)
+  }
+
+  /// Whether the newest set of the last look still has its number.
+  private func isContinued(_ view: NodeView) throws -> Bool {
+    guard let last = view.numbers.last else { return true }
+    return try NodeReading.id(at: Int64(view.numbers.count), view.connection) == library.sets[last].id
+  }
+
+  /// Reads the whole store, and judges all that follows from its log.
+  func readWhole(_ node: String, isStart: Bool) throws {
+    let view = view(node)
+    count { $0.wholeLooks += 1 }
+    let before = view.storedSets
+    let foldedBefore = Set(before.filter { view[$0] == .folded })
+    let hadNothing = view.numbers.isEmpty && view.statements.isEmpty
+    if view.mayHaveLost { view.statements = [:] }
+    _ = try readStatements(view)
+    view.clear()
+    view.hasGaps = try NodeReading.hasExcused(view.connection)
+    var news = StoreNews()
+    for row in try NodeReading.logRows(after: 0, view.connection) { try take(row, view, &news) }
+    view.waiting = try NodeReading.waiting(view.connection)
+    // A node that starts may have folded what was due at some time before.
+    for set in news.folded {
+      try checkFolds(set, view, isNew: !isStart && !foldedBefore.contains(set))
+    }
+    noteClocks(news.folded, view)
+    let fresh = news.stored.filter { !before.contains($0) }
+    try checkForks(fresh)
+    if !isStart { try checkAdmitted(fresh, view) }
+    try checkCuts(view)
+    try checkWholeStore(view)
+    if !hadNothing { try checkLosses(before, view) }
+    view.mayHaveLost = false
+  }
+
+  private func take(_ row: StoredLogRow, _ view: NodeView, _ news: inout StoreNews) throws {
+    let set: Int
+    do {
+      let known = library.sets.count
+      set = try library.add(header: row.header, signature: row.signature, body: row.body)
+      if library.sets.count > known { count { $0.sets += 1 } }
+    } catch {
+      throw Violation(
+        .unauthorised, view.name, "change set \(plainHex(row.id)), number \(row.number), is not valid: \(error)")
+    }
+    try checkStored(set, row, view)
+    let standing: NodeView.Standing = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
+    view.append(set, standing)
+    if standing == .waits { view.waiting.insert(row.number) }
+    news.stored.append(set)
+    if standing == .folded { news.folded.append(set) }
+  }
+
+  private func noteClocks(_ folded: [Int], _ view: NodeView) {
+    for set in folded where library.sets[set].header.log.device != view.device {
+      view.newestForeignClock = max(view.newestForeignClock, library.sets[set].header.clock)
+    }
+  }
+
+  // MARK: Statements
+
+  /// Reads new statements and forgets those that are gone; true if anything differs.
+  private func readStatements(_ view: NodeView) throws -> Bool {
+    let ids = try NodeReading.statementIDs(view.connection)
+    guard ids.count != view.statements.count || ids.contains(where: { view.statements[$0] == nil }) else {
+      return false
+    }
+    let present = Set(ids)
+    for (id, statement) in view.statements where !present.contains(id) {
+      // Only an older word of the same device about its addresses ever leaves.
+      guard statement.kind == 8 else {
+        throw Violation(.wentBack, view.name, "statement \(id) of kind \(statement.kind) is gone")
+      }
+      view.statements[id] = nil
+    }
+    for id in ids where view.statements[id] == nil {
+      view.statements[id] = try statement(id, view)
+    }
+    do {
+      view.circle = try PlainCircle(ids.compactMap { view.statements[$0] })
+    } catch {
+      throw Violation(.unauthorised, view.name, "its statements are no circle: \(error)")
+    }
+    view.heads = nil
+    return true
+  }
+
+  private func statement(_ id: Name32, _ view: NodeView) throws -> PlainStatement {
+    let bytes = try NodeReading.statement(id, view.connection) ?? []
+    do {
+      let statement = try PlainStatement(bytes)
+      guard statement.id == id else { throw PlainRefusal("statement", "another id than its row's") }
+      statements[id] = statement
+      return statement
+    } catch {
+      throw Violation(.unauthorised, view.name, "statement \(id) is not valid: \(error)")
+    }
+  }
+}

@@ -1,0 +1,207 @@
+// Protocol/merge.md; Protocol/store.md, "Rows", "Stamps", "What is derived"
+
+import SQLite
+
+/// Records as they must be in one store, each computed once a look.
+final class Expectations {
+  let view: NodeView
+  let library: SetLibrary
+  private var known: [PlainKey: PlainRecord] = [:]
+
+  init(_ view: NodeView, _ library: SetLibrary) {
+    self.view = view
+    self.library = library
+  }
+
+  subscript(key: PlainKey) -> PlainRecord {
+    if let record = known[key] { return record }
+    let record = view.record(key, library)
+    known[key] = record
+    return record
+  }
+
+  /// What the record belongs to, as far as its kind is known and its field says so.
+  func parent(of record: PlainRecord) -> PlainKey? {
+    guard let kind = PlainKinds.byNumber[record.key.kind], let parent = kind.parent,
+      let cell = record.cells[parent.field],
+      let columns = kind.fields.first(where: { $0.number == parent.field })?.type.columns(
+        library.bytes(cell.winner))
+    else { return nil }
+    switch (parent.kind, columns.first, columns.last) {
+    case (let kind?, .blob(let id)?, _): return Name16(id).map { PlainKey(kind: kind, id: $0) }
+    case (nil, .integer(let kind)?, .blob(let id)?):
+      return (2...4).contains(kind) ? Name16(id).map { PlainKey(kind: Int(kind), id: $0) } : nil
+    default: return nil
+    }
+  }
+
+  func exists(_ key: PlainKey) -> Bool {
+    key == PlainKinds.none || key == PlainKinds.profile || !self[key].cells.isEmpty
+  }
+
+  /// The nearest dead record on the way up, itself included.
+  func hiding(_ key: PlainKey) -> PlainRecord? {
+    var record = self[key]
+    while let alive = record.life {
+      if !alive { return record }
+      guard let parent = parent(of: record), exists(parent) else { return nil }
+      record = self[parent]
+    }
+    return nil
+  }
+
+  func isVisible(_ key: PlainKey) -> Bool {
+    let record = self[key]
+    guard record.life == true else { return false }
+    guard PlainKinds.byNumber[key.kind]?.parent != nil else { return true }
+    return parent(of: record).map(isVisible) ?? false
+  }
+}
+
+extension Judge {
+  /// Looks at every record that newly folded sets wrote to, and at what a changed life hides or shows.
+  func checkRecords(touchedBy sets: [Int], _ view: NodeView) throws {
+    guard !sets.isEmpty else { return }
+    let expected = Expectations(view, library)
+    var touched: Set<PlainKey> = []
+    for set in sets { for entry in library.sets[set].entries { touched.insert(entry.key) } }
+    for key in touched.sorted() {
+      try checkRecord(key, expected)
+      for child in try family(of: key, view) { try checkHidden(child, expected) }
+    }
+    for bucket in Set(touched.map { BucketKey($0) }) { try checkDigest(bucket, view) }
+  }
+
+  struct BucketKey: Hashable {
+    let lane: Int
+    let bucket: Int
+
+    init(_ key: PlainKey) { (lane, bucket) = ViewDigests.bucket(key) }
+
+    init(lane: Int, bucket: Int) {
+      self.lane = lane
+      self.bucket = bucket
+    }
+  }
+
+  func checkDigest(_ key: BucketKey, _ view: NodeView) throws {
+    let stored = try NodeReading.digest(key.lane, key.bucket, view.connection)
+    let expected = view.digests.sums[key.lane][key.bucket]
+    guard stored != expected else { return }
+    throw Violation(
+      .state, view.name,
+      "the digest of lane \(key.lane) is \(stored) in part \(key.bucket); its folded sets give \(expected)")
+  }
+
+  /// The records that stand below one, at any depth, as the store has them.
+  private func family(of key: PlainKey, _ view: NodeView) throws -> [PlainKey] {
+    var found: [PlainKey] = []
+    for kind in PlainKinds.children(of: key.kind) {
+      guard let parent = kind.parent,
+        let columns = kind.fields.first(where: { $0.number == parent.field })?.columns, let id = columns.last
+      else { continue }
+      let ofKind = parent.kind == nil ? " AND \(columns[0]) = \(key.kind)" : ""
+      try view.connection.with("SELECT id FROM \(kind.table) WHERE \(id) = ?1\(ofKind)") { row in
+        try row.bind(1, key.id.bytes)
+        while try row.step() {
+          if let id = Name16(row.bytes(0)) { found.append(PlainKey(kind: kind.number, id: id)) }
+        }
+      }
+    }
+    return try found + found.flatMap { try family(of: $0, view) }
+  }
+
+  // MARK: One record
+
+  /// Compares all that a store keeps of a record with what its folded sets make of it.
+  func checkRecord(_ key: PlainKey, _ expected: Expectations) throws {
+    let view = expected.view
+    let record = expected[key]
+    count { $0.records += 1 }
+    view.digests.set(key, ViewDigests.hash(record, library))
+    let stored = try NodeReading.row(key, view.connection)
+    guard expected.exists(key) else {
+      if stored == nil { return }
+      throw Violation(.state, view.name, "\(key) is stored though no folded set wrote to it")
+    }
+    guard let stored else { throw missing(record, view, "\(key) is not stored") }
+    try checkLife(record, stored, view)
+    try checkStamps(record, stored, view)
+    try checkContents(record, stored, view)
+    try checkRivals(record, view)
+    try checkWriters(record, view)
+    try checkHidden(key, expected)
+  }
+
+  private func checkLife(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
+    guard stored.life != record.life.map({ $0 ? 1 : 0 }) else { return }
+    let by = record.cells[0].map { "\(library.sets[$0.winner.set].stamp)" } ?? "nothing"
+    if record.life != true, stored.life == 1 {
+      throw Violation(.resurrection, view.name, "\(record.key) lives though \(by) decides that it does not")
+    }
+    throw missing(record, view, "\(record.key) has life \(stored.life.map(String.init) ?? "NULL") against \(by)")
+  }
+
+  private func checkStamps(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
+    let isWhole = PlainKinds.isWhole(record.key.kind)
+    var shown: [Int: Int] = [:]
+    for (field, number) in stored.stamps where !isWhole || field == 0 {
+      // Seeds are of number 0, and stand below every set.
+      if number == 0, PlainKinds.isFixed(record.key, field) || record.key == PlainKinds.profile { continue }
+      guard let set = view.set(number: number) else {
+        throw Violation(.state, view.name, "\(record.key) names set \(number), which is not there")
+      }
+      shown[field] = set
+    }
+    let wanted = record.cells.mapValues(\.winner.set)
+    guard shown != wanted else { return }
+    let field = Set(shown.keys).union(wanted.keys).filter { shown[$0] != wanted[$0] }.min() ?? 0
+    throw missing(
+      record, view,
+      "field \(field) of \(record.key) shows \(name(shown[field])) where \(name(wanted[field])) wins")
+  }
+
+  private func name(_ set: Int?) -> String { set.map { "set \(library.sets[$0].id)" } ?? "nothing" }
+
+  private func checkContents(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
+    var contents: [Int: [UInt8]] = [:]
+    for (field, cell) in record.cells {
+      if case .whole = cell.winner.content { contents = library.fields(cell.winner) } else if field != 0 {
+        contents[field] = library.bytes(cell.winner)
+      }
+    }
+    if record.key == PlainKinds.none { contents[1] = [0x64] + Array("None".utf8) }
+    var column = 0
+    for field in PlainKinds.byNumber[record.key.kind]?.fields ?? [] {
+      let range = column..<column + field.columns.count
+      column = range.upperBound
+      let columns = contents[field.number].flatMap { field.type.columns($0) }
+      if columns != nil { contents[field.number] = nil }
+      let wanted = columns ?? Array(repeating: .null, count: range.count)
+      guard zip(wanted, stored.columns[range]).allSatisfy({ $0.isStored(as: $1) }) else {
+        throw missing(record, view, "field \(field.number) of \(record.key) does not hold what its winner wrote")
+      }
+    }
+    guard contents == stored.extra else {
+      throw missing(record, view, "\(record.key) does not keep beside its columns what does not fit them")
+    }
+  }
+
+  /// What a difference of a record is: part of a set, if other records of the set that should show here show it.
+  private func missing(_ record: PlainRecord, _ view: NodeView, _ sentence: String) -> Violation {
+    for cell in record.cells.values {
+      let number = view.numbers.firstIndex(of: cell.winner.set).map { Int64($0 + 1) }
+      for entry in library.sets[cell.winner.set].entries where entry.key != record.key {
+        let row = try? NodeReading.row(entry.key, view.connection)
+        if let number, row?.stamps.values.contains(number) == true,
+          (try? NodeReading.row(record.key, view.connection))?.stamps.values.contains(number) != true
+        {
+          return Violation(
+            .partialSet, view.name,
+            "\(sentence); set \(library.sets[cell.winner.set].id) shows in \(entry.key) and not here")
+        }
+      }
+    }
+    return Violation(.state, view.name, sentence)
+  }
+}

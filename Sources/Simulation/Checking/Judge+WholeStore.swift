@@ -1,0 +1,86 @@
+// Protocol/store.md, "What is derived"
+
+import SQLite
+
+extension Judge {
+  /// Computes everything that follows from the log again and compares it with what the store keeps.
+  func checkWholeStore(_ view: NodeView) throws {
+    let expected = Expectations(view, library)
+    var keys: Set<PlainKey> = [PlainKinds.none, PlainKinds.profile]
+    for set in view.numbers where view[set] == .folded {
+      for entry in library.sets[set].entries { keys.insert(entry.key) }
+    }
+    for key in keys.sorted() { try checkRecord(key, expected) }
+    for lane in 0...1 {
+      for bucket in 0...255 { try checkDigest(BucketKey(lane: lane, bucket: bucket), view) }
+    }
+    try checkNothingElse(keys, expected)
+    try checkVisible(keys, expected)
+    try checkUndos(view)
+  }
+
+  /// No row of a table belongs to a record that no folded set wrote to.
+  private func checkNothingElse(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
+    let view = expected.view
+    for kind in PlainKinds.all.map(Optional.some) + [nil] {
+      for key in try NodeReading.keys(kind, view.connection) where !keys.contains(key) {
+        throw Violation(.state, view.name, "\(key) is stored though no folded set wrote to it")
+      }
+    }
+    for (table, rule) in [
+      ("rivals", Violation.Rule.journal), ("hidden_writes", .journal), ("record_writes", .state),
+    ] {
+      let found = try view.connection.with("SELECT DISTINCT kind, record FROM \(table)") { row in
+        var found: [PlainKey] = []
+        while try row.step() {
+          found.append(PlainKey(kind: Int(row.integer(0)), id: Name16(row.bytes(1)) ?? .zero))
+        }
+        return found
+      }
+      for key in found where !keys.contains(key) {
+        throw Violation(rule, view.name, "\(table) speaks of \(key), which no folded set wrote to")
+      }
+    }
+  }
+
+  /// The views show exactly what lives and belongs to something that shows.
+  private func checkVisible(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
+    let view = expected.view
+    for kind in PlainKinds.all {
+      guard let name = kind.view else { continue }
+      let shown = try NodeReading.count(name, view.connection)
+      let wanted = keys.count { $0.kind == kind.number && expected.exists($0) && expected.isVisible($0) }
+      guard shown != wanted else { continue }
+      let rule: Violation.Rule = shown > wanted ? .resurrection : .state
+      throw Violation(rule, view.name, "the view \(name) shows \(shown) records; \(wanted) are visible")
+    }
+  }
+
+  private struct Undo: Hashable {
+    let target: Name16
+    let operation: Name16
+    let device: Name32
+  }
+
+  private func checkUndos(_ view: NodeView) throws {
+    var wanted: Set<Undo> = []
+    for number in view.numbers where view[number] == .folded {
+      let set = library.sets[number]
+      guard let target = set.target, set.verb == Array("undo".utf8) else { continue }
+      wanted.insert(Undo(target: target, operation: set.header.operation, device: set.header.log.device))
+    }
+    let stored = try view.connection.with("SELECT target, operation, device FROM undos") { row in
+      var found: Set<Undo> = []
+      while try row.step() {
+        found.insert(
+          Undo(
+            target: Name16(row.bytes(0)) ?? .zero, operation: Name16(row.bytes(1)) ?? .zero,
+            device: Name32(row.bytes(2)) ?? .zero))
+      }
+      return found
+    }
+    guard stored == wanted else {
+      throw Violation(.state, view.name, "\(stored.count) undos are noted; its folded sets name \(wanted.count)")
+    }
+  }
+}

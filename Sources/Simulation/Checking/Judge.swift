@@ -1,0 +1,164 @@
+// Protocol/*: the promises of the chapters, checked on running nodes by code that shares nothing with them.
+
+package import SQLite
+
+/// Watches all honest nodes of a world and throws a `Violation` as soon as one breaks a promise.
+///
+/// The world tells it what happens, in the order in which it happens: a look at a store follows each step of the
+/// node, with everything obeyed that the step asked for. Of each store only what is new is read. The judge reads
+/// tables and bytes; it has parsers, rules and a fold of its own.
+package final class Judge {
+  let library = SetLibrary()
+  var views: [String: NodeView] = [:]
+  /// An issuer that the build under test accepts besides those of the circle.
+  let extraIssuer: Name32?
+  /// Statements verified so far, by id: each is read once for all nodes.
+  var statements: [Name32: PlainStatement] = [:]
+  var ledgers: [String: NodeLedger] = [:]
+  var links: [LinkKey: LinkView] = [:]
+  /// Devices that are not honest, by name.
+  var strangers: [String: Name32] = [:]
+  /// What was seen to work, so that a run can show that it looked at all.
+  package private(set) var counts = Counts()
+
+  package struct Counts: Sendable {
+    package var looks = 0
+    package var wholeLooks = 0
+    package var sets = 0
+    package var records = 0
+    package var messages = 0
+  }
+
+  package init(developmentIssuer: [UInt8]? = nil) { extraIssuer = developmentIssuer.flatMap { Name32($0) } }
+
+  // MARK: Nodes
+
+  /// A node runs: for the first time, or again after it ended.
+  ///
+  /// - Parameters:
+  ///   - connection: reads the node's store; kept until `stopped`.
+  ///   - wall: the node's wall clock, milliseconds since 1970.
+  ///   - isPremiumHere: premium by a trait of the build or a mock purchase.
+  package func started(
+    _ node: String, device: [UInt8], connection: Connection, wall: Int64, prefersSync: Bool,
+    isPremiumHere: Bool = false
+  ) throws {
+    guard let device = Name32(device) else { preconditionFailure("a device key of 32 bytes is needed") }
+    let ledger = ledgers[node] ?? NodeLedger()
+    ledgers[node] = ledger
+    ledger.prefersSync = prefersSync
+    ledger.isPremiumHere = isPremiumHere
+    ledger.wall = wall
+    let view = views[node] ?? NodeView(node, device: device, connection: connection)
+    let isNew = view.device != device
+    views[node] = isNew ? NodeView(node, device: device, connection: connection) : view
+    views[node]?.connection = connection
+    let mayHaveLost = view.mayHaveLost
+    try readWhole(node, isStart: true)
+    // What a node that was killed had handed out before must be there.
+    (ledger.said, ledger.doubts) = ([], [])
+    if mayHaveLost { ledger.unseen = [] }
+    try checkSaid(self.view(node), before: nil)
+  }
+
+  /// A node has ended, or was ended; what it had shown must be there when it runs again.
+  package func stopped(_ node: String) { dropLinks(of: node) }
+
+  /// A node is gone for good: nothing is asked of it any more.
+  package func removed(_ node: String) {
+    dropLinks(of: node)
+    views[node] = nil
+    ledgers[node] = nil
+  }
+
+  /// A node has done a step and may have changed its store.
+  package func looked(at node: String, wall: Int64) throws {
+    ledgers[node]?.wall = wall
+    counts.looks += 1
+    let before = ledgers[node]?.said.isEmpty == false ? views[node].map { NodeState($0, library) } : nil
+    do {
+      try readNews(node)
+    } catch let violation as Violation {
+      // What was remembered of the store may be stale; what is in it decides.
+      try readWhole(node, isStart: false)
+      if violation.rule == .wentBack || violation.rule == .gate { throw violation }
+    }
+    try checkSaid(view(node), before: before)
+  }
+
+  /// A look at the whole store: everything that follows from the log is computed again and compared.
+  package func inspected(_ node: String, wall: Int64) throws {
+    ledgers[node]?.wall = wall
+    let before = ledgers[node]?.said.isEmpty == false ? views[node].map { NodeState($0, library) } : nil
+    try readWhole(node, isStart: false)
+    try checkSaid(view(node), before: before)
+  }
+
+  /// What a node may lose is not held against it: its disk lied, or an older copy of its data was put back.
+  package func mayHaveLost(_ node: String) {
+    views[node]?.mayHaveLost = true
+    ledgers[node]?.mayFork = true
+  }
+
+  /// The data of a node runs, or has run, in another place too: it may fork its log.
+  package func cloned(_ node: String) { ledgers[node]?.mayFork = true }
+
+  package func preferred(_ node: String, sync: Bool) { ledgers[node]?.prefersSync = sync }
+
+  package func becamePremiumHere(_ node: String, _ isPremium: Bool) {
+    ledgers[node]?.isPremiumHere = isPremium
+  }
+
+  // MARK: What others tell
+
+  /// A counter of a node, or of one of its peers, with the most that it may be.
+  package func measured(_ node: String, _ name: String, _ value: Int, max: Int) throws {
+    guard value > max else { return }
+    throw Violation(.limit, node, "\(name) is \(value), at most \(max) is allowed")
+  }
+
+  /// A node has closed a session and says that the other end broke the protocol.
+  package func closedAsMisbehaved(_ node: String, peer: String, cause: String) throws {
+    guard views[node] != nil, views[peer] != nil else { return }
+    throw Violation(.falseMisbehaviour, node, "it closed the honest node \(peer) as misbehaved: \(cause)")
+  }
+
+  func view(_ node: String) -> NodeView {
+    guard let view = views[node] else { preconditionFailure("the judge does not know the node \(node)") }
+    return view
+  }
+
+  func count(_ add: (inout Counts) -> Void) { add(&counts) }
+
+  /// The honest nodes in order of names.
+  var names: [String] { views.keys.sorted() }
+}
+
+/// What the world has told of a node, which its store does not say.
+final class NodeLedger {
+  var prefersSync = false
+  var isPremiumHere = false
+  /// Its wall clock at the last step.
+  var wall: Int64 = 0
+  /// Whether two data directories may have written the same log.
+  var mayFork = false
+  var acknowledged: Set<Name32> = []
+  /// Own sets that it has sent to somebody.
+  var sent: Set<Name32> = []
+  /// Sets of the records lane that came while the lane was open; nil while the world does not tell what arrives.
+  var admitted: Set<Name32>?
+  /// Sets of the records lane that came while it was closed, and from whom, since the last look.
+  var turnedAway: [Name32: (from: String, link: UInt64)] = [:]
+  /// Where it stood when it last said so, the newest last.
+  private(set) var states: [NodeState] = []
+  /// What it has said of itself, sent, and perhaps should not have sent since the last look.
+  var said: [(to: String, SaidState)] = []
+  var unseen: [(id: Name32, to: String)] = []
+  var doubts: [Doubt] = []
+
+  func remember(_ state: NodeState) {
+    if states.last == state { return }
+    states.append(state)
+    if states.count > 64 { states.removeFirst() }
+  }
+}

@@ -1,0 +1,238 @@
+// Protocol/store.md, "Log", "Rows", "Stamps": reads a store's tables, and nothing through the node's own code.
+
+import SQLite
+
+/// A row of `change_sets`.
+struct StoredLogRow {
+  let number: Int64
+  let id: [UInt8]
+  let branch: Int64
+  let sequence: Int64
+  let clock: Int64
+  let operation: [UInt8]
+  let folded: Int64
+  let header: [UInt8]
+  let signature: [UInt8]
+  let body: [UInt8]
+}
+
+/// A row of a record table.
+struct StoredRecordRow {
+  let life: Int64?
+  /// The number of the set that wrote each cell.
+  let stamps: [Int: Int64]
+  let extra: [Int: [UInt8]]
+  let columns: [PlainColumn]
+}
+
+/// A row of `rivals`.
+struct StoredRival {
+  let field: Int
+  let number: Int64
+  let content: [UInt8]
+  let differs: Bool
+}
+
+/// A row of `hidden_writes`.
+struct StoredHiddenWrite: Hashable {
+  let number: Int64
+  let byParent: Bool
+  let deletion: Int64
+}
+
+enum NodeReading {
+  static func logRows(after number: Int64, _ connection: Connection) throws -> [StoredLogRow] {
+    let sql = """
+      SELECT number, id, branch, sequence, clock, operation, folded, header, signature, body
+      FROM change_sets WHERE number > ?1 ORDER BY number
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, number)
+      var rows: [StoredLogRow] = []
+      while try row.step() {
+        rows.append(
+          StoredLogRow(
+            number: row.integer(0), id: row.bytes(1), branch: row.integer(2), sequence: row.integer(3),
+            clock: row.integer(4), operation: row.bytes(5), folded: row.integer(6), header: row.bytes(7),
+            signature: row.bytes(8), body: row.bytes(9)))
+      }
+      return rows
+    }
+  }
+
+  /// The id at a number; nil if there is none.
+  static func id(at number: Int64, _ connection: Connection) throws -> Name32? {
+    try connection.with("SELECT id FROM change_sets WHERE number = ?1") { row in
+      try row.bind(1, number)
+      return try row.step() ? Name32(row.bytes(0)) : nil
+    }
+  }
+
+  static func waiting(_ connection: Connection) throws -> Set<Int64> {
+    try connection.with("SELECT number FROM change_sets WHERE folded = 0") { row in
+      var numbers: Set<Int64> = []
+      while try row.step() { numbers.insert(row.integer(0)) }
+      return numbers
+    }
+  }
+
+  static func folded(at number: Int64, _ connection: Connection) throws -> Int64? {
+    try connection.with("SELECT folded FROM change_sets WHERE number = ?1") { row in
+      try row.bind(1, number)
+      return try row.step() ? row.integer(0) : nil
+    }
+  }
+
+  static func statementIDs(_ connection: Connection) throws -> [Name32] {
+    try connection.with("SELECT id FROM statements ORDER BY id") { row in
+      var ids: [Name32] = []
+      while try row.step() { ids.append(Name32(row.bytes(0)) ?? .zero) }
+      return ids
+    }
+  }
+
+  static func statement(_ id: Name32, _ connection: Connection) throws -> [UInt8]? {
+    try connection.with("SELECT bytes FROM statements WHERE id = ?1") { row in
+      try row.bind(1, id.bytes)
+      return try row.step() ? row.bytes(0) : nil
+    }
+  }
+
+  static func asideIDs(_ connection: Connection) throws -> Set<Name32> {
+    try connection.with("SELECT id FROM set_aside") { row in
+      var ids: Set<Name32> = []
+      while try row.step() { ids.insert(Name32(row.bytes(0)) ?? .zero) }
+      return ids
+    }
+  }
+
+  /// Whether stored sets have seen what a cut leaves out.
+  static func hasExcused(_ connection: Connection) throws -> Bool {
+    try connection.with("SELECT 1 FROM excused LIMIT 1") { try $0.step() }
+  }
+
+  /// Which log a branch is of.
+  static func log(branch: Int64, _ connection: Connection) throws -> PlainLog? {
+    try connection.with("SELECT device, incarnation, lane FROM branches WHERE branch = ?1") { row in
+      try row.bind(1, branch)
+      guard try row.step(), let device = Name32(row.bytes(0)), let incarnation = Name16(row.bytes(1)) else {
+        return nil
+      }
+      return PlainLog(device: device, incarnation: incarnation, lane: Int(row.integer(2)))
+    }
+  }
+
+  // MARK: Records
+
+  static func row(_ key: PlainKey, _ connection: Connection) throws -> StoredRecordRow? {
+    let kind = PlainKinds.byNumber[key.kind]
+    let columns = (["life", "stamps", "extra"] + (kind?.columns ?? [])).joined(separator: ", ")
+    let table = kind?.table ?? "other_rows"
+    let sql =
+      "SELECT \(columns) FROM \(table) WHERE id = ?1" + (kind == nil ? " AND kind = \(key.kind)" : "")
+    return try connection.with(sql) { row in
+      try row.bind(1, key.id.bytes)
+      guard try row.step() else { return nil }
+      return StoredRecordRow(
+        life: row.isNull(0) ? nil : row.integer(0), stamps: stamps(row.bytes(1)),
+        extra: row.isNull(2) ? [:] : fields(row.bytes(2)),
+        columns: (0..<(kind?.columns.count ?? 0)).map { PlainColumn(row, 3 + $0) })
+    }
+  }
+
+  /// A packed blob of stamps as the number of each cell's set; what can't be read is no stamp at all.
+  static func stamps(_ packed: [UInt8]) -> [Int: Int64] {
+    var numbers: [UInt64] = []
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    for byte in packed {
+      value |= shift < 64 ? UInt64(byte & 0x7f) << shift : 0
+      shift += 7
+      guard byte < 0x80 else { continue }
+      numbers.append(value)
+      (value, shift) = (0, 0)
+    }
+    guard shift == 0, numbers.count >= 2, numbers.count.isMultiple(of: 2) else { return [:] }
+    var stamps: [Int: Int64] = [:]
+    for bit in 0..<63 where numbers[1] >> UInt64(bit) & 1 == 1 {
+      stamps[bit] = Int64(bitPattern: numbers[0])
+    }
+    for place in stride(from: 2, to: numbers.count, by: 2) {
+      stamps[Int(truncatingIfNeeded: numbers[place])] = Int64(bitPattern: numbers[place + 1])
+    }
+    return stamps
+  }
+
+  /// A map from field to the encoding of its value; what can't be read holds nothing.
+  static func fields(_ bytes: [UInt8]) -> [Int: [UInt8]] {
+    guard let item = try? PlainItem.read(bytes), case .map(let pairs) = item.form else { return [:] }
+    var fields: [Int: [UInt8]] = [:]
+    for (key, value) in pairs { fields[Int(truncatingIfNeeded: key)] = Array(bytes[value.range]) }
+    return fields
+  }
+
+  static func rivals(_ key: PlainKey, _ connection: Connection) throws -> [StoredRival] {
+    let sql = "SELECT field, number, content, differs FROM rivals WHERE kind = ?1 AND record = ?2"
+    return try connection.with(sql) { row in
+      try row.bind(1, key.kind)
+      try row.bind(2, key.id.bytes)
+      var found: [StoredRival] = []
+      while try row.step() {
+        found.append(
+          StoredRival(
+            field: Int(row.integer(0)), number: row.integer(1), content: row.bytes(2),
+            differs: row.integer(3) != 0))
+      }
+      return found
+    }
+  }
+
+  static func hiddenWrites(_ key: PlainKey, _ connection: Connection) throws -> Set<StoredHiddenWrite> {
+    let sql = "SELECT number, by_parent, deletion FROM hidden_writes WHERE kind = ?1 AND record = ?2"
+    return try connection.with(sql) { row in
+      try row.bind(1, key.kind)
+      try row.bind(2, key.id.bytes)
+      var found: Set<StoredHiddenWrite> = []
+      while try row.step() {
+        found.insert(
+          StoredHiddenWrite(
+            number: row.integer(0), byParent: row.integer(1) != 0, deletion: row.integer(2)))
+      }
+      return found
+    }
+  }
+
+  static func writers(_ key: PlainKey, _ connection: Connection) throws -> [Int64] {
+    try connection.with("SELECT number FROM record_writes WHERE kind = ?1 AND record = ?2") { row in
+      try row.bind(1, key.kind)
+      try row.bind(2, key.id.bytes)
+      var numbers: [Int64] = []
+      while try row.step() { numbers.append(row.integer(0)) }
+      return numbers
+    }
+  }
+
+  static func digest(_ lane: Int, _ bucket: Int, _ connection: Connection) throws -> Name32 {
+    try connection.with("SELECT sum FROM digests WHERE lane = ?1 AND bucket = ?2") { row in
+      try row.bind(1, lane)
+      try row.bind(2, bucket)
+      return try row.step() ? Name32(row.bytes(0)) ?? .zero : .zero
+    }
+  }
+
+  /// The keys of all rows of a kind's table; of kinds without one, all others'.
+  static func keys(_ kind: PlainKind?, _ connection: Connection) throws -> [PlainKey] {
+    let sql = kind.map { "SELECT \($0.number), id FROM \($0.table)" } ?? "SELECT kind, id FROM other_rows"
+    return try connection.with(sql) { row in
+      var keys: [PlainKey] = []
+      while try row.step() {
+        keys.append(PlainKey(kind: Int(row.integer(0)), id: Name16(row.bytes(1)) ?? .zero))
+      }
+      return keys
+    }
+  }
+
+  static func count(_ table: String, _ connection: Connection) throws -> Int {
+    try connection.with("SELECT count(*) FROM \(table)") { try $0.step() ? Int($0.integer(0)) : 0 }
+  }
+}

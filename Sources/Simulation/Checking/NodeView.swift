@@ -1,0 +1,141 @@
+// Protocol/store.md, "Tables": what a checker knows of one node's store.
+
+import SQLite
+
+/// One node as its store showed it at the last look.
+final class NodeView {
+  /// What the store says of a set.
+  enum Standing: UInt8 {
+    case absent, waits, folded, held
+  }
+
+  let name: String
+  let device: Name32
+  var connection: Connection
+  /// By index in the library.
+  private(set) var standing: [Standing] = []
+  /// What the store numbers 1, 2, 3 …: indexes in the library.
+  private(set) var numbers: [Int] = []
+  var statements: [Name32: PlainStatement] = [:]
+  var circle: PlainCircle?
+  /// What each record adds to its lane's digest.
+  var digests = ViewDigests()
+  /// The heads that this view implies; made when somebody asks.
+  var heads: ViewHeads?
+  /// The newest clock folded from another device.
+  var newestForeignClock: UInt64 = 0
+  /// Sets that wait, by number.
+  var waiting: Set<Int64> = []
+  /// Of sets in logs that are cut, what was seen of others as far as it is stored here; by index.
+  private var sightsHere: [Int: [SetLibrary.Sight]] = [:]
+  /// Whether stored sets may have seen what is not here.
+  var hasGaps = false
+  /// Ids that a disk that lied, or a restored backup, may have lost.
+  var mayHaveLost = false
+
+  init(_ name: String, device: Name32, connection: Connection) {
+    self.name = name
+    self.device = device
+    self.connection = connection
+  }
+
+  subscript(set: Int) -> Standing {
+    get { set < standing.count ? standing[set] : .absent }
+    set {
+      while standing.count <= set { standing.append(.absent) }
+      standing[set] = newValue
+    }
+  }
+
+  /// The number that the store gave a set; 0 for seeds.
+  func set(number: Int64) -> Int? {
+    number >= 1 && number <= numbers.count ? numbers[Int(number) - 1] : nil
+  }
+
+  func append(_ set: Int, _ standing: Standing) {
+    numbers.append(set)
+    self[set] = standing
+    heads = nil
+  }
+
+  /// Forgets the log, to read it anew.
+  func clear() {
+    standing = []
+    numbers = []
+    waiting = []
+    sightsHere = [:]
+    hasGaps = false
+    heads = nil
+    newestForeignClock = 0
+    digests = ViewDigests()
+  }
+
+  var storedSets: Set<Int> { Set(numbers) }
+
+  /// Whether the past of one set covers another, as this node can know.
+  func covers(_ later: Int, _ earlier: Int, _ library: SetLibrary) -> Bool {
+    library.covers(later, earlier, by: hasGaps ? sights(later, library) : library.sights[later])
+  }
+
+  /// What a set has seen, without what is not stored here: nobody asks who has seen what never folds.
+  private func sights(_ set: Int, _ library: SetLibrary) -> [SetLibrary.Sight] {
+    var path: [Int] = []
+    var next: Int? = set
+    while let step = next, sightsHere[step] == nil {
+      path.append(step)
+      next = library.predecessors[step]
+    }
+    var seen = next.flatMap { sightsHere[$0] } ?? []
+    for step in path.reversed() {
+      seen = library.sights(of: library.sets[step], after: seen) { self[$0] != .absent }
+      sightsHere[step] = seen
+    }
+    return seen
+  }
+
+  func record(_ key: PlainKey, _ library: SetLibrary) -> PlainRecord {
+    PlainRecord(key, library) { self[$0] == .folded } covers: { self.covers($0, $1, library) }
+  }
+}
+
+/// The sums that a lane's digest consists of, kept by the first byte of record ids.
+struct ViewDigests {
+  private var hashes: [PlainKey: Name32] = [:]
+  private(set) var sums: [[Name32]] = [
+    Array(repeating: .zero, count: 256), Array(repeating: .zero, count: 256),
+  ]
+
+  static func bucket(_ key: PlainKey) -> (lane: Int, bucket: Int) {
+    (PlainKinds.lane(UInt64(key.kind)) ?? 1, Int(key.id.high >> 56))
+  }
+
+  mutating func set(_ key: PlainKey, _ hash: Name32?) {
+    let (lane, bucket) = Self.bucket(key)
+    if let old = hashes[key] { sums[lane][bucket] = sums[lane][bucket] &+ old.negated }
+    hashes[key] = hash
+    if let hash { sums[lane][bucket] = sums[lane][bucket] &+ hash }
+  }
+
+  func digest(_ lane: Int) -> Name32 { sums[lane].reduce(.zero, &+) }
+
+  /// Protocol/merge.md, "Digest": what a record adds; nil if no set has written a cell of it.
+  static func hash(_ record: PlainRecord, _ library: SetLibrary) -> Name32? {
+    guard !record.cells.isEmpty else { return nil }
+    var input = plainBigEndian(UInt32(record.key.kind)) + record.key.id.bytes
+    for (field, cell) in record.cells.sorted(by: { $0.key < $1.key }) {
+      let stamp = library.sets[cell.winner.set].stamp
+      input += plainBigEndian(UInt32(field)) + plainBigEndian(stamp.clock) + stamp.device.bytes
+      input += stamp.id.bytes
+    }
+    return PlainSealing.recordDigest(input)
+  }
+}
+
+extension Name32 {
+  /// What adds to zero with this number modulo 2²⁵⁶.
+  var negated: Name32 {
+    let flipped = Name32(
+      first: Name16(high: ~first.high, low: ~first.low), last: Name16(high: ~last.high, low: ~last.low))
+    return flipped &+ Name32(first: .zero, last: Name16(high: 0, low: 1))
+  }
+}

@@ -1,0 +1,165 @@
+// Protocol/circle.md, "Who is a member", "What folds", "The gate"
+
+/// What a set of statements says, computed by code that is the checkers' own: nothing of it depends on an order.
+struct PlainCircle {
+  private(set) var id = Name32.zero
+  private var root = Name32.zero
+  private var certificates: [PlainCertificate] = []
+  private var revocations: [PlainRevocation] = []
+  private var logCuts: [(id: Name32, log: PlainLog, tip: Name32?)] = []
+  private var entitlements: [PlainEntitlement] = []
+  private var issuers: Set<Name32> = []
+  private(set) var forkProofs: [PlainLog: Set<UInt64>] = [:]
+
+  /// The revocations that count, by the device they name.
+  private(set) var counted: [Name32: [PlainRevocation]] = [:]
+  /// Every device that a certificate names, whether or not it counts.
+  private(set) var named: Set<Name32> = []
+  /// The certificate that counts of every certified device, revoked or not, and how many links its chain has.
+  private(set) var certified: [Name32: (certificate: PlainCertificate, links: Int, isAdmin: Bool)] = [:]
+  private(set) var members: Set<Name32> = []
+
+  init(_ statements: [PlainStatement]) throws(PlainRefusal) {
+    guard let genesis = statements.first(where: { $0.kind == 1 }),
+      case .genesis(let root, let founder, let pinned) = genesis.body
+    else { throw PlainRefusal("circle", "no genesis") }
+    id = genesis.id
+    self.root = root
+    issuers = Set(pinned)
+    certificates = [founder]
+    for statement in statements {
+      guard statement.circle == id else { throw PlainRefusal("circle", "a statement of another circle") }
+      note(statement)
+    }
+    named = Set(certificates.map(\.device))
+    certificates.removeAll { $0.device == root }
+    revocations.removeAll { $0.device == root }
+    countRevocations()
+    certify()
+    admit()
+  }
+
+  private mutating func note(_ statement: PlainStatement) {
+    switch statement.body {
+    case .certificate(let certificate): certificates.append(certificate)
+    case .revocation(let revocation): revocations.append(revocation)
+    case .logCut(let log, let tip): logCuts.append((statement.id, log, tip))
+    case .entitlement(let entitlement): entitlements.append(entitlement)
+    case .issuers(let keys): if statement.signer == root { issuers.formUnion(keys) }
+    case .forkProof(let log, let sequence): forkProofs[log, default: []].insert(sequence)
+    case .genesis, .addresses, .newer: break
+    }
+  }
+
+  // MARK: From the root outward
+
+  private mutating func countRevocations() {
+    var found: Set<Name32> = []
+    for length in 1...9 {
+      let depths = depths()
+      let more = revocations.filter {
+        depths[$0.issuer] == length - 1 && !isVoid($0.id, by: $0.issuer) && !found.contains($0.id)
+      }
+      // All of one length at once: they never void one another.
+      for revocation in more {
+        found.insert(revocation.id)
+        counted[revocation.device, default: []].append(revocation)
+      }
+    }
+  }
+
+  /// Whether a counted revocation of its signer takes a statement away.
+  func isVoid(_ statement: Name32, by signer: Name32) -> Bool {
+    (counted[signer] ?? []).contains { !$0.valid.contains(statement) }
+  }
+
+  /// Of the root and every admin the links of the shortest chain that leaves void certificates out.
+  private func depths() -> [Name32: Int] {
+    var depths = [root: 0]
+    let admins = certificates.filter { $0.isAdmin && !isVoid($0.id, by: $0.issuer) }
+    for depth in 1...8 {
+      let reached = admins.filter { depths[$0.issuer] == depth - 1 && depths[$0.device] == nil }
+      for certificate in reached { depths[certificate.device] = depth }
+    }
+    return depths
+  }
+
+  private mutating func certify() {
+    let depths = depths()
+    for certificate in certificates {
+      guard let depth = depths[certificate.issuer], depth <= 7,
+        !isVoid(certificate.id, by: certificate.issuer)
+      else { continue }
+      let other = certified[certificate.device]
+      let isAdmin = certificate.isAdmin || other?.isAdmin == true
+      if let other,
+        (other.certificate.issued, other.certificate.id) > (certificate.issued, certificate.id)
+      {
+        certified[certificate.device]?.isAdmin = isAdmin
+      } else {
+        certified[certificate.device] = (certificate, depth + 1, isAdmin)
+      }
+    }
+  }
+
+  private mutating func admit() {
+    var taken = Set(counted.keys.compactMap { certified[$0]?.certificate.transport })
+    let standing = certified.filter { counted[$0.key] == nil }.values.sorted {
+      ($0.links, $0.certificate.id) < ($1.links, $1.certificate.id)
+    }
+    for (certificate, _, _) in standing where taken.insert(certificate.transport).inserted {
+      members.insert(certificate.device)
+    }
+  }
+
+  // MARK: What folds
+
+  /// The cuts of a log in the store of `owner`; nil where nothing is cut. A cut without tips leaves nothing.
+  func cuts(of log: PlainLog, at owner: Name32) -> [Set<Name32>]? {
+    // A device that is out of the circle shares its state with nobody, and keeps its own logs whole.
+    if log.device == owner, !members.contains(owner) { return nil }
+    guard certified[log.device] != nil else { return named.contains(log.device) ? [[]] : nil }
+    var cuts = (counted[log.device] ?? []).map { $0.kept[log] ?? [] }
+    for cut in logCuts where cut.log == log && !isVoid(cut.id, by: log.device) {
+      cuts.append(cut.tip.map { [$0] } ?? [])
+    }
+    return cuts.isEmpty ? nil : cuts
+  }
+
+  /// Whether sets of a device may be stored at all.
+  func isKnown(_ device: Name32) -> Bool { named.contains(device) }
+
+  // MARK: The gate
+
+  /// The time at which premium is judged.
+  ///
+  /// - Parameters:
+  ///   - foreign: the milliseconds of the newest clock folded from another device; 0 if there is none.
+  ///   - extra: an issuer that this build accepts besides.
+  func gateTime(wall: UInt64, foreign: UInt64, extra: Name32? = nil) -> UInt64 {
+    let issued = entitlements.filter { accepts($0, extra) }.map(\.issued).max() ?? 0
+    return max(wall, foreign, issued)
+  }
+
+  func isPremium(_ device: Name32, at time: UInt64, extra: Name32? = nil) -> Bool {
+    entitlements.contains {
+      accepts($0, extra) && concerns($0, device) && $0.notBefore <= time && time < $0.notAfter
+    }
+  }
+
+  /// The number of the reason for which the device's lane is closed by certificates: 0 if it is not.
+  func reason(_ device: Name32, at time: UInt64, extra: Name32? = nil) -> Int {
+    if isPremium(device, at: time, extra: extra) { return 0 }
+    let own = entitlements.filter { accepts($0, extra) && concerns($0, device) }
+    if own.contains(where: { $0.notAfter <= time }) { return 3 }
+    return own.isEmpty ? 2 : 4
+  }
+
+  private func accepts(_ entitlement: PlainEntitlement, _ extra: Name32?) -> Bool {
+    issuers.contains(entitlement.issuer) || entitlement.issuer == extra
+  }
+
+  private func concerns(_ entitlement: PlainEntitlement, _ device: Name32) -> Bool {
+    entitlement.devices?.contains(device) ?? true
+  }
+}

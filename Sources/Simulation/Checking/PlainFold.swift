@@ -1,0 +1,155 @@
+// Protocol/merge.md, "Cells", "Whole records", "Fixed cells", "Conflicts"
+
+/// What a cell holds after a set wrote it.
+enum PlainContent {
+  case life(Bool)
+  case field(Range<Int>)
+  /// A whole record: all fields of the put but field 0.
+  case whole([(field: Int, content: Range<Int>)])
+}
+
+/// One write of one cell.
+struct PlainCellWrite {
+  let set: Int
+  let content: PlainContent
+}
+
+/// A cell as it must be: the winner, and the other writes that no write of the cell follows.
+struct PlainCell {
+  var winner: PlainCellWrite
+  var rivals: [PlainCellWrite]
+}
+
+/// A record as it must be where some sets are folded: computed from all writes at once, in no order of arrival.
+struct PlainRecord {
+  let key: PlainKey
+  /// By field; a whole record has field 0 alone.
+  private(set) var cells: [Int: PlainCell] = [:]
+  /// The sets that wrote to it, but for writes that are ignored; ascending by stamp.
+  private(set) var writers: [Int] = []
+  /// A whole record's winner may rank above writes that have seen it.
+  private var isWinnerMaximal = true
+
+  /// - Parameters:
+  ///   - counts: whether a set is folded.
+  ///   - covers: whether the first of two folded sets has seen the second.
+  init(_ key: PlainKey, _ library: SetLibrary, counts: (Int) -> Bool, covers: (Int, Int) -> Bool) {
+    self.key = key
+    let isWhole = PlainKinds.isWhole(key.kind)
+    var frontiers: [Int: [PlainCellWrite]] = [:]
+    var shown: [Int: PlainCellWrite] = [:]
+    for write in library.writes[key] ?? [] where counts(write.set) {
+      let set = library.sets[write.set]
+      let cells = Self.cells(set.entries[write.entry], isWhole)
+      guard !cells.isEmpty else { continue }
+      if writers.last != write.set { writers.append(write.set) }
+      for (field, content) in cells {
+        let new = PlainCellWrite(set: write.set, content: content)
+        // Stamps ascend along causality, so what came before in their order has never seen this one.
+        frontiers[field, default: []].removeAll { covers(write.set, $0.set) }
+        frontiers[field]?.append(new)
+        if let held = shown[field], isWhole, Self.rank(held, library) > Self.rank(new, library) { continue }
+        shown[field] = new
+      }
+    }
+    for (field, winner) in shown {
+      if isWhole { isWinnerMaximal = frontiers[field]?.contains { $0.set == winner.set } ?? true }
+      cells[field] = PlainCell(
+        winner: winner, rivals: (frontiers[field] ?? []).filter { $0.set != winner.set })
+    }
+  }
+
+  private static func cells(
+    _ entry: PlainEntry, _ isWhole: Bool
+  ) -> [(field: Int, content: PlainContent)] {
+    if isWhole {
+      return entry.act == .put ? [(0, .whole(entry.cells.filter { $0.field != 0 }))] : []
+    }
+    switch entry.act {
+    case .delete: return PlainKinds.isFixed(entry.key, 0) ? [] : [(0, .life(false))]
+    case .restore: return PlainKinds.isFixed(entry.key, 0) ? [] : [(0, .life(true))]
+    case .put:
+      return entry.cells.filter { !PlainKinds.isFixed(entry.key, $0.field) }.map {
+        ($0.field, $0.field == 0 ? .life(true) : .field($0.content))
+      }
+    }
+  }
+
+  // MARK: Rank of whole records
+
+  struct Rank: Comparable {
+    let time: Int64
+    let filled: Int
+    let stamp: PlainStamp
+
+    static func < (left: Rank, right: Rank) -> Bool {
+      if left.time != right.time { return left.time < right.time }
+      return left.filled == right.filled ? left.stamp < right.stamp : left.filled < right.filled
+    }
+  }
+
+  static func rank(_ write: PlainCellWrite, _ library: SetLibrary) -> Rank {
+    let set = library.sets[write.set]
+    guard case .whole(let fields) = write.content else { return Rank(time: 0, filled: 0, stamp: set.stamp) }
+    return rank(fields, in: set)
+  }
+
+  static func rank(_ fields: [(field: Int, content: Range<Int>)], in set: PlainSet) -> Rank {
+    let changed = fields.first { $0.field == 1 }.flatMap {
+      try? PlainItem.read(set.content($0.content)).integer
+    }
+    let filled = fields.count { field in
+      field.field != 0
+        && !(field.content.count == 1
+          && [0xf6, 0x60, 0x40, 0x80].contains(set.body[field.content.lowerBound]))
+    }
+    return Rank(
+      time: min(changed ?? 0, Int64(set.header.clock >> 16)), filled: filled, stamp: set.stamp)
+  }
+
+  // MARK: What it says
+
+  /// Nil if nothing has said so.
+  var life: Bool? {
+    if PlainKinds.isWhole(key.kind) || key == PlainKinds.none { return true }
+    guard case .life(let alive)? = cells[0]?.winner.content else { return nil }
+    return alive
+  }
+
+  /// Whether a rival of a cell is a conflict to be shown.
+  func differs(_ rival: PlainCellWrite, in field: Int, _ library: SetLibrary) -> Bool {
+    guard let cell = cells[field] else { return false }
+    if PlainKinds.isWhole(key.kind) { return wholeDiffers(rival, cell, library) }
+    if field == 0, life == false { return false }
+    return library.bytes(rival) != library.bytes(cell.winner)
+  }
+
+  private func wholeDiffers(_ rival: PlainCellWrite, _ cell: PlainCell, _ library: SetLibrary) -> Bool {
+    var maximal = cell.rivals.map { library.fieldsWithoutTime($0) }
+    let winner = library.fieldsWithoutTime(cell.winner)
+    if isWinnerMaximal { maximal.append(winner) }
+    return Set(maximal).count > 1 && library.fieldsWithoutTime(rival) != winner
+  }
+
+}
+
+extension SetLibrary {
+  /// The encoding of what a write says of its field.
+  func bytes(_ write: PlainCellWrite) -> [UInt8] {
+    switch write.content {
+    case .life(let alive): [alive ? 0xf5 : 0xf4]
+    case .field(let range): sets[write.set].content(range)
+    case .whole: []
+    }
+  }
+
+  func fields(_ write: PlainCellWrite) -> [Int: [UInt8]] {
+    guard case .whole(let fields) = write.content else { return [:] }
+    return Dictionary(
+      uniqueKeysWithValues: fields.map { ($0.field, sets[write.set].content($0.content)) })
+  }
+
+  func fieldsWithoutTime(_ write: PlainCellWrite) -> [Int: [UInt8]] {
+    fields(write).filter { $0.key != 1 }
+  }
+}

@@ -1,0 +1,79 @@
+// Protocol/change-set.md, "Header"
+
+/// What the header of a change set says.
+struct PlainHeader {
+  let circle: Name32
+  let log: PlainLog
+  let sequence: UInt64
+  let previous: Name32?
+  let clock: UInt64
+  let dependencies: [PlainDependency]
+  let operation: Name16
+  let bodyLength: UInt64
+  let bodyHash: Name32
+
+  init(_ bytes: [UInt8]) throws(PlainRefusal) {
+    var map = try PlainMap(bytes, stage: "header")
+    _ = try map.unsigned(0, 1...1)
+    circle = try map.name32(1)
+    let device = try map.name32(2)
+    let incarnation = try map.name16(3)
+    log = PlainLog(device: device, incarnation: incarnation, lane: Int(try map.unsigned(4, 0...1)))
+    sequence = try map.unsigned(5, 1...UInt64(Int64.max))
+    previous = try Self.previous(map.take(6), in: bytes)
+    guard (previous == nil) == (sequence == 1) else { throw map.wrong(6) }
+    clock = try map.unsigned(7, 1...(.max - 1))
+    dependencies = try Self.dependencies(map.take(8), of: log, in: bytes)
+    operation = try map.name16(9)
+    bodyLength = try map.unsigned(10, 0...(.max))
+    bodyHash = try map.name32(11)
+    try map.end()
+  }
+
+  private static func previous(_ item: PlainItem?, in bytes: [UInt8]) throws(PlainRefusal) -> Name32? {
+    guard let item else { return nil }
+    guard let id = item.name32(in: bytes) else { throw PlainRefusal("header", "a previous id that is none") }
+    return id
+  }
+
+  private static func dependencies(
+    _ item: PlainItem?, of log: PlainLog, in bytes: [UInt8]
+  ) throws(PlainRefusal) -> [PlainDependency] {
+    guard let item else { return [] }
+    guard let items = item.array, (1...64).contains(items.count) else {
+      throw PlainRefusal("header", "no list of 1 to 64 dependencies")
+    }
+    var found: [PlainDependency] = []
+    for item in items {
+      let dependency = try dependency(item, in: bytes)
+      if let last = found.last, !last.precedes(dependency) {
+        throw PlainRefusal("header", "dependencies that do not ascend")
+      }
+      guard dependency.device != log.device || dependency.incarnation != log.incarnation else {
+        throw PlainRefusal("header", "a dependency on the own log")
+      }
+      found.append(dependency)
+    }
+    return found
+  }
+
+  private static func dependency(
+    _ item: PlainItem, in bytes: [UInt8]
+  ) throws(PlainRefusal) -> PlainDependency {
+    guard let parts = item.array, parts.count == 4, let device = parts[0].name32(in: bytes),
+      let incarnation = parts[1].name16(in: bytes), let sequence = parts[2].unsigned,
+      sequence >= 1, sequence <= UInt64(Int64.max), let id = parts[3].name32(in: bytes)
+    else { throw PlainRefusal("header", "a dependency of no known form") }
+    return PlainDependency(device: device, incarnation: incarnation, sequence: sequence, id: id)
+  }
+}
+
+extension PlainDependency {
+  fileprivate func precedes(_ other: PlainDependency) -> Bool {
+    if device != other.device { return device < other.device }
+    if incarnation != other.incarnation { return incarnation < other.incarnation }
+    return sequence == other.sequence ? id < other.id : sequence < other.sequence
+  }
+
+  func log(lane: Int) -> PlainLog { PlainLog(device: device, incarnation: incarnation, lane: lane) }
+}

@@ -1,0 +1,66 @@
+// Protocol/encoding.md, "Deterministic CBOR"
+
+/// A CBOR map with unsigned keys, each of which is asked for once: what is left over at the end is refused.
+struct PlainMap {
+  let bytes: [UInt8]
+  private let stage: String
+  private var pairs: [UInt64: PlainItem] = [:]
+
+  init(_ bytes: [UInt8], stage: String, itemsMax: Int = 20_000) throws(PlainRefusal) {
+    do {
+      self = try PlainMap(try PlainItem.read(bytes, itemsMax: itemsMax), in: bytes, stage: stage)
+    } catch {
+      throw PlainRefusal(stage, error.rule)
+    }
+  }
+
+  init(_ item: PlainItem, in bytes: [UInt8], stage: String) throws(PlainRefusal) {
+    self.bytes = bytes
+    self.stage = stage
+    guard case .map(let pairs) = item.form else { throw PlainRefusal(stage, "no map") }
+    for pair in pairs { self.pairs[pair.key] = pair.value }
+  }
+
+  mutating func take(_ key: UInt64) -> PlainItem? { pairs.removeValue(forKey: key) }
+
+  func has(_ key: UInt64) -> Bool { pairs[key] != nil }
+
+  mutating func need(_ key: UInt64) throws(PlainRefusal) -> PlainItem {
+    guard let item = take(key) else { throw wrong(key) }
+    return item
+  }
+
+  mutating func unsigned(_ key: UInt64, _ range: ClosedRange<UInt64>) throws(PlainRefusal) -> UInt64 {
+    guard let number = try need(key).unsigned, range.contains(number) else { throw wrong(key) }
+    return number
+  }
+
+  mutating func name32(_ key: UInt64) throws(PlainRefusal) -> Name32 {
+    guard let name = try need(key).name32(in: bytes) else { throw wrong(key) }
+    return name
+  }
+
+  mutating func name16(_ key: UInt64) throws(PlainRefusal) -> Name16 {
+    guard let name = try need(key).name16(in: bytes) else { throw wrong(key) }
+    return name
+  }
+
+  mutating func text(_ key: UInt64, _ count: ClosedRange<Int>) throws(PlainRefusal) -> [UInt8] {
+    guard let text = try need(key).text(in: bytes), count.contains(text.count) else { throw wrong(key) }
+    return Array(text)
+  }
+
+  /// Whatever keys are left are none that the chapter lists.
+  func end() throws(PlainRefusal) {
+    if let key = pairs.keys.min() { throw wrong(key) }
+  }
+
+  /// All that is left, as field values.
+  func checkRestAreFieldValues() throws(PlainRefusal) {
+    for key in pairs.keys.sorted() {
+      do { try pairs[key]?.checkFieldValue() } catch { throw PlainRefusal(stage, error.rule) }
+    }
+  }
+
+  func wrong(_ key: UInt64) -> PlainRefusal { PlainRefusal(stage, "key \(key) is not as the chapter says") }
+}

@@ -1,0 +1,91 @@
+// Protocol/session.md, "Messages": as much of them as the checkers look at.
+
+enum PlainMessage {
+  /// What a summary says of a lane.
+  struct LaneSays: Equatable {
+    let reason: Int
+    let state: LaneState
+  }
+
+  case summary(certificates: Name32, settings: LaneSays, records: LaneSays)
+  case heads(lane: Int, [Name32])
+  case want(lane: Int)
+  case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
+  case state(Name32)
+  case query(lane: Int)
+  case answer(lane: Int)
+  /// Of no lane: introduction, statements and their ids, served, goodbye, refusals.
+  case other
+
+  init(_ bytes: [UInt8]) throws(PlainRefusal) {
+    guard bytes.count <= 1_048_576 else { throw PlainRefusal("message", "more than 1 MiB") }
+    let item = try PlainItem.read(bytes, itemsMax: 200_000)
+    guard let parts = item.array, let tag = parts.first?.unsigned, (1...12).contains(tag) else {
+      throw PlainRefusal("message", "no tag that is known")
+    }
+    let counts: [UInt64: ClosedRange<Int>] = [
+      1: 1...1, 2: 4...4, 3: 2...2, 4: 2...2, 5: 3...3, 6: 2...2, 7: 2...2, 8: 1...1, 9: 3...3, 10: 1...1,
+      11: 3...3, 12: 2...5,
+    ]
+    guard counts[tag]?.contains(parts.count - 1) == true else {
+      throw PlainRefusal("message", "tag \(tag) with \(parts.count - 1) parts")
+    }
+    guard let message = Self.message(tag, Array(parts.dropFirst()), bytes) else {
+      throw PlainRefusal("message", "tag \(tag) with parts of another form")
+    }
+    self = message
+  }
+
+  private static func message(_ tag: UInt64, _ parts: [PlainItem], _ bytes: [UInt8]) -> PlainMessage? {
+    switch tag {
+    case 2:
+      guard let certificates = parts[0].name32(in: bytes), parts[1].unsigned != nil,
+        let settings = LaneSays(parts[2], bytes), let records = LaneSays(parts[3], bytes)
+      else { return nil }
+      return .summary(certificates: certificates, settings: settings, records: records)
+    case 5:
+      guard let lane = lane(parts[0]), parts[1].bool != nil, let list = parts[2].array else { return nil }
+      let ids = list.compactMap { head in
+        head.array.flatMap { $0.count == 5 ? $0[3].name32(in: bytes) : nil }
+      }
+      return ids.count == list.count ? .heads(lane: lane, ids) : nil
+    case 6: return lane(parts[0]).map { .want(lane: $0) }
+    case 7: return lane(parts[0]).flatMap { sets($0, parts[1], bytes) }
+    case 9: return parts[0].name32(in: bytes).map { .state($0) }
+    case 11: return lane(parts[1]).map { .query(lane: $0) }
+    case 12: return parts.count == 5 ? lane(parts[1]).map { .answer(lane: $0) } : .other
+    default: return .other
+    }
+  }
+
+  private static func lane(_ item: PlainItem) -> Int? { item.unsigned.flatMap { $0 <= 1 ? Int($0) : nil } }
+
+  private static func sets(_ lane: Int, _ list: PlainItem, _ bytes: [UInt8]) -> PlainMessage? {
+    guard let items = list.array else { return nil }
+    var found: [(header: [UInt8], signature: [UInt8], body: [UInt8])] = []
+    for item in items {
+      guard let parts = item.array, parts.count == 3, let header = parts[0].bytes(in: bytes),
+        let signature = parts[1].bytes(in: bytes), let body = parts[2].bytes(in: bytes)
+      else { return nil }
+      found.append((Array(header), Array(signature), Array(body)))
+    }
+    return .sets(lane: lane, found)
+  }
+}
+
+extension PlainMessage.LaneSays {
+  init?(_ item: PlainItem, _ bytes: [UInt8]) {
+    guard let parts = item.array, parts.count == 4, let reason = parts[0].unsigned, reason <= 255,
+      let heads = parts[1].name32(in: bytes), let folded = parts[2].name32(in: bytes),
+      let digest = parts[3].name32(in: bytes)
+    else { return nil }
+    self.init(reason: Int(reason), state: LaneState(heads: heads, folded: folded, digest: digest))
+  }
+}
+
+/// The hashes that say where a node stands in a lane.
+struct LaneState: Hashable {
+  let heads: Name32
+  let folded: Name32
+  let digest: Name32
+}

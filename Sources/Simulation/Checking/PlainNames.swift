@@ -1,0 +1,111 @@
+// Protocol/encoding.md, "Names": written for the checkers alone, which share nothing with what they check.
+
+/// Thirty-two bytes that name a circle, a device, a change set or a statement.
+struct Name32: Hashable, Comparable, CustomStringConvertible {
+  let first: Name16
+  let last: Name16
+
+  static let zero = Name32(first: .zero, last: .zero)
+
+  init(first: Name16, last: Name16) {
+    self.first = first
+    self.last = last
+  }
+
+  init?(_ bytes: some Collection<UInt8>) {
+    guard bytes.count == 32, let first = Name16(bytes.prefix(16)), let last = Name16(bytes.suffix(16)) else {
+      return nil
+    }
+    self.init(first: first, last: last)
+  }
+
+  init(_ words: (UInt64, UInt64, UInt64, UInt64)) {
+    self.init(first: Name16(high: words.0, low: words.1), last: Name16(high: words.2, low: words.3))
+  }
+
+  var bytes: [UInt8] { first.bytes + last.bytes }
+  var description: String { plainHex(bytes) }
+
+  static func < (left: Name32, right: Name32) -> Bool {
+    left.first == right.first ? left.last < right.last : left.first < right.first
+  }
+
+  /// The sum modulo 2²⁵⁶ of two names read as big-endian numbers: what digests are made of.
+  static func &+ (left: Name32, right: Name32) -> Name32 {
+    let (low, carry) = Name16.sum(left.last, right.last, carry: false)
+    return Name32(first: Name16.sum(left.first, right.first, carry: carry).sum, last: low)
+  }
+}
+
+/// Sixteen bytes that name an incarnation, an operation or a record.
+struct Name16: Hashable, Comparable, CustomStringConvertible {
+  let high: UInt64
+  let low: UInt64
+
+  static let zero = Name16(high: 0, low: 0)
+
+  init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  init?(_ bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    var high: UInt64 = 0
+    var low: UInt64 = 0
+    for byte in bytes {
+      high = high << 8 | low >> 56
+      low = low << 8 | UInt64(byte)
+    }
+    self.init(high: high, low: low)
+  }
+
+  var bytes: [UInt8] { plainBigEndian(high) + plainBigEndian(low) }
+  var description: String { plainHex(bytes) }
+
+  static func < (left: Name16, right: Name16) -> Bool {
+    left.high == right.high ? left.low < right.low : left.high < right.high
+  }
+
+  static func sum(_ left: Name16, _ right: Name16, carry: Bool) -> (sum: Name16, carry: Bool) {
+    let (low, lowCarry) = add(left.low, right.low, carry)
+    let (high, highCarry) = add(left.high, right.high, lowCarry)
+    return (Name16(high: high, low: low), highCarry)
+  }
+
+  private static func add(_ left: UInt64, _ right: UInt64, _ carry: Bool) -> (UInt64, Bool) {
+    let (half, first) = left.addingReportingOverflow(right)
+    let (all, second) = half.addingReportingOverflow(carry ? 1 : 0)
+    return (all, first || second)
+  }
+}
+
+/// A record: the number of its kind and its id.
+struct PlainKey: Hashable, Comparable, CustomStringConvertible {
+  let kind: Int
+  let id: Name16
+
+  var description: String { "record \(id) of kind \(kind)" }
+
+  static func < (left: PlainKey, right: PlainKey) -> Bool {
+    left.kind == right.kind ? left.id < right.id : left.kind < right.kind
+  }
+}
+
+/// The sets of one (device, incarnation, lane).
+struct PlainLog: Hashable, CustomStringConvertible {
+  let device: Name32
+  let incarnation: Name16
+  let lane: Int
+
+  var description: String { "log \(device) \(incarnation) of lane \(lane)" }
+}
+
+func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+  withUnsafeBytes(of: number.bigEndian) { Array($0) }
+}
+
+func plainHex(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

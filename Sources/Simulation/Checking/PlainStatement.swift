@@ -1,0 +1,180 @@
+// Protocol/circle.md, "Statements"
+
+/// A signed statement of a circle, verified from its bytes by code that is the checkers' own.
+struct PlainStatement {
+  enum Body {
+    case genesis(root: Name32, certificate: PlainCertificate, issuers: [Name32])
+    case certificate(PlainCertificate)
+    case revocation(PlainRevocation)
+    case logCut(PlainLog, tip: Name32?)
+    case entitlement(PlainEntitlement)
+    case issuers([Name32])
+    /// Of which log there is a proof.
+    case forkProof(PlainLog, sequence: UInt64)
+    case addresses
+    case newer
+  }
+
+  let kind: UInt8
+  let id: Name32
+  let circle: Name32
+  /// Of a fork proof the device that forked.
+  let signer: Name32
+  let body: Body
+
+  init(_ bytes: [UInt8]) throws(PlainRefusal) {
+    guard bytes.count <= 65_536 else { throw PlainRefusal("malformed", "more than 64 KiB") }
+    let (kind, body, signature) = try Self.parts(bytes)
+    self.kind = kind
+    id = PlainSealing.statementID(kind: kind, body: body)
+    let map = try PlainMap(body, stage: "malformed")
+    if kind == 7 {
+      (circle, signer, self.body) = try Self.forkProof(map, signature)
+      return
+    }
+    guard signature.count == 64 else { throw PlainRefusal("malformed", "no signature of 64 bytes") }
+    (circle, signer, self.body) = try Self.content(kind, map, id)
+    let text = "waymark/\(Self.name(kind))-signature/v1"
+    guard PlainSealing.isSigned(body, by: signer, as: text, signature) else {
+      throw PlainRefusal("badSignature", "not the signer's")
+    }
+  }
+
+  private static func parts(
+    _ bytes: [UInt8]
+  ) throws(PlainRefusal) -> (kind: UInt8, body: [UInt8], signature: [UInt8]) {
+    let item: PlainItem
+    do { item = try PlainItem.read(bytes) } catch { throw PlainRefusal("malformed", error.rule) }
+    guard let parts = item.array, parts.count == 3, let kind = parts[0].unsigned, (1...63).contains(kind),
+      let body = parts[1].bytes(in: bytes), let signature = parts[2].bytes(in: bytes)
+    else { throw PlainRefusal("malformed", "no [kind, body, signature]") }
+    return (UInt8(kind), Array(body), Array(signature))
+  }
+
+  private static func name(_ kind: UInt8) -> String {
+    switch kind {
+    case 1: "genesis"
+    case 2: "device-certificate"
+    case 3: "revocation"
+    case 4: "log-cut"
+    case 5: "entitlement"
+    case 6: "issuers"
+    case 8: "addresses"
+    default: "statement-\(kind)"
+    }
+  }
+
+  private static func content(
+    _ kind: UInt8, _ map: PlainMap, _ id: Name32
+  ) throws(PlainRefusal) -> (circle: Name32, signer: Name32, body: Body) {
+    var map = map
+    _ = try map.unsigned(0, 1...1)
+    let circle = kind == 1 ? id : try map.name32(1)
+    let signer = try map.name32(2)
+    let body: Body
+    switch kind {
+    case 1: body = try genesis(&map, root: signer, id: id)
+    case 2: body = .certificate(try PlainCertificate(&map, issuer: signer, id: id))
+    case 3: body = .revocation(try PlainRevocation(&map, issuer: signer, id: id))
+    case 4: body = try logCut(&map, device: signer)
+    case 5: body = .entitlement(try PlainEntitlement(&map, issuer: signer))
+    case 6:
+      body = .issuers(try issuers(&map, 3))
+      _ = try map.time(4)
+    case 8: body = try addresses(&map)
+    default:
+      try map.checkRestAreFieldValues()
+      return (circle, signer, .newer)
+    }
+    try map.end()
+    return (circle, signer, body)
+  }
+
+  private static func genesis(
+    _ map: inout PlainMap, root: Name32, id: Name32
+  ) throws(PlainRefusal) -> Body {
+    let device = try map.name32(3)
+    guard device != root else { throw map.wrong(3) }
+    let transport = try map.name32(4)
+    try map.name(5)
+    let issuers = map.has(6) ? try issuers(&map, 6) : []
+    let created = try map.time(7)
+    _ = try map.name16(8)
+    let certificate = PlainCertificate(
+      id: id, issuer: root, device: device, transport: transport, isAdmin: true, issued: created)
+    return .genesis(root: root, certificate: certificate, issuers: issuers)
+  }
+
+  private static func logCut(_ map: inout PlainMap, device: Name32) throws(PlainRefusal) -> Body {
+    let incarnation = try map.name16(3)
+    let lane = Int(try map.unsigned(4, 0...1))
+    let tip = try map.has(5) ? map.name32(5) : nil
+    _ = try map.time(6)
+    return .logCut(PlainLog(device: device, incarnation: incarnation, lane: lane), tip: tip)
+  }
+
+  private static func issuers(_ map: inout PlainMap, _ key: UInt64) throws(PlainRefusal) -> [Name32] {
+    let keys = (try map.need(key).array ?? []).compactMap { $0.name32(in: map.bytes) }
+    guard keys.count == 1 || keys.count == 2 && keys[0] != keys[1] else { throw map.wrong(key) }
+    return keys
+  }
+
+  private static func addresses(_ map: inout PlainMap) throws(PlainRefusal) -> Body {
+    _ = try map.unsigned(3, 0...(.max))
+    guard let list = try map.need(4).array, list.count <= 16 else { throw map.wrong(4) }
+    for item in list {
+      guard let text = item.text(in: map.bytes), (1...128).contains(text.count),
+        text.allSatisfy({ (0x21...0x7e).contains($0) })
+      else { throw map.wrong(4) }
+    }
+    return .addresses
+  }
+
+  // MARK: Fork proof
+
+  private static func forkProof(
+    _ map: PlainMap, _ signature: [UInt8]
+  ) throws(PlainRefusal) -> (circle: Name32, signer: Name32, body: Body) {
+    var map = map
+    guard signature.count == 128 else { throw PlainRefusal("malformed", "no signature of 128 bytes") }
+    _ = try map.unsigned(0, 1...1)
+    let circle = try map.name32(1)
+    guard let one = try map.need(3).bytes(in: map.bytes), let other = try map.need(4).bytes(in: map.bytes)
+    else { throw map.wrong(3) }
+    try map.end()
+    let halves = [Array(one), Array(other)]
+    let first = try PlainForkHalf(halves[0])
+    let second = try PlainForkHalf(halves[1])
+    guard first.circle == circle, first.isSamePlace(as: second),
+      PlainSealing.setID(halves[0]) < PlainSealing.setID(halves[1])
+    else { throw PlainRefusal("malformed", "two headers that prove nothing") }
+    guard PlainSealing.isSet(halves[0], signedBy: first.log.device, Array(signature[..<64])),
+      PlainSealing.isSet(halves[1], signedBy: first.log.device, Array(signature[64...]))
+    else { throw PlainRefusal("badSignature", "not the device's") }
+    return (circle, first.log.device, .forkProof(first.log, sequence: first.sequence))
+  }
+}
+
+/// What a fork proof needs of a header: its first keys; of the rest only that it is canonical.
+private struct PlainForkHalf {
+  let circle: Name32
+  let log: PlainLog
+  let sequence: UInt64
+  let previous: Name32?
+
+  init(_ bytes: [UInt8]) throws(PlainRefusal) {
+    var map = try PlainMap(bytes, stage: "malformed")
+    _ = try map.unsigned(0, 1...1)
+    circle = try map.name32(1)
+    let device = try map.name32(2)
+    let incarnation = try map.name16(3)
+    log = PlainLog(device: device, incarnation: incarnation, lane: Int(try map.unsigned(4, 0...1)))
+    sequence = try map.unsigned(5, 1...UInt64(Int64.max))
+    previous = try map.has(6) ? map.name32(6) : nil
+    guard (previous == nil) == (sequence == 1) else { throw map.wrong(6) }
+  }
+
+  func isSamePlace(as other: PlainForkHalf) -> Bool {
+    circle == other.circle && log == other.log && sequence == other.sequence && previous == other.previous
+  }
+}

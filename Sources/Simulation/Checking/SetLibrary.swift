@@ -1,0 +1,165 @@
+// Protocol/change-set.md, "Logs and branches", "Causal closure"
+
+/// Every change set that a store of the world has held, verified once, with its place in its log and its past.
+final class SetLibrary {
+  /// One write of a record: which set, and which of its entries.
+  struct Write {
+    let set: Int
+    let entry: Int
+  }
+
+  /// A stretch of a log without forks; what comes before it stands in its parent.
+  struct Branch {
+    let log: Int
+    let first: UInt64
+    let parent: Int?
+    var last: UInt64
+  }
+
+  /// Where a chain had come to when someone saw it.
+  struct Sight {
+    let log: Int
+    let branch: Int
+    let sequence: UInt64
+  }
+
+  private(set) var sets: [PlainSet] = []
+  private(set) var signatures: [[UInt8]] = []
+  /// What each set, with all before it in its log, has declared to have seen of other logs.
+  private(set) var sights: [[Sight]] = []
+  private(set) var branchOf: [Int] = []
+  /// The set before each in its log; nil for a first one.
+  private(set) var predecessors: [Int?] = []
+  private(set) var branches: [Branch] = []
+  private(set) var logs: [PlainLog] = []
+  /// All writes of a record in the order of their stamps, whoever has folded them.
+  private(set) var writes: [PlainKey: [Write]] = [:]
+  private var indexes: [Name32: Int] = [:]
+  private var logIndexes: [PlainLog: Int] = [:]
+  private var places: [Place: [Int]] = [:]
+  /// Places with more than one set.
+  private(set) var forks: Set<Place> = []
+  private(set) var operations: [Name16: [Int]] = [:]
+
+  struct Place: Hashable {
+    let log: Int
+    let sequence: UInt64
+  }
+
+  func index(of id: Name32) -> Int? { indexes[id] }
+  func sets(at place: Place) -> [Int] { places[place] ?? [] }
+  func logIndex(_ log: PlainLog) -> Int? { logIndexes[log] }
+
+  /// Takes in a set, verified by these bytes; one that is known must have bytes that say the same.
+  func add(header: [UInt8], signature: [UInt8], body: [UInt8]) throws(PlainRefusal) -> Int {
+    if let known = indexes[PlainSealing.setID(header)] {
+      guard PlainSealing.bodyHash(body) == sets[known].header.bodyHash, sets[known].body.count == body.count
+      else { throw PlainRefusal("body_hash", "the header names another body") }
+      // A second signature of the same header may be as good as the first.
+      guard signature == signatures[known]
+        || PlainSealing.isSet(header, signedBy: sets[known].header.log.device, signature)
+      else { throw PlainRefusal("signature", "not the device's") }
+      return known
+    }
+    let set = try PlainSet(header: header, signature: signature, body: body)
+    var previous: Int?
+    if let id = set.header.previous {
+      guard let found = indexes[id], sets[found].header.log == set.header.log,
+        sets[found].header.sequence + 1 == set.header.sequence
+      else { throw PlainRefusal("chain", "its predecessor has not been stored by anyone") }
+      previous = found
+    }
+    return insert(set, signature, previous)
+  }
+
+  private func insert(_ set: PlainSet, _ signature: [UInt8], _ previous: Int?) -> Int {
+    let index = sets.count
+    sets.append(set)
+    signatures.append(signature)
+    predecessors.append(previous)
+    indexes[set.id] = index
+    operations[set.header.operation, default: []].append(index)
+    let log = number(set.header.log)
+    branchOf.append(branch(for: set, log, previous))
+    let place = Place(log: log, sequence: set.header.sequence)
+    places[place, default: []].append(index)
+    if places[place]?.count ?? 0 > 1 { forks.insert(place) }
+    sights.append(sights(of: set, after: previous.map { sights[$0] } ?? []) { _ in true })
+    note(set, index)
+    return index
+  }
+
+  private func number(_ log: PlainLog) -> Int {
+    if let known = logIndexes[log] { return known }
+    logs.append(log)
+    logIndexes[log] = logs.count - 1
+    return logs.count - 1
+  }
+
+  private func branch(for set: PlainSet, _ log: Int, _ previous: Int?) -> Int {
+    let sequence = set.header.sequence
+    if let previous, branches[branchOf[previous]].last == sequence - 1 {
+      branches[branchOf[previous]].last = sequence
+      return branchOf[previous]
+    }
+    branches.append(
+      Branch(log: log, first: sequence, parent: previous.map { branchOf[$0] }, last: sequence))
+    return branches.count - 1
+  }
+
+  private func note(_ set: PlainSet, _ index: Int) {
+    for (number, entry) in set.entries.enumerated() {
+      let write = Write(set: index, entry: number)
+      var list = writes.removeValue(forKey: entry.key) ?? []
+      var place = list.count
+      while place > 0, set.stamp < sets[list[place - 1].set].stamp { place -= 1 }
+      list.insert(write, at: place)
+      writes[entry.key] = list
+    }
+  }
+
+  // MARK: The past
+
+  /// What a set has declared besides what its predecessor had, as far as `counts` takes a dependency.
+  func sights(of set: PlainSet, after earlier: [Sight], counting counts: (Int) -> Bool) -> [Sight] {
+    var found = earlier
+    for dependency in set.header.dependencies {
+      guard let index = indexes[dependency.id], counts(index) else { continue }
+      let sight = Sight(
+        log: number(sets[index].header.log), branch: branchOf[index],
+        sequence: sets[index].header.sequence)
+      if let same = found.firstIndex(where: { $0.branch == sight.branch }) {
+        if found[same].sequence < sight.sequence { found[same] = sight }
+      } else {
+        found.append(sight)
+      }
+    }
+    return found
+  }
+
+  /// Whether the past of `later`, given what it declared, covers `earlier`.
+  func covers(_ later: Int, _ earlier: Int, by sights: [Sight]) -> Bool {
+    if later == earlier { return true }
+    let log = branches[branchOf[earlier]].log
+    if branches[branchOf[later]].log == log {
+      return isOnPath(earlier, to: branchOf[later], sets[later].header.sequence)
+    }
+    return sights.contains { $0.log == log && isOnPath(earlier, to: $0.branch, $0.sequence) }
+  }
+
+  /// Whether a set lies on the way from the first set of its log to a place.
+  func isOnPath(_ set: Int, to branch: Int, _ sequence: UInt64) -> Bool {
+    var next: Int? = branch
+    var last = sequence
+    while let number = next {
+      if number == branchOf[set] { return sets[set].header.sequence <= last }
+      last = min(last, branches[number].first - 1)
+      next = branches[number].parent
+    }
+    return false
+  }
+
+  func isOnPath(_ set: Int, to tip: Int) -> Bool {
+    isOnPath(set, to: branchOf[tip], sets[tip].header.sequence)
+  }
+}

@@ -1,0 +1,179 @@
+import Testing
+import Vectors
+
+@testable import Simulation
+
+/// The checkers read bytes with code of their own: it agrees with the published vectors, accepted and refused.
+@Suite struct PlainVectorTests {
+  struct Encodings: Decodable {
+    struct Group: Decodable {
+      let accepted: [Row]
+      let refused: [Row]
+    }
+
+    struct Row: Decodable {
+      let name: String
+      let bytes: String
+    }
+
+    let values: Group
+    let maps: Group
+  }
+
+  private func value(_ bytes: [UInt8]) -> PlainItem? {
+    guard let item = try? PlainItem.read(bytes), (try? item.checkFieldValue()) != nil else { return nil }
+    return item
+  }
+
+  private func map(_ bytes: [UInt8]) -> PlainItem? {
+    guard let item = try? PlainItem.read(bytes), case .map(let pairs) = item.form else { return nil }
+    return pairs.allSatisfy { (try? $0.value.checkFieldValue()) != nil } ? item : nil
+  }
+
+  @Test func `values are read as encoding md says`() throws {
+    let file = try vectors("cbor.json", as: Encodings.self)
+    for row in file.values.accepted {
+      let bytes = try expand(row.bytes)
+      #expect(value(bytes) != nil, "\(row.name)")
+      for end in bytes.indices.suffix(300) { #expect(value(Array(bytes[..<end])) == nil, "\(row.name) to \(end)") }
+    }
+    for row in file.values.refused { #expect(value(try expand(row.bytes)) == nil, "\(row.name)") }
+    for row in file.maps.accepted { #expect(map(try expand(row.bytes)) != nil, "\(row.name)") }
+    for row in file.maps.refused { #expect(map(try expand(row.bytes)) == nil, "\(row.name)") }
+    #expect(file.values.accepted.count > 50 && file.values.refused.count > 50)
+  }
+
+  struct ChangeSets: Decodable {
+    struct Sealed: Decodable {
+      let header, signature, body: String
+      let id, name, stage, flag: String?
+
+      func read() throws -> Result<PlainSet, PlainRefusal> {
+        let (header, signature, body) = (try expand(header), try expand(signature), try expand(body))
+        return Result { () throws(PlainRefusal) in
+          try PlainSet(header: header, signature: signature, body: body)
+        }
+      }
+    }
+
+    struct Accepted: Decodable {
+      let name: String
+      let sets: [Sealed]
+    }
+
+    let accepted: [Accepted]
+    let atTheLimits: [Sealed]
+    let refused: [Sealed]
+  }
+
+  @Test func `change sets are read as change-set md says`() throws {
+    let file = try vectors("change-sets.json", as: ChangeSets.self)
+    for sealed in file.accepted.flatMap(\.sets) + file.atTheLimits {
+      switch try sealed.read() {
+      case .success(let set): #expect("\(set.id)" == sealed.id)
+      case .failure(let refusal): Issue.record("\(sealed.name ?? ""): \(refusal)")
+      }
+    }
+    for sealed in file.refused {
+      switch try sealed.read() {
+      case .success: Issue.record("\(sealed.flag ?? ""): \(sealed.name ?? "") is accepted")
+      case .failure(let refusal): #expect(refusal.stage == sealed.stage, "\(sealed.name ?? ""): \(refusal)")
+      }
+    }
+    #expect(file.refused.count > 100)
+  }
+
+  struct Circles: Decodable {
+    struct Row: Decodable {
+      let name, bytes: String
+      let accepted: Bool
+      let kind: UInt8?
+      let id, circle, signer, reason: String?
+    }
+
+    struct Circle: Decodable {
+      struct Log: Decodable {
+        let device, incarnation, admission: String
+        let lane: Int
+        let cuts: [[String]]
+      }
+
+      struct Member: Decodable {
+        let role, transport: String
+        let links: Int
+      }
+
+      let name, setHash: String
+      let statements, revoked: [String]
+      let members: [String: Member]
+      let logs: [Log]
+    }
+
+    struct Gate: Decodable {
+      let name, device: String
+      let statements: [String]
+      let time: UInt64
+      let reason: String?
+      let gateTime: UInt64?
+    }
+
+    let statements: [Row]
+    let circles: [Circle]
+    let gates: [Gate]
+  }
+
+  @Test func `statements are read as circle md says`() throws {
+    for row in try vectors("circle.json", as: Circles.self).statements {
+      let bytes = try expand(row.bytes)
+      guard row.accepted else {
+        let refusal = #expect(throws: PlainRefusal.self, "\(row.name)") { try PlainStatement(bytes) }
+        #expect(refusal?.stage == row.reason, "\(row.name)")
+        continue
+      }
+      let statement = try PlainStatement(bytes)
+      #expect("\(statement.id)" == row.id && statement.kind == row.kind, "\(row.name)")
+      #expect("\(statement.circle)" == row.circle && "\(statement.signer)" == row.signer, "\(row.name)")
+    }
+  }
+
+  @Test func `members and cuts follow from statements in any order`() throws {
+    for row in try vectors("circle.json", as: Circles.self).circles {
+      let statements = try row.statements.map { try PlainStatement(expand($0)) }
+      for order in [statements, statements.reversed()] {
+        let circle = try PlainCircle(order)
+        #expect(circle.members.map { "\($0)" }.sorted() == row.members.keys.sorted(), "\(row.name)")
+        for (device, member) in row.members {
+          let found = try #require(Name32(try expand(device)).flatMap { circle.certified[$0] })
+          #expect(found.links == member.links && found.isAdmin == (member.role == "admin"), "\(row.name)")
+          #expect("\(found.certificate.transport)" == member.transport, "\(row.name)")
+        }
+        #expect(circle.counted.keys.map { "\($0)" }.sorted() == row.revoked, "\(row.name)")
+        for log in row.logs { try check(log, circle, row.name) }
+      }
+    }
+  }
+
+  private func check(_ row: Circles.Circle.Log, _ circle: PlainCircle, _ name: String) throws {
+    let log = PlainLog(
+      device: try #require(Name32(try expand(row.device))),
+      incarnation: try #require(Name16(try expand(row.incarnation))), lane: row.lane)
+    guard let cuts = circle.cuts(of: log, at: .zero) else {
+      #expect(row.admission == (circle.isKnown(log.device) ? "open" : "unknown"), "\(name)")
+      return
+    }
+    #expect(row.admission == "cut", "\(name)")
+    let tips = Set(cuts).map { $0.map { "\($0)" }.sorted() }.sorted { $0.lexicographicallyPrecedes($1) }
+    #expect(tips == row.cuts || tips.contains([]) && row.cuts == [[]], "\(name)")
+  }
+
+  @Test func `the gate is judged as circle md says`() throws {
+    let reasons = ["free_tier": 2, "entitlement_expired": 3, "entitlement_not_yet_valid": 4]
+    for row in try vectors("circle.json", as: Circles.self).gates {
+      let circle = try PlainCircle(try row.statements.map { try PlainStatement(expand($0)) })
+      let device = try #require(Name32(try expand(row.device)))
+      if let time = row.gateTime { #expect(circle.gateTime(wall: row.time, foreign: 0) == time, "\(row.name)") }
+      let reason = circle.members.contains(device) ? circle.reason(device, at: row.time) : 2
+      #expect(reason == row.reason.map { reasons[$0] ?? -1 } ?? 0, "\(row.name)")
+    }
+  }
+}

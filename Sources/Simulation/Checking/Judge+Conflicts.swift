@@ -15,12 +15,14 @@ extension Judge {
       guard let set, let rival = wanted.removeValue(forKey: RivalKey(field: row.field, set: set)) else {
         throw Violation(
           .journal, view.name,
-          "field \(row.field) of \(record.key) lists set number \(row.number), which is no rival of its winner")
+          "field \(row.field) of \(record.key) lists set number \(row.number), which is no rival of its winner"
+        )
       }
       guard isContent(row.content, of: rival) else {
         throw Violation(
           .journal, view.name,
-          "a rival in field \(row.field) of \(record.key) does not hold what set \(library.sets[set].id) wrote")
+          "a rival in field \(row.field) of \(record.key) does not hold what set \(library.sets[set].id) wrote"
+        )
       }
       guard row.differs == record.differs(rival, in: row.field, library) else {
         throw Violation(
@@ -32,7 +34,8 @@ extension Judge {
     guard let missing = wanted.keys.min(by: { ($0.field, $0.set) < ($1.field, $1.set) }) else { return }
     throw Violation(
       .journal, view.name,
-      "set \(library.sets[missing.set].id) is not listed as a rival in field \(missing.field) of \(record.key)")
+      "set \(library.sets[missing.set].id) is not listed as a rival in field \(missing.field) of \(record.key)"
+    )
   }
 
   private struct RivalKey: Hashable {
@@ -62,7 +65,8 @@ extension Judge {
     guard stored != wanted else { return }
     throw Violation(
       .journal, view.name,
-      "\(key) lists \(stored.count) writes that a deletion hides and did not know of; \(wanted.count) there are")
+      "\(key) lists \(stored.count) writes that a deletion hides and did not know of; \(wanted.count) there are"
+    )
   }
 
   private func hiddenWrites(_ key: PlainKey, _ expected: Expectations) throws -> Set<StoredHiddenWrite> {
@@ -82,11 +86,7 @@ extension Judge {
     return Set(
       unaware.map {
         StoredHiddenWrite(
-          number: number(of: $0, view), byParent: hiding.key != key, deletion: number(of: deletion, view))
+          number: view.number(of: $0), byParent: hiding.key != key, deletion: view.number(of: deletion))
       })
-  }
-
-  private func number(of set: Int, _ view: NodeView) -> Int64 {
-    view.numbers.firstIndex(of: set).map { Int64($0 + 1) } ?? 0
   }
 }

@@ -8,7 +8,8 @@ extension Judge {
     let header = library.sets[set].header
     let id = library.sets[set].id
     func refuse(_ what: String) -> Violation {
-      Violation(.unauthorised, view.name, "change set \(id), sequence \(header.sequence) of \(header.log), \(what)")
+      Violation(
+        .unauthorised, view.name, "change set \(id), sequence \(header.sequence) of \(header.log), \(what)")
     }
     guard view[set] == .absent else { throw refuse("is stored twice") }
     guard row.number == Int64(view.numbers.count) + 1 else {
@@ -19,7 +20,9 @@ extension Judge {
       try NodeReading.log(branch: row.branch, view.connection) == header.log
     else { throw refuse("stands in a row that says something else") }
     guard header.circle == view.circle?.id else { throw refuse("is of another circle") }
-    guard view.circle?.isKnown(header.log.device) == true else { throw refuse("has an author nobody certified") }
+    guard view.circle?.isKnown(header.log.device) == true else {
+      throw refuse("has an author nobody certified")
+    }
     if let previous = library.predecessors[set] {
       guard view[previous] != .absent else { throw refuse("is stored before its predecessor") }
       guard library.sets[previous].header.clock < header.clock else {
@@ -51,7 +54,9 @@ extension Judge {
     }
   }
 
-  func cuts(of log: PlainLog, _ view: NodeView) -> [Set<Name32>]? { view.circle?.cuts(of: log, at: view.device) }
+  func cuts(of log: PlainLog, _ view: NodeView) -> [Set<Name32>]? {
+    view.circle?.cuts(of: log, at: view.device)
+  }
 
   /// Whether a folded set may be folded: all it stands on is, no cut leaves it out, its time has come.
   func checkFolds(_ set: Int, _ view: NodeView, isNew: Bool) throws {

@@ -78,7 +78,8 @@ extension Judge {
 
   private func gateTime(_ view: NodeView) -> UInt64 {
     let wall = UInt64(clamping: ledgers[view.name]?.wall ?? 0)
-    return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer) ?? wall
+    return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer)
+      ?? wall
   }
 
   /// Whether a node's own gate is open: premium, and wanted.
@@ -145,7 +146,8 @@ extension Judge {
         ? isOwnGateOpen(view) && isPeerPremium(view, doubt.to) : isOpen(view, doubt.to, doubt.link)
       if isRight { continue }
       throw Violation(
-        .gate, view.name, "it sent \(doubt.what) of the records lane to \(doubt.to) while the lane was closed")
+        .gate, view.name, "it sent \(doubt.what) of the records lane to \(doubt.to) while the lane was closed"
+      )
     }
     for (id, to) in ledger.unseen {
       guard let set = library.index(of: id), view[set] != .absent else {
@@ -167,11 +169,13 @@ extension Judge {
     let mine = NodeState(view, library)
     let withRecords = isOwnGateOpen(view) && isPeerPremium(view, peer) && isOwnGateOpen(other)
     let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
-    guard theirs.contains(where: { $0.hash(withRecords: withRecords) == mine.hash(withRecords: withRecords) })
-      || theirs.contains(where: { $0.hash(withRecords: false) == mine.hash(withRecords: false) })
-        && !isTold(view, peer)
+    guard
+      theirs.contains(where: { $0.hash(withRecords: withRecords) == mine.hash(withRecords: withRecords) })
+        || theirs.contains(where: { $0.hash(withRecords: false) == mine.hash(withRecords: false) })
+          && !isTold(view, peer)
     else {
-      throw Violation(.falseSync, node, "it says that it is in sync with \(peer), whose store never was the same")
+      throw Violation(
+        .falseSync, node, "it says that it is in sync with \(peer), whose store never was the same")
     }
   }
 

@@ -54,6 +54,7 @@ extension Judge {
     let hadNothing = view.numbers.isEmpty && view.statements.isEmpty
     if view.mayHaveLost { view.statements = [:] }
     _ = try readStatements(view)
+    for id in view.statements.keys.sorted() { _ = try statement(id, view) }
     view.clear()
     view.hasGaps = try NodeReading.hasExcused(view.connection)
     var news = StoreNews()
@@ -81,7 +82,8 @@ extension Judge {
       if library.sets.count > known { count { $0.sets += 1 } }
     } catch {
       throw Violation(
-        .unauthorised, view.name, "change set \(plainHex(row.id)), number \(row.number), is not valid: \(error)")
+        .unauthorised, view.name,
+        "change set \(plainHex(row.id)), number \(row.number), is not valid: \(error)")
     }
     try checkStored(set, row, view)
     let standing: NodeView.Standing = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
@@ -127,10 +129,11 @@ extension Judge {
 
   private func statement(_ id: Name32, _ view: NodeView) throws -> PlainStatement {
     let bytes = try NodeReading.statement(id, view.connection) ?? []
+    if let known = statements[id], known.bytes == bytes { return known.statement }
     do {
       let statement = try PlainStatement(bytes)
       guard statement.id == id else { throw PlainRefusal("statement", "another id than its row's") }
-      statements[id] = statement
+      statements[id] = (bytes, statement)
       return statement
     } catch {
       throw Violation(.unauthorised, view.name, "statement \(id) is not valid: \(error)")

@@ -84,8 +84,11 @@ extension Judge {
     }
   }
 
-  func checkDigest(_ key: BucketKey, _ view: NodeView) throws {
-    let stored = try NodeReading.digest(key.lane, key.bucket, view.connection)
+  private func checkDigest(_ key: BucketKey, _ view: NodeView) throws {
+    try checkDigest(try NodeReading.digest(key.lane, key.bucket, view.connection), key, view)
+  }
+
+  func checkDigest(_ stored: Name32, _ key: BucketKey, _ view: NodeView) throws {
     let expected = view.digests.sums[key.lane][key.bucket]
     guard stored != expected else { return }
     throw Violation(
@@ -139,7 +142,8 @@ extension Judge {
     if record.life != true, stored.life == 1 {
       throw Violation(.resurrection, view.name, "\(record.key) lives though \(by) decides that it does not")
     }
-    throw missing(record, view, "\(record.key) has life \(stored.life.map(String.init) ?? "NULL") against \(by)")
+    throw missing(
+      record, view, "\(record.key) has life \(stored.life.map(String.init) ?? "NULL") against \(by)")
   }
 
   private func checkStamps(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
@@ -166,7 +170,9 @@ extension Judge {
   private func checkContents(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
     var contents: [Int: [UInt8]] = [:]
     for (field, cell) in record.cells {
-      if case .whole = cell.winner.content { contents = library.fields(cell.winner) } else if field != 0 {
+      if case .whole = cell.winner.content {
+        contents = library.fields(cell.winner)
+      } else if field != 0 {
         contents[field] = library.bytes(cell.winner)
       }
     }
@@ -179,7 +185,8 @@ extension Judge {
       if columns != nil { contents[field.number] = nil }
       let wanted = columns ?? Array(repeating: .null, count: range.count)
       guard zip(wanted, stored.columns[range]).allSatisfy({ $0.isStored(as: $1) }) else {
-        throw missing(record, view, "field \(field.number) of \(record.key) does not hold what its winner wrote")
+        throw missing(
+          record, view, "field \(field.number) of \(record.key) does not hold what its winner wrote")
       }
     }
     guard contents == stored.extra else {
@@ -190,10 +197,10 @@ extension Judge {
   /// What a difference of a record is: part of a set, if other records of the set that should show here show it.
   private func missing(_ record: PlainRecord, _ view: NodeView, _ sentence: String) -> Violation {
     for cell in record.cells.values {
-      let number = view.numbers.firstIndex(of: cell.winner.set).map { Int64($0 + 1) }
+      let number = view.number(of: cell.winner.set)
       for entry in library.sets[cell.winner.set].entries where entry.key != record.key {
         let row = try? NodeReading.row(entry.key, view.connection)
-        if let number, row?.stamps.values.contains(number) == true,
+        if row?.stamps.values.contains(number) == true,
           (try? NodeReading.row(record.key, view.connection))?.stamps.values.contains(number) != true
         {
           return Violation(

@@ -11,8 +11,11 @@ extension Judge {
       for entry in library.sets[set].entries { keys.insert(entry.key) }
     }
     for key in keys.sorted() { try checkRecord(key, expected) }
+    let sums = try NodeReading.digests(view.connection)
     for lane in 0...1 {
-      for bucket in 0...255 { try checkDigest(BucketKey(lane: lane, bucket: bucket), view) }
+      for bucket in 0...255 {
+        try checkDigest(sums[lane][bucket], BucketKey(lane: lane, bucket: bucket), view)
+      }
     }
     try checkNothingElse(keys, expected)
     try checkVisible(keys, expected)
@@ -80,7 +83,8 @@ extension Judge {
       return found
     }
     guard stored == wanted else {
-      throw Violation(.state, view.name, "\(stored.count) undos are noted; its folded sets name \(wanted.count)")
+      throw Violation(
+        .state, view.name, "\(stored.count) undos are noted; its folded sets name \(wanted.count)")
     }
   }
 }

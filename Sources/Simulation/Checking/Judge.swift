@@ -13,7 +13,7 @@ package final class Judge {
   /// An issuer that the build under test accepts besides those of the circle.
   let extraIssuer: Name32?
   /// Statements verified so far, by id: each is read once for all nodes.
-  var statements: [Name32: PlainStatement] = [:]
+  var statements: [Name32: (bytes: [UInt8], statement: PlainStatement)] = [:]
   var ledgers: [String: NodeLedger] = [:]
   var links: [LinkKey: LinkView] = [:]
   /// Devices that are not honest, by name.

@@ -220,6 +220,19 @@ enum NodeReading {
     }
   }
 
+  /// All sums of both lanes.
+  static func digests(_ connection: Connection) throws -> [[Name32]] {
+    var sums = [Array(repeating: Name32.zero, count: 256), Array(repeating: Name32.zero, count: 256)]
+    try connection.with("SELECT lane, bucket, sum FROM digests") { row in
+      while try row.step() {
+        let (lane, bucket) = (Int(row.integer(0)), Int(row.integer(1)))
+        guard sums.indices.contains(lane), sums[lane].indices.contains(bucket) else { continue }
+        sums[lane][bucket] = Name32(row.bytes(2)) ?? .zero
+      }
+    }
+    return sums
+  }
+
   /// The keys of all rows of a kind's table; of kinds without one, all others'.
   static func keys(_ kind: PlainKind?, _ connection: Connection) throws -> [PlainKey] {
     let sql = kind.map { "SELECT \($0.number), id FROM \($0.table)" } ?? "SELECT kind, id FROM other_rows"

@@ -16,6 +16,8 @@ final class NodeView {
   private(set) var standing: [Standing] = []
   /// What the store numbers 1, 2, 3 …: indexes in the library.
   private(set) var numbers: [Int] = []
+  /// The number of each set, by index in the library; 0 for those that are not here.
+  private var numberOf: [Int64] = []
   var statements: [Name32: PlainStatement] = [:]
   var circle: PlainCircle?
   /// What each record adds to its lane's digest.
@@ -52,8 +54,12 @@ final class NodeView {
     number >= 1 && number <= numbers.count ? numbers[Int(number) - 1] : nil
   }
 
+  func number(of set: Int) -> Int64 { set < numberOf.count ? numberOf[set] : 0 }
+
   func append(_ set: Int, _ standing: Standing) {
     numbers.append(set)
+    while numberOf.count <= set { numberOf.append(0) }
+    numberOf[set] = Int64(numbers.count)
     self[set] = standing
     heads = nil
   }
@@ -62,6 +68,7 @@ final class NodeView {
   func clear() {
     standing = []
     numbers = []
+    numberOf = []
     waiting = []
     sightsHere = [:]
     hasGaps = false
@@ -94,7 +101,11 @@ final class NodeView {
   }
 
   func record(_ key: PlainKey, _ library: SetLibrary) -> PlainRecord {
-    PlainRecord(key, library) { self[$0] == .folded } covers: { self.covers($0, $1, library) }
+    PlainRecord(key, library) {
+      self[$0] == .folded
+    } covers: {
+      self.covers($0, $1, library)
+    }
   }
 }
 

@@ -25,7 +25,7 @@ struct PlainHeader {
     clock = try map.unsigned(7, 1...(.max - 1))
     dependencies = try Self.dependencies(map.take(8), of: log, in: bytes)
     operation = try map.name16(9)
-    bodyLength = try map.unsigned(10, 0...(.max))
+    bodyLength = try map.unsigned(10, 0...262_144)
     bodyHash = try map.name32(11)
     try map.end()
   }

@@ -56,8 +56,9 @@ final class SetLibrary {
       guard PlainSealing.bodyHash(body) == sets[known].header.bodyHash, sets[known].body.count == body.count
       else { throw PlainRefusal("body_hash", "the header names another body") }
       // A second signature of the same header may be as good as the first.
-      guard signature == signatures[known]
-        || PlainSealing.isSet(header, signedBy: sets[known].header.log.device, signature)
+      guard
+        signature == signatures[known]
+          || PlainSealing.isSet(header, signedBy: sets[known].header.log.device, signature)
       else { throw PlainRefusal("signature", "not the device's") }
       return known
     }

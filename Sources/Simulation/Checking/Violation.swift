@@ -1,5 +1,5 @@
 /// A promise of the protocol that a node, or all of them together, has broken.
-package struct Violation: Error, CustomStringConvertible {
+package struct Violation: Error, CustomStringConvertible, Sendable {
   /// Which promise; the numbers are those of the table of invariants.
   package enum Rule: String, Sendable {
     /// Something is stored that its bytes, its author or its past do not allow.

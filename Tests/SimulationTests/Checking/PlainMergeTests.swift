@@ -62,7 +62,11 @@ import Vectors
   }
 
   private func record(_ key: PlainKey, _ library: SetLibrary) -> PlainRecord {
-    PlainRecord(key, library) { _ in true } covers: { library.covers($0, $1, by: library.sights[$0]) }
+    PlainRecord(key, library) { _ in
+      true
+    } covers: {
+      library.covers($0, $1, by: library.sights[$0])
+    }
   }
 
   @Test func `histories fold to the published cells, conflicts and digests`() throws {

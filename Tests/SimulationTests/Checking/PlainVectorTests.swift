@@ -35,7 +35,9 @@ import Vectors
     for row in file.values.accepted {
       let bytes = try expand(row.bytes)
       #expect(value(bytes) != nil, "\(row.name)")
-      for end in bytes.indices.suffix(300) { #expect(value(Array(bytes[..<end])) == nil, "\(row.name) to \(end)") }
+      for end in bytes.indices.suffix(300) {
+        #expect(value(Array(bytes[..<end])) == nil, "\(row.name) to \(end)")
+      }
     }
     for row in file.values.refused { #expect(value(try expand(row.bytes)) == nil, "\(row.name)") }
     for row in file.maps.accepted { #expect(map(try expand(row.bytes)) != nil, "\(row.name)") }
@@ -171,7 +173,9 @@ import Vectors
     for row in try vectors("circle.json", as: Circles.self).gates {
       let circle = try PlainCircle(try row.statements.map { try PlainStatement(expand($0)) })
       let device = try #require(Name32(try expand(row.device)))
-      if let time = row.gateTime { #expect(circle.gateTime(wall: row.time, foreign: 0) == time, "\(row.name)") }
+      if let time = row.gateTime {
+        #expect(circle.gateTime(wall: row.time, foreign: 0) == time, "\(row.name)")
+      }
       let reason = circle.members.contains(device) ? circle.reason(device, at: row.time) : 2
       #expect(reason == row.reason.map { reasons[$0] ?? -1 } ?? 0, "\(row.name)")
     }

@@ -1,0 +1,106 @@
+import Membership
+import Records
+import Replication
+import Simulation
+import Storage
+import Testing
+import Wire
+
+/// Where nothing is wrong the judge says nothing.
+@Suite struct JudgeHonestTests {
+  @Test func `edits, conflicts, deletions and children`() throws {
+    let world = try JudgedWorld(["alice", "bob", "carol"])
+    try world.write(
+      "alice", .records, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
+    try world.write("alice", .settings, insert(setting(1), [1: .text("theme"), 2: .text("dark")]))
+    try world.meet()
+    try world.write("alice", .records, edit(trip(1), [1: .text("Roma")]))
+    try world.write("bob", .records, edit(trip(1), [1: .text("Rom"), 6: .bool(true)]))
+    try world.write("carol", .records, delete(trip(2)))
+    try world.write(
+      "bob", .records, insert(lodging(3), [1: .bytes(trip(2).id.bytes), 2: .text("Casa")]),
+      edit(trip(2), [2: .text("rain")]))
+    try world.meet()
+    try world.write("alice", .records, restore(trip(2)))
+    try world.meet()
+    try world.healed()
+    #expect(world.judge.counts.records > 20)
+  }
+
+  @Test func `the profile, None, unknown kinds and fields, values of other types`() throws {
+    let world = try JudgedWorld()
+    let unknown = key(try #require(KindNumber(3_000)), 7)
+    try world.write(
+      "alice", .records, edit(FixedRecords.profile, [1: .integer(5), 2: .text("Alice")]),
+      insert(unknown, [4: .array([.integer(1), .float(1.5), .null])]),
+      insert(trip(1), [1: .integer(3), 99: .text("new"), 3: .integer(-4)]))
+    try world.write(
+      "bob", .records, edit(FixedRecords.profile, [1: .integer(5), 2: .text("Bob"), 3: .text("dark")]),
+      edit(FixedRecords.none, [1: .text("other"), 2: .text("123")]), delete(unknown),
+      delete(FixedRecords.none))
+    try world.meet()
+    try world.write("alice", .records, edit(FixedRecords.profile, [1: .integer(9), 2: .text("Both")]))
+    try world.write(
+      "alice", .settings,
+      insert(setting(2), [2: .array([.bytes([1, 255]), .float(-2), .text("\"\\\u{1}é")])]))
+    try world.meet()
+    try world.healed()
+  }
+
+  @Test func `parked sets wait, and fold when their time has come`() throws {
+    let world = try JudgedWorld()
+    try world.write("alice", .records, [insert(trip(1), [1: .text("later")])], ahead: 3_600_000)
+    try world.sync("alice", to: "bob")
+    try world.healed()
+    world.wall += 3_600_000
+    try world["bob"].foldParked(wall: world.wall)
+    try world.look("bob")
+    try world.healed()
+  }
+
+  @Test func `a fork is stored and folded with both branches, and proven`() throws {
+    let world = try JudgedWorld()
+    try world.write("alice", .records, insert(trip(1), [1: .text("Rome")]))
+    try world.add("copy", keys: "alice")
+    try world["copy"].take(world["alice"].known, wall: world.wall)
+    try world.look("copy")
+    world.judge.cloned("alice")
+    world.judge.cloned("copy")
+    let one = try world.write("alice", .records, edit(trip(1), [1: .text("Roma")]))
+    let other = try world.write("copy", .records, edit(trip(1), [1: .text("Rom")]))
+    try world.meet()
+    try world.write("bob", .records, edit(trip(1), [1: .text("Rome!")]))
+    try world.meet()
+    let proof = try ForkProof.statement(
+      circle: world.circle, (one[0].raw.header, one[0].raw.signature),
+      (other[0].raw.header, other[0].raw.signature))
+    try world.learn(proof)
+    try world.healed()
+  }
+
+  @Test func `a revocation cuts a log, whenever its sets came`() throws {
+    let world = try JudgedWorld(["alice", "bob", "carol"])
+    try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
+    let kept = try world.write("bob", .records, edit(trip(1), [1: .text("Roma")]))
+    try world.sync("bob", to: "alice")
+    try world.write("bob", .records, edit(trip(1), [1: .text("gone")]), insert(trip(2), [1: .text("gone")]))
+    try world.sync("bob", to: "carol")
+    try world.write("carol", .records, edit(trip(1), [2: .text("I saw it")]), delete(trip(2)))
+    let cut = try world.revocation("bob", kept: [(world["bob"].log(.records), kept[0].id)])
+    try world.learn(cut, on: ["carol", "alice"])
+    try world.sync("carol", to: "alice")
+    try world.sync("alice", to: "carol")
+    try world.write("carol", .records, restore(trip(2)))
+    try world.sync("carol", to: "alice")
+    try world.judge.healed(["alice", "carol"], premium: ["alice", "carol"])
+    try world.learn(cut, on: ["bob"])
+  }
+
+  @Test func `undo is an operation like any other`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("alice", .records, insert(trip(1), [1: .text("Rome")]))
+    try world.write("alice", .records, [delete(trip(1))], verb: "undo", target: sets[0].header.operation)
+    try world.meet()
+    try world.healed()
+  }
+}

@@ -24,6 +24,10 @@ package enum Input: Sendable {
   case closed(LinkID)
   /// The store committed sets, of one's own or from links.
   case committed(Committed)
+  /// The disk is full: what came with these links is not stored, and nothing more can be for now.
+  case notKept([LinkID])
+  /// There is room on the disk again.
+  case roomAgain
   /// The shell sent what it read for `Effect.serve`.
   case served(LinkID, Lane, sent: [LogHead], rest: [Want], isCongested: Bool)
   /// The shell looked for tips of logs that forked: these are not in the store.

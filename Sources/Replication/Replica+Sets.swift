@@ -60,7 +60,7 @@ extension Replica {
 
   /// Asks a peer for what it has and this node lacks, unless another peer is sending some of it already.
   mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
-    guard let session = sessions[link], session[lane].isOpen, !session.isClosing,
+    guard canKeep, let session = sessions[link], session[lane].isOpen, !session.isClosing,
       session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
     let needs = session[lane].needs(shownHeads(lane)).filter { circle.mayAuthor($0.log) }
@@ -131,7 +131,7 @@ extension Replica {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link] else { return }
     // Sets that were under way when the lane closed; they come again when it opens.
-    guard session[lane].isOpen else { return }
+    guard session[lane].isOpen, canKeep else { return }
     for set in sets {
       guard set.header.circle == circle.id else {
         return drop(link, .misbehaved("a change set of another circle"), &effects)
@@ -144,6 +144,29 @@ extension Replica {
     guard !admitted.isEmpty else { return }
     sessions[link]?[lane].isCommitting = true
     effects.append(.commit(admitted, from: link))
+  }
+
+  /// What links brought found no room: whoever has it is asked again when there is some.
+  mutating func notKept(_ links: [LinkID]) {
+    canKeep = false
+    for lane in Lane.allCases {
+      for link in links {
+        sessions[link]?[lane].isCommitting = false
+        sessions[link]?[lane].isServed = false
+        sessions[link]?[lane].asked = [:]
+      }
+      self[lane].asked = self[lane].asked.filter { !links.contains($0.value) }
+    }
+  }
+
+  mutating func roomAgain(_ now: Moment, _ effects: inout [Effect]) {
+    canKeep = true
+    for link in sessions.keys {
+      for lane in Lane.allCases { sessions[link]?[lane].isStalled = false }
+    }
+    askAll(now, &effects)
+    effects.append(.foldParked)
+    scheduleSettle(now, &effects)
   }
 
   // MARK: Serving

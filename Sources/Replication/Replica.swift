@@ -30,6 +30,8 @@ package struct Replica: Sendable {
   /// How many new statements each member has brought of late.
   var newStatements: [DeviceKey: Allowance] = [:]
   var isSettling = false
+  /// False while the disk is full: nobody is asked for what could not be kept.
+  var canKeep = true
   var gateAnnounced: GateReason?
   /// The gate time at which a gate of this device or of a connected peer changes by itself.
   var gateChangesAt: Moment?
@@ -99,6 +101,8 @@ package struct Replica: Sendable {
     case .drained(let link): drained(link, now, &effects)
     case .closed(let link): closed(link, now, &effects)
     case .committed(let committed): self.committed(committed, now, &effects)
+    case .notKept(let links): notKept(links)
+    case .roomAgain: roomAgain(now, &effects)
     case .served(let link, let lane, let sent, let rest, let isCongested):
       served(link, lane, sent, rest, isCongested, now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)

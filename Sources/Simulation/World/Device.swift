@@ -30,6 +30,8 @@ final class Device {
   var generation = 0
   /// It has been taken to pieces: no process runs on it any more.
   var isGone = false
+  /// Another copy of it runs meanwhile.
+  var isResting = false
   /// The next end of its process is a power loss.
   var isDoomedToPowerLoss = false
   /// A copy of the disk that may be put back.
@@ -293,7 +295,7 @@ final class Process {
     guard isDiskFull else { return }
     guard device.disk.faults.capacity == nil else { return awaitRoom() }
     isDiskFull = false
-    handle([.timer(.settle)])
+    replicator.roomAgain(now: device.wall)
   }
 
   private func awaitRoom() { world.later(5_000, .room(device.number, device.generation)) }

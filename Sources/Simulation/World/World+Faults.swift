@@ -11,6 +11,8 @@ enum Ending {
   case disk(Int)
   case slowDisk(Int, Int)
   case pausedPeer(Int, Int, DeviceKey)
+  /// Of several copies of a device others run now.
+  case turn(rests: [Int], runs: [Int], isLast: Bool)
 }
 
 extension World {
@@ -205,6 +207,7 @@ extension World {
     case .disk(let number): devices[number].disk.mend()
     case .slowDisk(let number, let generation):
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
+    case .turn(let rests, let runs, let isLast): change(rests: rests, runs: runs, isLast: isLast)
     case .pausedPeer(let number, let generation, let peer):
       guard devices[number].generation == generation, let process = devices[number].process else { return }
       process.pausedPeers.remove(peer)

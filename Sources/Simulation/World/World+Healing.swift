@@ -21,6 +21,7 @@ extension World {
       }
       device.mischief = []
       prefer(device, true)
+      device.isResting = false
       guard let process = device.process else {
         later(0, .start(device.number))
         continue
@@ -30,6 +31,7 @@ extension World {
       process.pausedPeers = []
       resume(process)
     }
+    takeTurns()
     // The person tells each device where the others are.
     for device in devices {
       device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)
@@ -40,8 +42,43 @@ extension World {
     }
   }
 
+  /// Two copies of one device take each other's links. The person is told, lets one run for a while, then the other,
+  /// and then gives one up.
+  private func takeTurns() {
+    let twins = devices.filter { $0.twinNumber != nil && !$0.isGone }
+    for twin in twins {
+      let others = devices.filter { $0.key == twin.key && $0 !== twin && !$0.isGone }
+      stop(twin, .killed, restartAfter: nil)
+      twin.isResting = true
+      later(
+        Self.turnMilliseconds, .end(.turn(rests: others.map(\.number), runs: [twin.number], isLast: false)))
+      later(
+        2 * Self.turnMilliseconds, .end(.turn(rests: [twin.number], runs: others.map(\.number), isLast: true))
+      )
+    }
+    if !twins.isEmpty { turnsEnd = now + 2 * Self.turnMilliseconds }
+  }
+
+  func change(rests: [Int], runs: [Int], isLast: Bool) {
+    for device in rests.map({ devices[$0] }) {
+      stop(device, .killed, restartAfter: nil)
+      device.isResting = true
+      if isLast { device.isGone = true }
+    }
+    for device in runs.map({ devices[$0] }) {
+      device.isResting = false
+      later(10, .start(device.number))
+    }
+  }
+
+  private static let turnMilliseconds: Moment = 10 * 60_000
+
   /// Runs until all honest members hold the same.
   func converge() throws {
+    while let turnsEnd, now < turnsEnd {
+      guard try step() else { break }
+      if Int(now) % 64 == 0 { cure() }
+    }
     let deadline = now + Self.healingMilliseconds
     let last = events + Self.healingEventsMax
     var nextLook = now + 2_000

@@ -16,7 +16,7 @@ enum Death {
 extension World {
   /// Starts the program on a device.
   func start(_ device: Device) {
-    guard !device.isGone, device.process == nil else { return }
+    guard !device.isGone, !device.isResting, device.process == nil else { return }
     device.disk.restart()
     do {
       let process = try Process(device, self)

@@ -31,6 +31,8 @@ package final class World {
   var signed: [Membership.Statement] = []
   /// Nothing goes wrong any more.
   var isHealing = false
+  /// When copies of one device have had their turns.
+  var turnsEnd: Moment?
   /// Whom somebody has taken out of the circle, whether or not it counts.
   var revoked: Set<DeviceKey> = []
   /// Told of what happens, for people who look for a cause.

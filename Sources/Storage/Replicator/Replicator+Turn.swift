@@ -79,7 +79,7 @@ extension Replicator {
     _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Moment, _ following: inout [Effect]
   ) {
     // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
-    guard canStore else { return }
+    guard canStore else { return discard(sets, now, &following) }
     do {
       try giveWay(to: sets.map(\.set), now, &following)
       let committed = try commit(sets, horizon: Self.horizon(now))
@@ -88,10 +88,23 @@ extension Replicator {
       if isLaidOutAnew { logsWereLaidOut(now, &following) }
     } catch {
       shell?.storeFailed(error)
-      guard canStore else { return }
+      guard canStore else { return discard(sets, now, &following) }
       // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
       for link in Set(sets.compactMap(\.link)).sorted() { shell?.close(link, .shuttingDown) }
     }
+  }
+
+  private func discard(
+    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Moment, _ following: inout [Effect]
+  ) {
+    replica.handle(.notKept(Set(sets.compactMap(\.link)).sorted()), now: now, into: &following)
+  }
+
+  /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
+  package func roomAgain(now: Moment) {
+    trying { try store.saveStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
+    keepHeard()
+    handle(.roomAgain, now: now)
   }
 
   var canStore: Bool { shell?.canStore ?? true }

@@ -30,7 +30,9 @@ extension Node {
     isDiskFull = false
     ballast.hold()
     log.info("store", "there is room on the disk again")
-    handle(.timer(.settle))
+    replicator.roomAgain(now: wall())
+    finishDirection()
+    evaluateWaiters()
   }
 }
 

@@ -11,6 +11,10 @@ struct LinkView {
   let peer: String
   /// The reason that the peer's newest summary gives for its records lane; nil before the first.
   var announced: Int?
+  /// Whether it was open at some time since the last look: what is handled first may not know better yet.
+  var wasOpen = false
+  /// Whether it has just opened: a node may have looked at the other lane before it heard so.
+  var hasOpened = false
 }
 
 extension Judge {
@@ -34,9 +38,10 @@ extension Judge {
     }
     switch message {
     case .summary(let certificates, let settings, let records):
-      ledger.said.append(
-        (to, .summary(certificates: certificates, settings: settings.state, records: records.state)))
-    case .state(let hash): ledger.said.append((to, .hash(hash)))
+      let said = SaidState.summary(
+        certificates: certificates, settings: settings.state, records: records.state)
+      try note(said, to, view, ledger)
+    case .state(let hash): try note(.hash(hash), to, view, ledger)
     case .sets(let lane, let sets):
       if lane == 1 { try checkOpen(view, to, link, "\(sets.count) sets") }
       for set in sets { ledger.unseen.append((PlainSealing.setID(set.header), to)) }
@@ -48,6 +53,11 @@ extension Judge {
     }
   }
 
+  /// Keeps what a node said of itself, and which statements it had by then: in one step it may learn some often.
+  private func note(_ said: SaidState, _ to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
+    ledger.said.append((to, NodeState.certificates(try NodeReading.statementIDs(view.connection)), said))
+  }
+
   /// A message has come out of a connection and is about to be handled.
   package func arrived(_ from: String, to: String, link: UInt64, _ bytes: [UInt8], wall: Int64) {
     guard let view = views[to], let ledger = ledgers[to] else { return }
@@ -56,7 +66,12 @@ extension Judge {
     guard let message = try? PlainMessage(bytes) else { return }
     switch message {
     case .summary(_, _, let records):
-      links[LinkKey(link: link, node: to), default: LinkView(peer: from)].announced = records.reason
+      let key = LinkKey(link: link, node: to)
+      if links[key]?.announced == 0 { links[key]?.wasOpen = true }
+      if links[key]?.announced != 0, records.reason == 0 {
+        links[key, default: LinkView(peer: from)].hasOpened = true
+      }
+      links[key, default: LinkView(peer: from)].announced = records.reason
     case .sets(1, let sets):
       let isOpen = isOpen(view, from, link)
       for set in sets {
@@ -70,7 +85,8 @@ extension Judge {
   /// A connection is over.
   package func ended(link: UInt64) { links = links.filter { $0.key.link != link } }
 
-  func dropLinks(of node: String) { links = links.filter { $0.key.node != node && $0.value.peer != node } }
+  /// What a node had heard is gone with it; the other ends of its links may not have noticed yet.
+  func dropLinks(of node: String) { links = links.filter { $0.key.node != node } }
 
   // MARK: The gate
 
@@ -98,7 +114,8 @@ extension Judge {
   func isOpen(_ view: NodeView, _ peer: String, _ link: UInt64) -> Bool {
     guard isOwnGateOpen(view), isPeerPremium(view, peer) else { return false }
     guard ledgers[view.name]?.admitted != nil else { return true }
-    return links[LinkKey(link: link, node: view.name)]?.announced == 0
+    let heard = links[LinkKey(link: link, node: view.name)]
+    return heard?.announced == 0 || heard?.wasOpen == true
   }
 
   private func checkOpen(_ view: NodeView, _ to: String, _ link: UInt64, _ what: String) throws {
@@ -131,7 +148,6 @@ extension Judge {
       if let (from, link) = ledger.turnedAway[id], isOpen(view, from, link) { continue }
       throw Violation(.gate, view.name, "it took in set \(id) of the records lane while the lane was closed")
     }
-    ledger.turnedAway = [:]
   }
 
   /// What a node said and sent in its step fits what its store shows after it.
@@ -139,7 +155,13 @@ extension Judge {
   /// - Parameter before: where it stood when the step began.
   func checkSaid(_ view: NodeView, before: NodeState?) throws {
     guard let ledger = ledgers[view.name] else { return }
-    defer { (ledger.said, ledger.unseen, ledger.doubts) = ([], [], []) }
+    defer {
+      ledger.forgetStep()
+      for key in links.keys where key.node == view.name {
+        links[key]?.wasOpen = false
+        links[key]?.hasOpened = false
+      }
+    }
     for doubt in ledger.doubts {
       let isRight =
         doubt.isAnswer
@@ -155,33 +177,43 @@ extension Judge {
       }
       if library.sets[set].header.log.device == view.device { ledger.sent.insert(id) }
     }
-    guard !ledger.said.isEmpty else { return }
-    let now = NodeState(view, library)
-    for (to, said) in ledger.said where !said.isTrue(of: (before.map { [$0] } ?? []) + [now]) {
-      throw Violation(.falseSync, view.name, "what it told \(to) of its state is not what its store holds")
+    guard !ledger.said.isEmpty || !ledger.claims.isEmpty else { return }
+    let states = (before.map { [$0] } ?? []) + [NodeState(view, library)]
+    for (to, certificates, said) in ledger.said {
+      for state in states { ledger.remember(NodeState(certificates: certificates, lanes: state.lanes)) }
+      guard let lie = said.lie(certificates: certificates, states) else { continue }
+      throw Violation(.falseSync, view.name, "what it told \(to) of its \(lie) is not what its store holds")
     }
-    ledger.remember(now)
+    for state in states { ledger.remember(state) }
+    for (peers, certificates) in ledger.claims where !peers.isEmpty {
+      try checkClaim(view, peers, states.map { NodeState(certificates: certificates, lanes: $0.lanes) })
+    }
   }
 
-  /// A node says that it is in sync with another.
-  package func claimedInSync(_ node: String, with peer: String) throws {
-    guard let view = views[node], let other = views[peer] else { return }
-    let mine = NodeState(view, library)
-    let withRecords = isOwnGateOpen(view) && isPeerPremium(view, peer) && isOwnGateOpen(other)
-    let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
-    guard
-      theirs.contains(where: { $0.hash(withRecords: withRecords) == mine.hash(withRecords: withRecords) })
-        || theirs.contains(where: { $0.hash(withRecords: false) == mine.hash(withRecords: false) })
-          && !isTold(view, peer)
-    else {
-      throw Violation(
-        .falseSync, node, "it says that it is in sync with \(peer), whose store never was the same")
+  /// A node says that it is in sync with one of these, two copies of one device perhaps.
+  package func claimedInSync(_ node: String, withOneOf peers: [String]) throws {
+    guard let view = views[node] else { return }
+    let certificates = NodeState.certificates(try NodeReading.statementIDs(view.connection))
+    ledgers[node]?.claims.append((peers, certificates))
+  }
+
+  private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState]) throws {
+    for peer in peers {
+      guard let other = views[peer] else { return }
+      let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
+      let isRecordsOpen = isOwnGateOpen(view) && isPeerPremium(view, peer) && isTold(view, peer)
+      let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })
+      if theirs.contains(where: { mine.contains($0.hash(withRecords: isRecordsOpen)) }) { return }
     }
+    throw Violation(
+      .falseSync, view.name, "it says that it is in sync with \(peers[0]), whose store never was the same")
   }
 
   /// Whether a node has heard from a peer that its records lane is open.
   private func isTold(_ view: NodeView, _ peer: String) -> Bool {
-    links.contains { $0.key.node == view.name && $0.value.peer == peer && $0.value.announced == 0 }
+    links.contains {
+      $0.key.node == view.name && $0.value.peer == peer && $0.value.announced == 0 && !$0.value.hasOpened
+    }
   }
 }
 

@@ -12,6 +12,7 @@ extension Judge {
   /// Reads what has come since the last look, and judges it.
   func readNews(_ node: String) throws {
     let view = view(node)
+    guard try view.hasChanged() else { return }
     let cutsBefore = view.circle
     if try readStatements(view) {
       let hasNewCuts = library.logs.contains { log in

@@ -44,8 +44,7 @@ package final class Judge {
     isPremiumHere: Bool = false
   ) throws {
     guard let device = Name32(device) else { preconditionFailure("a device key of 32 bytes is needed") }
-    let ledger = ledgers[node] ?? NodeLedger()
-    ledgers[node] = ledger
+    let ledger = ledger(node)
     ledger.prefersSync = prefersSync
     ledger.isPremiumHere = isPremiumHere
     ledger.wall = wall
@@ -56,13 +55,17 @@ package final class Judge {
     let mayHaveLost = view.mayHaveLost
     try readWhole(node, isStart: true)
     // What a node that was killed had handed out before must be there.
-    (ledger.said, ledger.doubts) = ([], [])
+    (ledger.said, ledger.doubts, ledger.claims) = ([], [], [])
     if mayHaveLost { ledger.unseen = [] }
     try checkSaid(self.view(node), before: nil)
   }
 
   /// A node has ended, or was ended; what it had shown must be there when it runs again.
-  package func stopped(_ node: String) { dropLinks(of: node) }
+  package func stopped(_ node: String) {
+    dropLinks(of: node)
+    // Its volume may be gone with the process.
+    if let none = try? Connection(.memory) { views[node]?.connection = none }
+  }
 
   /// A node is gone for good: nothing is asked of it any more.
   package func removed(_ node: String) {
@@ -75,7 +78,7 @@ package final class Judge {
   package func looked(at node: String, wall: Int64) throws {
     ledgers[node]?.wall = wall
     counts.looks += 1
-    let before = ledgers[node]?.said.isEmpty == false ? views[node].map { NodeState($0, library) } : nil
+    let before = stateBefore(node)
     do {
       try readNews(node)
     } catch let violation as Violation {
@@ -89,7 +92,7 @@ package final class Judge {
   /// A look at the whole store: everything that follows from the log is computed again and compared.
   package func inspected(_ node: String, wall: Int64) throws {
     ledgers[node]?.wall = wall
-    let before = ledgers[node]?.said.isEmpty == false ? views[node].map { NodeState($0, library) } : nil
+    let before = stateBefore(node)
     try readWhole(node, isStart: false)
     try checkSaid(view(node), before: before)
   }
@@ -97,13 +100,13 @@ package final class Judge {
   /// What a node may lose is not held against it: its disk lied, or an older copy of its data was put back.
   package func mayHaveLost(_ node: String) {
     views[node]?.mayHaveLost = true
-    ledgers[node]?.mayFork = true
+    ledger(node).mayFork = true
   }
 
   /// The data of a node runs, or has run, in another place too: it may fork its log.
-  package func cloned(_ node: String) { ledgers[node]?.mayFork = true }
+  package func cloned(_ node: String) { ledger(node).mayFork = true }
 
-  package func preferred(_ node: String, sync: Bool) { ledgers[node]?.prefersSync = sync }
+  package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
   package func becamePremiumHere(_ node: String, _ isPremium: Bool) {
     ledgers[node]?.isPremiumHere = isPremium
@@ -121,6 +124,20 @@ package final class Judge {
   package func closedAsMisbehaved(_ node: String, peer: String, cause: String) throws {
     guard views[node] != nil, views[peer] != nil else { return }
     throw Violation(.falseMisbehaviour, node, "it closed the honest node \(peer) as misbehaved: \(cause)")
+  }
+
+  /// What the world has told of a node, running or not.
+  private func ledger(_ node: String) -> NodeLedger {
+    if let known = ledgers[node] { return known }
+    let ledger = NodeLedger()
+    ledgers[node] = ledger
+    return ledger
+  }
+
+  /// Where a node stood before what it did in a step, if it said something of it.
+  private func stateBefore(_ node: String) -> NodeState? {
+    guard let ledger = ledgers[node], !ledger.said.isEmpty || !ledger.claims.isEmpty else { return nil }
+    return views[node].map { NodeState($0, library) }
   }
 
   func view(_ node: String) -> NodeView {
@@ -152,13 +169,17 @@ final class NodeLedger {
   /// Where it stood when it last said so, the newest last.
   private(set) var states: [NodeState] = []
   /// What it has said of itself, sent, and perhaps should not have sent since the last look.
-  var said: [(to: String, SaidState)] = []
+  var said: [(to: String, certificates: Name32, SaidState)] = []
   var unseen: [(id: Name32, to: String)] = []
   var doubts: [Doubt] = []
+  /// With whom it has said that it is in sync: each time one of these.
+  var claims: [(peers: [String], certificates: Name32)] = []
+
+  func forgetStep() { (said, unseen, doubts, claims) = ([], [], [], []) }
 
   func remember(_ state: NodeState) {
     if states.last == state { return }
     states.append(state)
-    if states.count > 64 { states.removeFirst() }
+    if states.count > 256 { states.removeFirst(64) }
   }
 }

@@ -6,14 +6,22 @@ struct NodeState: Hashable {
   /// Settings, records.
   let lanes: [LaneState]
 
+  init(certificates: Name32, lanes: [LaneState]) {
+    self.certificates = certificates
+    self.lanes = lanes
+  }
+
   init(_ view: NodeView, _ library: SetLibrary) {
-    let ids = view.statements.keys.sorted().flatMap(\.bytes)
-    certificates = PlainSealing.hash("waymark/certificates/v1", ids)
+    certificates = Self.certificates(view.statements.keys.sorted())
     let heads = view.heads ?? ViewHeads(view, library)
     view.heads = heads
     lanes = (0...1).map {
       LaneState(heads: heads.hash($0), folded: heads.foldedHash($0), digest: view.digests.digest($0))
     }
+  }
+
+  static func certificates(_ ids: [Name32]) -> Name32 {
+    PlainSealing.hash("waymark/certificates/v1", ids.flatMap(\.bytes))
   }
 
   /// The one hash of all that two nodes have in common, where the records lane is open or not.
@@ -32,14 +40,26 @@ enum SaidState {
   case summary(certificates: Name32, settings: LaneState, records: LaneState)
   case hash(Name32)
 
-  func isTrue(of states: [NodeState]) -> Bool {
+  /// What is not as the node said; nil if all is.
+  ///
+  /// - Parameters:
+  ///   - certificates: the hash of its statements when it said so.
+  ///   - states: where its lanes stood before and after the step in which it said so. They may have changed one
+  ///     after the other.
+  func lie(certificates: Name32, _ states: [NodeState]) -> String? {
     switch self {
-    case .summary(let certificates, let settings, let records):
-      // Parts may have changed one after the other while the step was under way.
-      return states.contains { $0.certificates == certificates }
-        && states.contains { $0.lanes[0] == settings } && states.contains { $0.lanes[1] == records }
+    case .summary(let said, let settings, let records):
+      if said != certificates { return "statements" }
+      if !states.contains(where: { $0.lanes[0] == settings }) { return "settings" }
+      return states.contains { $0.lanes[1] == records } ? nil : "records"
     case .hash(let hash):
-      return states.contains { $0.hash(withRecords: true) == hash || $0.hash(withRecords: false) == hash }
+      for one in states {
+        for other in states {
+          let state = NodeState(certificates: certificates, lanes: [one.lanes[0], other.lanes[1]])
+          if state.hash(withRecords: true) == hash || state.hash(withRecords: false) == hash { return nil }
+        }
+      }
+      return "state"
     }
   }
 }

@@ -11,7 +11,10 @@ final class NodeView {
 
   let name: String
   let device: Name32
-  var connection: Connection
+  var connection: Connection {
+    didSet { dataVersion = nil }
+  }
+  private var dataVersion: Int64?
   /// By index in the library.
   private(set) var standing: [Standing] = []
   /// What the store numbers 1, 2, 3 …: indexes in the library.
@@ -34,6 +37,13 @@ final class NodeView {
   var hasGaps = false
   /// Ids that a disk that lied, or a restored backup, may have lost.
   var mayHaveLost = false
+
+  /// Whether somebody else has written since the last time this was asked.
+  func hasChanged() throws -> Bool {
+    let version = try connection.with("PRAGMA data_version") { try $0.step() ? $0.integer(0) : 0 }
+    defer { dataVersion = version }
+    return version != dataVersion
+  }
 
   init(_ name: String, device: Name32, connection: Connection) {
     self.name = name

@@ -113,6 +113,8 @@ final class Process {
 
   enum Arrival {
     case input(Input)
+    /// A message, and its bytes for the judge.
+    case message(Link, Message, [UInt8])
     case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
     case dialFailed(String, DialFailure)
     case timer(ReplicaTimer, due: Moment, order: UInt64)
@@ -179,6 +181,7 @@ final class Process {
   func handle(_ inputs: [Input]) {
     guard !isEnded else { return }
     replicator.handle(inputs, now: device.wall)
+    if !isEnded { world.judged { try $0.stepped(device) } }
   }
 
   func receive(_ arrival: Arrival) {
@@ -197,8 +200,10 @@ final class Process {
     inbox = []
     var inputs: [Input] = []
     for arrival in arrived {
-      if case .input(let input) = arrival, case .received = input {
-        inputs.append(input)
+      if case .message(let link, let message, let bytes) = arrival {
+        let sender = world.devices[link.devices[link.devices[0] == device.number ? 1 : 0]]
+        world.watch.arrived(bytes, from: sender, to: device, on: link)
+        inputs.append(.received(link.id, message))
         continue
       }
       flush(&inputs)
@@ -214,6 +219,7 @@ final class Process {
 
   private func take(_ arrival: Arrival) {
     switch arrival {
+    case .message: break
     case .input(.closed(let link)): closed(link)
     case .input(let input): handle([input])
     case .opened(let link, let remote, let introduction): opened(link, remote, introduction)

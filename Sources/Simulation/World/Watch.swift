@@ -1,20 +1,99 @@
 import Replication
+import SQLite
 import Wire
 
 /// Tells the judge what happens, in its words, and keeps the first objection until the event is over.
+///
+/// Judging changes nothing: the judge reads through connections of its own, and no disk fails it.
 final class Watch {
+  let judge = Judge()
   private(set) var objection: (any Error)?
+  private var looks = 0
+
+  /// One look in so many is at the whole store.
+  private static let wholeLooks = 200
 
   func object(_ error: any Error) { if objection == nil { objection = error } }
 
-  func started(_ process: Process) throws {}
-  func stopped(_ device: Device) throws {}
-  func committed(_ device: Device) throws {}
-  func acknowledged(_ device: Device, _ sets: [ChangeSetID]) throws {}
-  func claimedInSync(_ device: Device, with peer: DeviceKey) throws {}
-  func restored(_ device: Device) throws {}
-  func cloned(_ device: Device, as twin: Device) throws {}
-  func preferred(_ device: Device) throws {}
-  func wroteAgain(_ device: Device) throws {}
-  func sent(_ message: [UInt8], from sender: Device, to receiver: Device, at now: Moment) throws {}
+  // MARK: Processes
+
+  func started(_ process: Process) throws {
+    let device = process.device
+    guard device.isHonest else { return judge.introduced(device.name, device: device.key.bytes) }
+    try quietly(device) {
+      let connection = try Connection(on: process.volume, Device.storeFile)
+      try judge.started(
+        device.name, device: device.key.bytes, connection: connection, wall: device.wall,
+        prefersSync: device.preference)
+    }
+  }
+
+  func stopped(_ device: Device) throws { judge.stopped(device.name) }
+
+  /// A process has handled something, with everything obeyed that followed from it.
+  func stepped(_ device: Device) throws {
+    guard device.isHonest else { return }
+    looks += 1
+    let isWhole = looks % Self.wholeLooks == 0
+    try quietly(device) {
+      if isWhole {
+        try judge.inspected(device.name, wall: device.wall)
+      } else {
+        try judge.looked(at: device.name, wall: device.wall)
+      }
+    }
+  }
+
+  func acknowledged(_ device: Device, _ sets: [ChangeSetID]) throws {
+    try stepped(device)
+    try judge.acknowledged(device.name, sets.map(\.bytes))
+  }
+
+  func wroteAgain(_ device: Device) throws { try stepped(device) }
+
+  func restored(_ device: Device) throws { judge.mayHaveLost(device.name) }
+
+  func cloned(_ device: Device, as twin: Device) throws {
+    judge.cloned(device.name)
+    judge.cloned(twin.name)
+  }
+
+  func preferred(_ device: Device) throws { judge.preferred(device.name, sync: device.preference) }
+
+  /// Lets the judge read a disk that does not fail it.
+  private func quietly(_ device: Device, _ body: () throws -> Void) throws {
+    let faults = device.disk.faults
+    device.disk.faults = DiskFaults()
+    defer { device.disk.faults = faults }
+    try body()
+  }
+
+  // MARK: Sessions
+
+  func sent(_ message: [UInt8], from sender: Device, to receiver: Device, on link: Link) throws {
+    guard sender.isHonest else { return }
+    if !receiver.isHonest { judge.introduced(receiver.name, device: receiver.key.bytes) }
+    try quietly(sender) {
+      try judge.sent(sender.name, to: receiver.name, link: link.id.rawValue, message, wall: sender.wall)
+    }
+  }
+
+  /// A process is about to handle a message.
+  func arrived(_ message: [UInt8], from sender: Device, to receiver: Device, on link: Link) {
+    guard receiver.isHonest else { return }
+    if !sender.isHonest { judge.introduced(sender.name, device: sender.key.bytes) }
+    judge.arrived(sender.name, to: receiver.name, link: link.id.rawValue, message, wall: receiver.wall)
+  }
+
+  func claimedInSync(_ device: Device, with peers: [Device]) throws {
+    guard device.isHonest else { return }
+    try quietly(device) {
+      try judge.claimedInSync(device.name, withOneOf: peers.filter(\.isHonest).map(\.name))
+    }
+  }
+
+  /// All faults are over, and these should be the same now.
+  func healed(_ members: [Device], premium: [Device]) throws {
+    try judge.healed(members.map(\.name), premium: premium.map(\.name))
+  }
 }

@@ -124,11 +124,16 @@ extension World {
     var found: [String] = []
     // Two copies of one device that run at the same time take each other's links; what they lack, others bring.
     for process in members.dropFirst() { found += differences(members[0], process, .settings) }
-    let premium = members.filter {
-      $0.replicator.replica.ownGate(now: $0.device.wall).isOpen && !$0.keepsBack(.records)
-    }
+    let premium = premium(members)
     for process in premium.dropFirst() { found += differences(premium[0], process, .records) }
     return found
+  }
+
+  /// Those among which the records lane is open.
+  func premium(_ members: [Process]) -> [Process] {
+    members.filter {
+      $0.replicator.replica.ownGate(now: $0.device.wall).isOpen && !$0.keepsBack(.records)
+    }
   }
 
   private func differences(_ one: Process, _ other: Process, _ lane: Lane) -> [String] {

@@ -90,7 +90,7 @@ extension World {
       note(bytes: message)
       tally.count("messages")
       tally.count("bytes", by: message.count)
-      judged { try $0.sent(message, from: sender, to: receiver, at: now) }
+      judged { try $0.sent(message, from: sender, to: receiver, on: link) }
       put(.message(message), on: link, towards: 1 - end, bytes: message.count)
     }
     if link.towards[1 - end].bytes > Limits.sendBufferBytesMax { breakLink(link) }
@@ -142,7 +142,7 @@ extension World {
         tally.count("invalid message")
         return closeEnd(link, end, hangsUp: true)
       }
-      process.receive(.input(.received(link.id, message)))
+      process.receive(.message(link, message, bytes))
     case .end: closeEnd(link, end, hangsUp: false)
     }
   }

@@ -80,7 +80,8 @@ extension World {
 
   func noted(_ event: ReplicaEvent, by device: Device) {
     switch event {
-    case .inSync(let peer): judged { try $0.claimedInSync(device, with: peer) }
+    case .inSync(let peer):
+      judged { try $0.claimedInSync(device, with: devices.filter { $0.key == peer }) }
     case .digestMismatch(let peer, let lane) where device.isHonest && isHonest(peer):
       fail(.digest, "\(device.name) found unequal digests of \(lane) at \(name(of: peer))")
     default: break
@@ -103,7 +104,6 @@ extension World {
     tally.count("commits")
     tally.count("sets", by: report.placements.count)
     tally.count("forks", by: report.forks.count)
-    judged { try $0.committed(device) }
   }
 
   func storeFailed(_ error: any Error, on device: Device) {

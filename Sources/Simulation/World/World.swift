@@ -157,7 +157,12 @@ package final class World {
   }
 
   /// What must hold at the end.
-  func judgeAll() throws {}
+  func judgeAll() throws {
+    let members = members()
+    try watch.healed(
+      members.filter { !$0.keepsBack(.settings) }.map(\.device),
+      premium: premium(members).filter { !$0.keepsBack(.settings) }.map(\.device))
+  }
 
   private func happen(_ event: Event) {
     switch event {

@@ -129,8 +129,12 @@ package final class Connection {
   package var walPages: Int { Int(walFrames.pointee) }
 
   /// Moves the write-ahead log into the database. Readers elsewhere are not waited for.
-  package func checkpoint() throws(SQLiteError) {
-    let code = sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+  ///
+  /// - Parameter isShrinking: empties the file of the write-ahead log too; then readers are waited for as long as for
+  ///   a transaction.
+  package func checkpoint(isShrinking: Bool = false) throws(SQLiteError) {
+    let mode = isShrinking ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+    let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
     guard code != SQLITE_BUSY, code != SQLITE_LOCKED else { return }
     try check(code, "checkpoint")
     walFrames.pointee = 0

@@ -12,8 +12,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     return "SQLite \(code): \(message)\(statement)"
   }
 
-  /// No room left where the database lies.
-  package var isFull: Bool { code & 0xff == SQLITE_FULL }
+  /// No room left where the database lies, be it for the index of the write-ahead log.
+  package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
   /// The file is no database, or a damaged one.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
   /// A table or column that the statement names is not there.
@@ -21,5 +21,13 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The file is something else.
   package var isNoDatabase: Bool { code & 0xff == SQLITE_NOTADB }
   /// The disk did not do what it was told; what is durable is no longer known.
-  package var isInputOutput: Bool { code & 0xff == SQLITE_IOERR }
+  package var isInputOutput: Bool { code & 0xff == SQLITE_IOERR && !isFull }
+  /// What was written is not on the disk as it should be, or nobody knows whether it is.
+  package var isLostWrite: Bool { Self.lostWrites.contains(code) }
+
+  // Macros with shifts do not arrive in Swift: SQLITE_IOERR_SHMSIZE; then plain, WRITE, FSYNC, DIR_FSYNC, TRUNCATE,
+  // CLOSE, and what a file system says that knows itself to be damaged: DATA, CORRUPTFS.
+  private static let indexDoesNotGrow: Int32 = 10 | 19 << 8
+  private static let lostWrites: Set<Int32> = Set(
+    [0, 3, 4, 5, 6, 16, 32, 33].map { (detail: Int32) in 10 | detail << 8 })
 }

@@ -76,7 +76,8 @@ package final class Store {
       for version in found..<Schema.version {
         try connection.execute(Schema.migration(to: version + 1))
       }
-      try setMeta("schema", .integer(Schema.version), connection)
+      // A store that is as it should be is opened without a write: that works on a full disk, too.
+      if found < Schema.version { try setMeta("schema", .integer(Schema.version), connection) }
       guard found > 0 else {
         try Derived.create(connection)
         return true
@@ -108,7 +109,11 @@ package final class Store {
   package var pendingPages: Int { connection.walPages }
 
   /// Moves the write-ahead log into the database: for quiet moments.
-  package func checkpoint() throws { try connection.checkpoint() }
+  ///
+  /// - Parameter isShrinking: gives the room of the write-ahead log back to the disk, unless somebody is reading it.
+  package func checkpoint(isShrinking: Bool = false) throws {
+    try connection.checkpoint(isShrinking: isShrinking)
+  }
 
   // MARK: Meta
 

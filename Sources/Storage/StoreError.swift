@@ -3,6 +3,16 @@ import SQLite
 /// Whether a transaction failed because the disk had no room for it.
 package func isNoRoom(_ error: any Error) -> Bool { (error as? SQLiteError)?.isFull ?? false }
 
+/// Whether a transaction failed because the disk did not keep what it was told to, or the file is damaged: after that
+/// nobody knows what is durable.
+package func isBrokenStore(_ error: any Error) -> Bool {
+  guard let error = error as? SQLiteError else { return false }
+  return error.isInputOutput || error.isDamage
+}
+
+/// The same for errors of any database that was at work, be it a file that is imported: only those of writing count.
+package func isLostWrite(_ error: any Error) -> Bool { (error as? SQLiteError)?.isLostWrite ?? false }
+
 /// Why a store cannot be opened or used.
 package enum StoreError: Error, Hashable, Sendable {
   /// Another process holds the store; its process id, if it left one.

@@ -22,11 +22,22 @@ package struct StoreLock: ~Copyable {
       close(descriptor)
       throw code == EWOULDBLOCK ? StoreError.storeIsHeld(by: holder) : StoreError.lockFailed(errno: code)
     }
-    let name = Array("\(getpid())\n".utf8)
-    guard ftruncate(descriptor, 0) == 0, pwrite(descriptor, name, name.count, 0) == name.count else {
-      let code = errno
+    do {
+      try leaveName()
+    } catch {
       close(descriptor)
-      throw StoreError.lockFailed(errno: code)
+      throw error
+    }
+  }
+
+  /// Writes whose lock it is, over the name that is there: on a full disk there is no room for a first one, and the
+  /// lock is good without.
+  private borrowing func leaveName() throws(StoreError) {
+    let name = Array("\(getpid())\n".utf8)
+    let isWritten = pwrite(descriptor, name, name.count, 0) == name.count
+    guard isWritten || errno == ENOSPC || errno == EDQUOT else { throw .lockFailed(errno: errno) }
+    guard ftruncate(descriptor, isWritten ? off_t(name.count) : 0) == 0 else {
+      throw .lockFailed(errno: errno)
     }
   }
 

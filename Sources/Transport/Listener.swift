@@ -106,6 +106,10 @@ package actor Listener<Message: Sendable> {
       guard admission.hasRoom else { return makeRoom() }
       do throws(SystemError) {
         guard let (accepted, address) = try socket.socket.accepted() else { return socket.awaitReadable() }
+        guard accepted.leavesDescriptors else {
+          accepted.closeDescriptor()
+          return acceptLater()
+        }
         begin(accepted, from: address)
       } catch {
         if error.isTransientAccept { continue }
@@ -130,7 +134,8 @@ package actor Listener<Message: Sendable> {
     }
   }
 
-  /// Out of descriptors: the connection stays readable, so waiting for it would spin.
+  /// Out of descriptors, or so few are left that the node's own files and its commands need them: the connection
+  /// stays readable, so waiting for it would spin.
   private func acceptLater() {
     executor.queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in
       self?.assumeIsolated { $0.acceptable() }

@@ -31,22 +31,13 @@ final class Poller: Sendable {
     var nextToken: UInt64 = 0
     /// Whether the thread waits, or is about to, for what was wanted before.
     var isWaiting = false
+    /// What wakes the thread; nil until there were descriptors for it.
+    var wakes: (reader: Int32, writer: Int32)?
   }
 
   private let state = Mutex(State())
-  private let wakeReader: Int32
-  private let wakeWriter: Int32
 
   private init() {
-    var ends: [Int32] = [-1, -1]
-    let code = pipe(&ends)
-    precondition(code == 0, "no pipe for the poller: \(String(cString: strerror(errno)))")
-    wakeReader = ends[0]
-    wakeWriter = ends[1]
-    for end in ends {
-      _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-    }
     DispatchQueue(label: "waymark.poller").async { while true { self.wait() } }
   }
 
@@ -94,24 +85,40 @@ final class Poller: Sendable {
   }
 
   private func signal() {
+    guard let writer = state.withLock({ $0.wakes?.writer }) else { return }
     var byte: UInt8 = 1
-    _ = write(wakeWriter, &byte, 1)
+    _ = write(writer, &byte, 1)
+  }
+
+  private static func makeWakes() -> (reader: Int32, writer: Int32)? {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    for end in ends {
+      _ = fcntl(end, F_SETFL, fcntl(end, F_GETFL) | O_NONBLOCK)
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+    }
+    return (ends[0], ends[1])
   }
 
   // MARK: The thread
 
   private func wait() {
     var tokens: [UInt64] = [0]
-    var watched = [pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0)]
-    state.withLock { state in
+    var watched: [pollfd] = []
+    let reader = state.withLock { state -> Int32? in
       state.isWaiting = true
+      if state.wakes == nil { state.wakes = Self.makeWakes() }
+      watched.append(pollfd(fd: state.wakes?.reader ?? -1, events: Int16(POLLIN), revents: 0))
       for (token, entry) in state.entries where entry.events != 0 {
         tokens.append(token)
         watched.append(pollfd(fd: entry.descriptor, events: entry.events, revents: 0))
       }
+      return state.wakes?.reader
     }
-    guard poll(&watched, nfds_t(watched.count), -1) > 0 else { return }
-    if watched[0].revents != 0 { drainWakes() }
+    // A process without descriptors may come to its first socket: nobody can wake this thread then, so it looks
+    // again by itself until there are some.
+    guard poll(&watched, nfds_t(watched.count), reader == nil ? 20 : -1) > 0 else { return }
+    if let reader, watched[0].revents != 0 { drainWakes(reader) }
     state.withLock { state in
       state.isWaiting = false
       for (token, ready) in zip(tokens, watched).dropFirst() where ready.revents != 0 {
@@ -134,9 +141,9 @@ final class Poller: Sendable {
     state.entries[token] = entry
   }
 
-  private func drainWakes() {
+  private func drainWakes(_ reader: Int32) {
     var bytes = [UInt8](repeating: 0, count: 64)
-    while read(wakeReader, &bytes, bytes.count) == bytes.count {}
+    while read(reader, &bytes, bytes.count) == bytes.count {}
   }
 }
 

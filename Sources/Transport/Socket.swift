@@ -1,5 +1,7 @@
 // The one file that knows how the systems' sockets differ.
 
+import Wire
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -132,6 +134,13 @@ struct Socket: Sendable {
   }
 
   // MARK: Asking
+
+  /// Whether this process may open some more files beside this socket. (A new descriptor has the lowest number that
+  /// is free.) Who floods a node with connections must not keep its owner from asking it what is the matter.
+  var leavesDescriptors: Bool {
+    guard let limit = DescriptorLimit.current else { return true }
+    return Int(descriptor) + Limits.reservedDescriptors < limit
+  }
 
   /// Whether reading, or accepting, would find something at once.
   var isReadable: Bool {

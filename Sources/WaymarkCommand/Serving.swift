@@ -1,17 +1,25 @@
 import Foundation
 import Waymark
 
+/// Why a node that was serving ends.
+private enum ServingEnd {
+  case signal(Int32)
+  case broken(CommandFailure)
+}
+
 /// `run` and `invite`: the commands during which this process is the node.
 extension Session {
   static let defaultListen = "[::]:7433"
 
   /// `run`: serves until SIGINT or SIGTERM.
   func serve() async throws -> Int32 {
-    let signals = AsyncStream<Int32> { stream in
-      Interrupts.handle([SIGINT, SIGTERM]) { stream.yield($0) }
-    }
+    let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
+    Interrupts.handle([SIGINT, SIGTERM]) { stream.yield(.signal($0)) }
+    try ProcessGuard.takeDescriptors()
+    try await SuspectStore.check(home)
     let node = try WaymarkClient.open(home, log: log)
-    let ended: Int32
+    await node.whenStoreBreaks { stream.yield(.broken($0)) }
+    let ended: ServingEnd
     do {
       let configuration = try Configuration(home: home)
       let listen = invocation["listen"] ?? configuration.listen ?? Self.defaultListen
@@ -19,13 +27,20 @@ extension Session {
       let address = try await node.serve(listen: listen, peers: peers)
       try await node.serveControl()
       terminal.data(readyLine(address))
-      ended = await signals.first { _ in true } ?? SIGTERM
+      ended = await ends.first { _ in true } ?? .signal(SIGTERM)
     } catch {
       await node.close()
       throw error
     }
-    await node.close()
-    return ended == SIGINT ? ExitCode.interrupted : 0
+    switch ended {
+    case .signal(let number):
+      await node.close()
+      return number == SIGINT ? ExitCode.interrupted : 0
+    case .broken(let failure):
+      // Who waits for an answer gets it. The store is not closed: that would write.
+      try await Task.sleep(for: .milliseconds(300))
+      exit(Application.report(failure, on: terminal))
+    }
   }
 
   private func readyLine(_ address: String) -> String {
@@ -55,6 +70,7 @@ extension Session {
       _ = try await WaymarkClient.perform(request(invocation), home: home, events: showTicket)
       return 0
     }
+    try await SuspectStore.check(home)
     let node = try WaymarkClient.open(home)
     do {
       try await serveAnywhere(node)

@@ -39,6 +39,11 @@ package enum Limits {
   package static let penaltyMillisecondsMax: Int64 = 24 * 3_600_000
   package static let penalisedMilliseconds: Int64 = 100
 
+  // MARK: Files open at once
+  package static let descriptorsMin = 32
+  package static let descriptorsUseful = 1_024
+  package static let reservedDescriptors = 8
+
   // MARK: Circle
   package static let devicesMax = 64
   package static let incarnationsMax = 16

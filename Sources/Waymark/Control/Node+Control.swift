@@ -9,6 +9,8 @@ extension Node {
   ) async -> Result<JSON, CommandFailure> {
     do {
       return .success(try await perform(request, events: events))
+    } catch  where isLostWrite(error) {
+      return .failure(storeBroke(error))
     } catch {
       return .failure(.opening(home, error))
     }

@@ -12,6 +12,8 @@ public enum WaymarkClient {
     _ request: CommandRequest, home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
     if let socket = connect(home) { return try await ask(socket, request, home, events) }
+    // `verify` tells more about a suspect store than that it is one.
+    if request.command != "verify" { try await SuspectStore.check(home, events: events) }
     do {
       return try await perform(request, on: try open(home), events)
     } catch let failure as CommandFailure where failure.code == "store" && request.command == "verify" {
@@ -124,6 +126,7 @@ extension CommandFailure {
         message:
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
+    case _ where isNoRoom(error): return .diskFull(home)
     default:
       return .failed(
         "store", "The store in \(home.path) can't be opened: \(error).", next: "waymark verify --deep")

@@ -17,28 +17,47 @@ struct Ballast {
 
   /// Takes the room if there is enough beside it.
   func hold() {
-    guard access(path, F_OK) != 0, hasRoom else { return }
+    guard access(path, F_OK) != 0, let disk = Disk(directory), disk.hasRoom else { return }
+    let bytes = min(Self.bytesMax, disk.bytes / 8)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
     defer { close(file) }
     #if canImport(Glibc)
-      if posix_fallocate(file, 0, off_t(Self.bytes)) != 0 { unlink(path) }
+      if posix_fallocate(file, 0, off_t(bytes)) != 0 { unlink(path) }
     #else
-      let block = [UInt8](repeating: 0x5a, count: Self.bytes)
+      let block = [UInt8](repeating: 0x5a, count: Int(bytes))
       if write(file, block, block.count) != block.count { unlink(path) }
     #endif
   }
 
   func release() { unlink(path) }
 
+  /// How large the disk is; the largest there could be if the system does not say.
+  var diskBytes: UInt64 { Disk(directory)?.bytes ?? .max }
+
   /// Whether the disk has room to write again without running full at once.
   var hasRoom: Bool {
-    var status = statvfs()
-    guard statvfs(directory, &status) == 0 else { return true }
-    return UInt64(status.f_bavail) * UInt64(status.f_frsize) > UInt64(Self.roomBytes)
+    Disk(directory)?.hasRoom ?? true
   }
 
-  /// Twice the journal's limit.
-  private static let bytes = 8 * 1024 * 1024
-  private static let roomBytes = 32 * 1024 * 1024
+  /// Twice the journal's limit; of a disk that is small an eighth, else there would never be a ballast on it.
+  fileprivate static let bytesMax: UInt64 = 8 * 1024 * 1024
+  /// Of a small disk a quarter: one of 24 MiB would stay full for ever, however empty it is.
+  fileprivate static let roomBytesMax: UInt64 = 32 * 1024 * 1024
+}
+
+/// The disk that a directory is on.
+private struct Disk {
+  let bytes: UInt64
+  private let free: UInt64
+
+  /// Nil if the system does not say.
+  init?(_ directory: String) {
+    var status = statvfs()
+    guard statvfs(directory, &status) == 0 else { return nil }
+    bytes = UInt64(status.f_blocks) * UInt64(status.f_frsize)
+    free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  }
+
+  var hasRoom: Bool { free > min(Ballast.roomBytesMax, bytes / 4) }
 }

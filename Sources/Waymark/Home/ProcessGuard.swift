@@ -1,5 +1,7 @@
 import Sodium
 import Synchronization
+import Transport
+import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -35,4 +37,15 @@ public enum ProcessGuard {
 
   /// What the person keeps from others in files that are for others too: the umask that the process came with.
   static var userMask: mode_t { mask.withLock { $0 } }
+
+  /// Takes as many open files as the system allows, up to what a node can use.
+  ///
+  /// - Throws: `CommandFailure` if they are too few: then it is better to say so than to fail in the middle of work.
+  public static func takeDescriptors() throws {
+    guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
+    throw CommandFailure.failed(
+      "too_few_files",
+      "A process may have only \(count) files open at once here; a node needs \(Limits.descriptorsMin).",
+      next: "ulimit -n \(Limits.descriptorsUseful), then waymark run")
+  }
 }

@@ -1,4 +1,3 @@
-import Replication
 import Storage
 
 extension Node {
@@ -14,19 +13,21 @@ extension Node {
     isDiskFull = true
     ballast.release()
     log.error("store", "the disk is full; nothing is stored until there is room")
-    awaitRoom()
+    // It may be the write-ahead log that has filled it: then there is room at once.
+    shrinkLog()
+    awaitRoom(ballast.hasRoom ? 20 : 5_000)
   }
 
-  private func awaitRoom() {
+  private func awaitRoom(_ milliseconds: Int64) {
     let now = wall()
-    timers.schedule(.disk, at: now + 5_000, now: now) { [weak self] in
+    timers.schedule(.disk, at: now + milliseconds, now: now) { [weak self] in
       self?.assumeIsolated { $0.lookAtDisk() }
     }
   }
 
   private func lookAtDisk() {
     guard isDiskFull else { return }
-    guard ballast.hasRoom else { return awaitRoom() }
+    guard ballast.hasRoom else { return awaitRoom(5_000) }
     isDiskFull = false
     ballast.hold()
     log.info("store", "there is room on the disk again")

@@ -19,6 +19,10 @@ extension Node {
 
   func storeFailed(_ error: any Error) {
     guard !isNoRoom(error) else { return diskIsFull() }
+    if isBrokenStore(error) {
+      storeBroke(error)
+      return
+    }
     log.error("store", "the store refused a transaction: \(error)")
     notice(.storeFailed("\(error)"))
   }

@@ -17,12 +17,15 @@ extension Node {
     try checkAdmitted()
     try checkIncarnation()
     try checkDisk()
+    try checkStore()
     do {
       try replicator.write(
         OperationDraft(id: id, verb: verb, target: target), drafts, leastClock: leastClock, now: wall())
     } catch  where isNoRoom(error) {
       diskIsFull()
       throw CommandFailure.diskFull(home)
+    } catch  where isBrokenStore(error) {
+      throw storeBroke(error)
     }
     finishDirection()
     evaluateWaiters()

@@ -29,6 +29,9 @@ public actor Node {
   let ballast: Ballast
   /// Since the store last had no room; see `checkDisk()`.
   var isDiskFull = false
+  /// Since the store can't be trusted; see `storeBroke(_:)`.
+  var broken: CommandFailure?
+  var breaks: (@Sendable (CommandFailure) -> Void)?
   let credentials: Credentials
   var isVerifying = false
   /// How many members the log was told of last, and who was named as a signer of too many statements.
@@ -110,6 +113,7 @@ public actor Node {
   /// Whoever was suspended looks again: the node may have closed meanwhile.
   func checkOpen() throws {
     guard replicator.isOpen else { throw CommandFailure.hungUp }
+    try checkStore()
   }
 
   /// The circle as this node knows it.

@@ -27,7 +27,7 @@ final class NodeShell: ReplicatorShell {
 
   func storeFailed(_ error: any Error) { onNode { $0.storeFailed(error) } }
 
-  var canStore: Bool { node?.assumeIsolated { !$0.isDiskFull } ?? true }
+  var canStore: Bool { node?.assumeIsolated { !$0.isDiskFull && $0.broken == nil } ?? true }
 
   private func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
 }

@@ -1,0 +1,53 @@
+// Protocol/store.md, "A disk that fails"
+
+import Foundation
+public import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A store that is to be verified before anything else is done with it, because the disk failed it.
+public enum SuspectStore {
+  /// Verifies the store if it is suspect; does nothing else.
+  ///
+  /// - Parameter events: progress.
+  /// - Throws: `CommandFailure` if anything is not as the signed log says; then the store stays suspect.
+  public static func check(
+    _ home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
+  ) async throws {
+    guard home.isSuspect, home.hasStore else { return }
+    let request = CommandRequest("verify", ["deep": true])
+    let document: JSON
+    do {
+      document = try await DeepCheck(home).runClosed(request, events)
+    } catch {
+      throw CommandFailure.opening(home, error)
+    }
+    guard document["ok"]?.boolean == true else {
+      throw CommandFailure.failed(
+        "store_damaged",
+        "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
+        next: document["next"]?.string ?? "waymark verify --deep")
+    }
+    home.forgetSuspicion()
+  }
+}
+
+extension Home {
+  private var suspicion: String { path + "/verify-first" }
+
+  var isSuspect: Bool { access(suspicion, F_OK) == 0 }
+
+  /// As far as the disk still does anything; a start after a loss of power has only what is durable anyway.
+  func markSuspect() {
+    let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { return }
+    _ = fsync(file)
+    _ = close(file)
+  }
+
+  fileprivate func forgetSuspicion() { unlink(suspicion) }
+}

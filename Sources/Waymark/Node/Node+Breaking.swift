@@ -1,0 +1,39 @@
+// Protocol/store.md, "A disk that fails"
+
+import Storage
+
+extension Node {
+  /// What to do when the store can't be trusted any more: the process has to end, without another write.
+  public func whenStoreBreaks(_ body: @escaping @Sendable (CommandFailure) -> Void) { breaks = body }
+
+  /// The disk did not keep what it was told to, or the store is damaged. The same transaction may seem to work when it
+  /// is tried again, and not be there after a loss of power: so nothing is tried again. The next start verifies
+  /// everything before it serves anybody.
+  ///
+  /// - Returns: what whoever waits for an answer is told.
+  @discardableResult
+  func storeBroke(_ error: any Error) -> CommandFailure {
+    if let broken { return broken }
+    let failure = CommandFailure.brokenStore(home, error)
+    broken = failure
+    home.markSuspect()
+    log.error("store", "\(failure.message) Next: \(failure.next ?? "")")
+    breaks?(failure)
+    return failure
+  }
+
+  /// Refuses everything once the store is broken.
+  func checkStore() throws {
+    if let broken { throw broken }
+  }
+}
+
+extension CommandFailure {
+  static func brokenStore(_ home: Home, _ error: any Error) -> CommandFailure {
+    .failed(
+      "store_broken",
+      "The disk of \(home.path) failed (\(error)): the node stops, and whether the last change was written shows at "
+        + "its next start. Nothing that was acknowledged before is lost by this.",
+      next: "see what is wrong with the disk (dmesg), then waymark run: it verifies the store first")
+  }
+}

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz tsan asan format lint vectors clean
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz tsan asan format lint vectors clean kill pause full descriptors damage clock partitions sync
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -15,7 +15,10 @@ NODE_TESTS := ^(WaymarkTests|CommandTests)\.
 PROCESS_TESTS := ^ProcessTests\.
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+# Faults of real processes are for the optimised program.
+FAULTS := WAYMARK=$(CURDIR)/.build/release/waymark Tests/Faults/run
 
 deps: ## install the headers of SQLite and libsodium if they are missing
 	@.ci/deps
@@ -53,6 +56,30 @@ attack: release ## fifty hostile connections: what an honest peer feels, and wha
 oracle: build ## five nodes against a model in Python: SEED=… STEPS=…; or HISTORIES=1000, many short ones
 	@if [ -n "$(HISTORIES)" ]; then Tests/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \
 	else Tests/Oracle/run $(SEED) $(STEPS); fi
+
+kill: release ## three nodes killed in the middle of everything, with a journal outside: KILLS=… SEED=…
+	@$(FAULTS) kill $(or $(KILLS),1000) $(SEED)
+
+pause: release ## nodes that stand still for up to LONGEST seconds and go on: CYCLES=… SEED=… LONGEST=…
+	@$(FAULTS) pause $(or $(CYCLES),100) $(or $(SEED),1) $(LONGEST)
+
+full: release ## a node's disk runs full and gets room again: CYCLES=… SEED=…
+	@$(FAULTS) full $(or $(CYCLES),200) $(SEED)
+
+descriptors: release ## a flood of connections to a node that may open few files
+	@$(FAULTS) descriptors 20 32 40 64 256
+
+damage: release ## damaged stores, logs, keys and other files at the start: CASES=… SEED=…
+	@$(FAULTS) damage $(or $(CASES),1000) $(SEED)
+
+clock: build ## clocks that jump by up to ten years: JUMPS=… SEED=…
+	@Tests/Faults/run clock $(or $(JUMPS),36) $(SEED)
+
+partitions: release ## five nodes in networks of their own, whose links fail: ROUNDS=… SEED=… SECONDS=…
+	@$(FAULTS) partitions $(or $(ROUNDS),50) $(or $(SEED),1) $(SECONDS)
+
+sync: release ## a disk that fails to keep what it is told to: CYCLES=… SEED=…
+	@$(FAULTS) sync $(or $(CYCLES),100) $(SEED)
 
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run

@@ -1,0 +1,150 @@
+"""Clocks of devices jump by up to ten years, between starts and while nodes run. For debug builds alone.
+
+    run clock [JUMPS [SEED]]
+
+Own writes are never refused. Nobody shows what is dated past the drift bound; it waits, folds when its time comes,
+and is cured by `restamp`. A clock that is behind takes nothing in that is dated past its own bound either.
+"""
+
+import random
+import secrets
+import sys
+import time
+
+from node import Refusal
+from stage import Circle, Device, Failure, check, eventually, stage, told
+
+DRIFT = 10 * 60
+MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 365 * 86_400
+# The first are those of a short run.
+JUMPS = (HOUR, -10 * YEAR, 10 * YEAR, -HOUR, 9 * MINUTE, -YEAR, YEAR, 12 * MINUTE, -9 * MINUTE, DAY, -DAY, 30 * DAY)
+
+
+class WithClock(Device):
+    """A device whose clock is ahead by the seconds in a file."""
+
+    def __init__(self, folder, name):
+        super().__init__(folder, name)
+        self.file = folder / f"{name}.clock"
+        self.file.write_text("0\n")
+        self.extra = {"WAYMARK_CLOCK_FILE": str(self.file)}
+
+    def jump(self, seconds):
+        self.file.write_text(f"{seconds}\n")
+
+
+class Clock:
+    def __init__(self, circle, jumps, seed):
+        self.circle, self.nodes, self.jumps = circle, circle.nodes, jumps
+        self.rng = random.Random(seed)
+        self.number, self.restamped, self.restarts = 0, 0, 0
+
+    def run(self):
+        begun = time.monotonic()
+        for number in range(self.jumps):
+            node = self.nodes[number % len(self.nodes)]
+            self.once(node, JUMPS[number % len(JUMPS)])
+        self.due()
+        for node in self.nodes:
+            verdict = node.ask("verify", deep=True)
+            check(verdict["ok"], f"{node.name} is damaged: {verdict}")
+        print(
+            f"clock jumps {self.jumps}, of which between starts {self.restarts}, dated anew {self.restamped}, refused 0, "
+            f"shown before their time 0, {time.monotonic() - begun:.0f} s")
+
+    def once(self, node, seconds):
+        others = [each for each in self.nodes if each is not node]
+        self.jump(node, seconds)
+        mine = self.write(node)
+        theirs = self.write(self.rng.choice(others))
+        if seconds > DRIFT:
+            self.waits(others, mine, f"{node.name} is {seconds} s ahead")
+            self.jump(node, 0)
+            # Its own log goes on from where it is: that is not refused either, and waits as well.
+            later = self.write(node)
+            self.waits(others, later, f"{node.name} was {seconds} s ahead")
+            eventually(lambda: f"{node.name} can date anew: {told(node.ask('status'))}", lambda: self.restamp(node), 30)
+        elif seconds < -DRIFT:
+            self.waits([node], theirs, f"{node.name} is {-seconds} s behind")
+            self.jump(node, 0)
+        for each in self.nodes:
+            for name in (mine, theirs):
+                eventually(lambda: f"{each.name} shows {name} after a jump of {node.name} by {seconds} s: "
+                           f"{told(each.ask('status'))}", lambda: name in self.names(each), 30)
+        if node.file.read_text() != "0\n":
+            self.jump(node, 0)
+        self.circle.settle(60)
+
+    def jump(self, node, seconds):
+        """Between two starts, or while the node runs."""
+        if self.rng.random() < 0.5:
+            self.restarts += 1
+            node.end()
+            node.jump(seconds)
+            node.start()
+        else:
+            node.jump(seconds)
+
+    def write(self, node):
+        """Never refused, whatever the clock says."""
+        self.number += 1
+        name = f"{node.name} {self.number}"
+        try:
+            node.ask("trip.add", fields=[["name", name]])
+        except Refusal as refusal:
+            raise Failure(f"{node.name} may not write with its clock at {node.file.read_text().strip()}: {refusal}") from None
+        return name
+
+    def names(self, node):
+        return {trip["name"] for trip in node.ask("trip.list")["trips"]}
+
+    def waits(self, nodes, name, why):
+        """The set has come, and is not shown."""
+        for node in nodes:
+            eventually(lambda: f"{node.name} has {name} waiting for its time, as {why}: {told(node.ask('status'))}",
+                       lambda: node.ask("status")["lanes"]["records"]["parked"] > 0, 30)
+            check(name not in self.names(node), f"{node.name} shows {name} although {why}")
+
+    def restamp(self, node):
+        try:
+            node.ask("restamp", yes=True)
+        except Refusal:
+            # Peers that tell another time have to be connected, and to have told it.
+            return False
+        self.restamped += 1
+        return True
+
+    def due(self):
+        """What waits folds when its time comes, without anybody's doing."""
+        alice, bob, carol = self.nodes
+        alice.jump(DRIFT + 15)
+        name = self.write(alice)
+        self.waits([bob, carol], name, "alice is a little ahead")
+        alice.jump(0)
+        eventually(lambda: f"bob shows {name} in its time: {told(bob.ask('status'))}",
+                   lambda: name in self.names(bob), 40)
+        self.circle.settle(60)
+
+
+def main():
+    jumps = int(sys.argv[1]) if len(sys.argv) > 1 else 36
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else secrets.randbelow(1 << 32)
+    print(f"clock {jumps} {seed}", flush=True)
+    with stage("clock") as folder:
+        if not is_debug(folder):
+            print("skipped: only a debug build has a clock that can be set")
+            return
+        with Circle(folder, ("alice", "bob", "carol"), WithClock) as circle:
+            Clock(circle, jumps, seed).run()
+
+
+def is_debug(folder):
+    """Whether the program looks at the file."""
+    other = WithClock(folder, "somebody")
+    other.run("init", "--name", other.name)
+    other.jump(3 * DAY)
+    other.run("trip", "add", "name=soon")
+    return not other.run("history")["operations"][0]["time"].startswith(time.strftime("%Y-%m-%d", time.gmtime()))
+
+
+main()

@@ -1,0 +1,37 @@
+/* Makes a node's disk fail: after so many syncs of the store's files every further one gives EIO, as a disk does that
+ * has lost what it was told to keep. FAIL_AFTER is that number; FAIL_FILE a part of the names it is about. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_long count;
+
+static int fails(int file) {
+  const char *after = getenv("FAIL_AFTER"), *part = getenv("FAIL_FILE");
+  char link[64], path[PATH_MAX + 1];
+  if (!after || !part) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+  ssize_t length = readlink(link, path, PATH_MAX);
+  if (length < 0) return 0;
+  path[length] = 0;
+  if (!strstr(path, part)) return 0;
+  return atomic_fetch_add(&count, 1) >= atol(after);
+}
+
+static int call(const char *name, int file) {
+  if (fails(file)) {
+    errno = EIO;
+    return -1;
+  }
+  int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+  return real(file);
+}
+
+int fsync(int file) { return call("fsync", file); }
+int fdatasync(int file) { return call("fdatasync", file); }

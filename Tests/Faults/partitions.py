@@ -1,0 +1,210 @@
+"""Five nodes, each in a network of its own, joined by a bridge whose links go down, lose one way, flap, and are slow.
+
+    run partitions [ROUNDS [SEED [SECONDS]]]
+
+A seed decides what fails when. While it does people write everywhere; once all is healed everybody agrees soon.
+"""
+
+import collections
+import os
+import random
+import secrets
+import subprocess
+import sys
+import threading
+import time
+
+from node import BINARY
+from people import Journal, Writer
+from stage import Circle, Device, check, percentile, stage
+
+NAMES = ("alice", "bob", "carol", "dave", "erin")
+NOBODY = "02:00:00:00:00:01"
+
+
+def system(*words, may_fail=False):
+    done = subprocess.run(words, capture_output=True, text=True)
+    check(may_fail or done.returncode == 0, f"{' '.join(words)}: {done.stderr.strip()}")
+    return done.returncode == 0
+
+
+class InNetwork(Device):
+    """A device whose program runs in a network of its own, all its commands too."""
+
+    def __init__(self, folder, name):
+        super().__init__(folder, name)
+        self.number = NAMES.index(name) + 1
+        self.host = f"10.77.0.{self.number}"
+        self.address = f"{self.host}:7433"
+        program = folder / f"{name}-program"
+        program.write_text(f'#!/bin/sh\nexec ip netns exec {name} {BINARY} "$@"\n')
+        program.chmod(0o755)
+        self.binary = str(program)
+
+    @property
+    def environment(self):
+        return super().environment | {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+
+    @property
+    def port(self):
+        return f"wire{self.number}"
+
+
+def lay_wires():
+    """A network for each name, and a bridge between them."""
+    system("mount", "-t", "tmpfs", "tmpfs", "/run")
+    system("ip", "link", "add", "bridge0", "type", "bridge")
+    system("ip", "link", "set", "bridge0", "up")
+    for number, name in enumerate(NAMES, 1):
+        system("ip", "netns", "add", name)
+        system("ip", "link", "add", f"wire{number}", "type", "veth", "peer", "name", "eth0", "netns", name)
+        system("ip", "link", "set", f"wire{number}", "master", "bridge0", "up")
+        inside(name, "ip", "link", "set", "lo", "up")
+        inside(name, "ip", "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
+        inside(name, "ip", "link", "set", "eth0", "up")
+
+
+def inside(name, *words, may_fail=False):
+    return system("ip", "netns", "exec", name, *words, may_fail=may_fail)
+
+
+class Partitions:
+    def __init__(self, folder, circle, rounds, seed, seconds):
+        self.circle, self.nodes, self.rounds, self.seconds = circle, circle.nodes, rounds, seconds
+        self.rng = random.Random(seed)
+        self.has_slow = self.can_be_slow()
+        self.journals = {node.name: Journal(folder / f"{node.name}.journal") for node in self.nodes}
+        self.writers = [
+            Writer(node, self.journals[node.name], random.Random(f"{seed} {node.name}"), pause=0.1)
+            for node in self.nodes]
+        self.healed, self.faults = [], collections.Counter()
+        self.cures = []
+
+    def can_be_slow(self):
+        words = ("tc", "qdisc", "add", "dev", "wire1", "root", "tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
+        if not system(*words, may_fail=True):
+            print("skipped: no slow link, as this system has no token bucket filter", flush=True)
+            return False
+        system("tc", "qdisc", "del", "dev", "wire1", "root")
+        return True
+
+    def run(self):
+        begun = time.monotonic()
+        for writer in self.writers:
+            writer.start()
+        for _ in range(self.rounds):
+            self.once()
+        for writer in self.writers:
+            writer.is_over = True
+        self.compare()
+        acknowledged = sum(journal.acknowledged for journal in self.journals.values())
+        print(
+            f"partitions {self.rounds}, {dict(self.faults)}, acknowledged {acknowledged}, lost 0, agreed after healing "
+            f"p50 {percentile(self.healed, 0.5):.1f} s, p99 {percentile(self.healed, 0.99):.1f} s, "
+            f"{time.monotonic() - begun:.0f} s")
+
+    def once(self):
+        for writer in self.writers:
+            writer.may_write.set()
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            kinds = ["cut", "split", "one_way", "flap"] + ["slow"] * self.has_slow
+            kind = self.rng.choice(kinds)
+            self.faults[kind.replace("_", " ")] += 1
+            getattr(self, kind)()
+            time.sleep(self.rng.uniform(0.2, self.seconds / 2))
+            if self.rng.random() < 0.4:
+                self.heal()
+        for writer in self.writers:
+            writer.rest()
+            check(writer.trouble is None, f"the {writer.name} was told: {writer.trouble!r}")
+        self.heal()
+        self.healed.append(self.circle.settle(60))
+
+    # MARK: What fails
+
+    def cut(self):
+        """Somebody's link is down."""
+        self.down(self.rng.choice(self.nodes))
+
+    def split(self):
+        """Two or three of five are off, together with nobody."""
+        for node in self.rng.sample(self.nodes, self.rng.choice((2, 3))):
+            self.down(node)
+
+    def down(self, node):
+        system("ip", "link", "set", node.port, "down")
+        self.cures.append(lambda: system("ip", "link", "set", node.port, "up"))
+
+    def one_way(self):
+        """What one sends to another goes to nobody, and nobody says so; the way back is open."""
+        sender, receiver = self.rng.sample(self.nodes, 2)
+        inside(sender.name, "ip", "neighbour", "replace", receiver.host, "lladdr", NOBODY, "dev", "eth0", "nud",
+               "permanent")
+        self.cures.append(lambda: inside(
+            sender.name, "ip", "neighbour", "del", receiver.host, "dev", "eth0", may_fail=True))
+
+    def flap(self):
+        """A bad plug: up and down many times a second."""
+        node, over = self.rng.choice(self.nodes), threading.Event()
+        pauses = [self.rng.uniform(0.01, 0.12) for _ in range(400)]
+
+        def work():
+            for number, pause in enumerate(pauses):
+                system("ip", "link", "set", node.port, "down" if number % 3 == 0 else "up")
+                if over.wait(pause):
+                    break
+            system("ip", "link", "set", node.port, "up")
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+
+        def cure():
+            over.set()
+            thread.join()
+
+        self.cures.append(cure)
+
+    def slow(self):
+        """64 kbit/s to one node."""
+        node = self.rng.choice(self.nodes)
+        system("tc", "qdisc", "replace", "dev", node.port, "root", "tbf", "rate", "64kbit", "burst", "4kb", "latency",
+               "400ms")
+        self.cures.append(lambda: system("tc", "qdisc", "del", "dev", node.port, "root", may_fail=True))
+
+    def heal(self):
+        for cure in reversed(self.cures):
+            cure()
+        self.cures = []
+
+    def compare(self):
+        for node in self.nodes:
+            verdict = node.ask("verify", deep=True)
+            check(verdict["ok"], f"{node.name} is damaged: {verdict}")
+            for name, journal in self.journals.items():
+                lost = journal.lost(node)
+                check(not lost, f"{node.name} lacks {len(lost)} writes of {name}: {lost[:5]}")
+        for node in self.nodes:
+            node.end()
+
+
+def main():
+    if "--inside" not in sys.argv:
+        probe = "mount -t tmpfs tmpfs /run && ip netns add probe && ip link add probe0 type veth peer name probe1 netns "\
+            "probe && ip link add probe2 type bridge"
+        spread = ["unshare", "--mount", "--net", "--propagation", "private"]
+        if subprocess.run([*spread, "sh", "-c", probe], capture_output=True).returncode != 0:
+            print("skipped: without the right to make networks, or without `ip`, there is nothing to part")
+            return
+        os.execvp(spread[0], [*spread, sys.executable, *sys.argv, "--inside"])
+    words = [word for word in sys.argv[1:] if word != "--inside"]
+    rounds = int(words[0]) if words else 20
+    seed = int(words[1]) if len(words) > 1 else secrets.randbelow(1 << 32)
+    seconds = float(words[2]) if len(words) > 2 else 8
+    print(f"partitions {rounds} {seed} {seconds:g}", flush=True)
+    lay_wires()
+    with stage("parts") as folder, Circle(folder, NAMES, InNetwork) as circle:
+        Partitions(folder, circle, rounds, seed, seconds).run()
+
+
+main()

@@ -1,0 +1,139 @@
+"""Nodes are stopped and go on (SIGSTOP, SIGCONT) while people write; peers time out meanwhile.
+
+    run pause [CYCLES [SEED [LONGEST]]]
+
+LONGEST is how many seconds a node stands still at most; some cycles are longer than peers wait for one another, most
+are not. Afterwards every node has one session with each other node, and no acknowledged write is lost.
+"""
+
+import collections
+import pathlib
+import random
+import secrets
+import signal
+import sys
+import time
+
+from people import Journal, Writer
+from stage import Circle, check, eventually, percentile, stage, told
+
+NAMES = ("alice", "bob", "carol")
+# Longer than this nobody waits for a sign of life: Limits.idleMillisecondsMax.
+PATIENCE = 60
+
+
+class Pause:
+    def __init__(self, folder, circle, cycles, seed, longest):
+        self.circle, self.nodes = circle, circle.nodes
+        self.cycles, self.longest = cycles, longest
+        self.rng = random.Random(seed)
+        self.journals = {node.name: Journal(folder / f"{node.name}.journal") for node in self.nodes}
+        self.writers = [
+            Writer(node, self.journals[node.name], random.Random(f"{seed} {node.name}"), pause=0.05)
+            for node in self.nodes]
+        self.back, self.timeouts = [], 0
+
+    def run(self):
+        begun = time.monotonic()
+        for writer in self.writers:
+            writer.start()
+            writer.may_write.set()
+        for number in range(1, self.cycles + 1):
+            self.once(number)
+        for writer in self.writers:
+            writer.rest()
+            writer.is_over = True
+        self.circle.settle(60)
+        self.compare()
+        acknowledged = sum(journal.acknowledged for journal in self.journals.values())
+        print(
+            f"pauses {self.cycles}, longer than peers wait {self.timeouts}, acknowledged {acknowledged}, lost 0, "
+            f"double sessions 0, {time.monotonic() - begun:.0f} s, in step again after p50 "
+            f"{percentile(self.back, 0.5):.1f} s, p99 {percentile(self.back, 0.99):.1f} s")
+
+    def once(self, number):
+        """One node or two stand still; as soon as they go on, everybody finds everybody, once."""
+        victims = self.rng.sample(self.nodes, self.rng.choice((1, 1, 2)))
+        for node in victims:
+            node.process.send_signal(signal.SIGSTOP)
+        # Every tenth is about as long as it may be.
+        seconds = self.rng.uniform(0.75, 1) * self.longest if number % 10 == 3 else self.rng.uniform(0.05, 2)
+        self.timeouts += seconds > PATIENCE
+        time.sleep(seconds)
+        self.rng.shuffle(victims)
+        for node in victims:
+            node.process.send_signal(signal.SIGCONT)
+            time.sleep(self.rng.uniform(0, 0.05))
+        begun = time.monotonic()
+        states = []
+
+        def is_whole():
+            states[:] = self.circle.states()
+            return all(
+                len(state["peers"]) == len(self.nodes) - 1
+                and all(peer["state"] in ("in_sync", "sending", "receiving") for peer in state["peers"])
+                for state in states)
+
+        eventually(lambda: "everybody is connected to everybody:\n" + "\n".join(map(told, states)), is_whole, 60)
+        self.back.append(time.monotonic() - begun)
+        for writer in self.writers:
+            check(writer.trouble is None, f"in cycle {number} the {writer.name} was told: {writer.trouble!r}")
+        eventually(lambda: f"no two nodes have two sessions: {self.sockets()}", self.is_single, 20)
+
+    def sockets(self):
+        """How many connections there are between each two of the processes."""
+        return connections([node.process.pid for node in self.nodes])
+
+    def is_single(self):
+        counts = self.sockets()
+        pairs = len(self.nodes) * (len(self.nodes) - 1) // 2
+        return len(counts) == pairs and set(counts.values()) == {1}
+
+    def compare(self):
+        for node in self.nodes:
+            verdict = node.ask("verify", deep=True)
+            check(verdict["ok"], f"{node.name} is damaged: {verdict}")
+            for name, journal in self.journals.items():
+                lost = journal.lost(node)
+                check(not lost, f"{node.name} lacks {len(lost)} writes of {name}: {lost[:5]}")
+        for node in self.nodes:
+            node.end()
+
+
+def connections(processes):
+    """Established TCP connections between processes, counted once each, by the word of the system."""
+    owner = {}
+    for process in processes:
+        for link in pathlib.Path(f"/proc/{process}/fd").iterdir():
+            try:
+                name = str(link.readlink())
+            except OSError:
+                continue
+            if name.startswith("socket:["):
+                owner[name[8:-1]] = process
+    ends = {}
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/net/{table}") as lines:
+            next(lines)
+            for line in lines:
+                fields = line.split()
+                if fields[3] == "01" and fields[9] in owner:
+                    ends[(fields[1][-13:], fields[2][-13:])] = owner[fields[9]]
+    counts = collections.Counter()
+    for (local, remote), process in ends.items():
+        other = ends.get((remote, local))
+        if other is not None and local < remote:
+            counts[tuple(sorted((process, other)))] += 1
+    return counts
+
+
+def main():
+    cycles = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else secrets.randbelow(1 << 32)
+    longest = float(sys.argv[3]) if len(sys.argv) > 3 else 90
+    print(f"pause {cycles} {seed} {longest:g}", flush=True)
+    with stage("pause") as folder, Circle(folder, NAMES) as circle:
+        Pause(folder, circle, cycles, seed, longest).run()
+
+
+main()

@@ -1,0 +1,134 @@
+"""The disk of a node fails to keep what it is told to: fsync gives an error. The node must not go on.
+
+    run sync [CYCLES [SEED]]
+
+It says so in a sentence, to whoever waits for an answer and in its log, and ends; nothing that it acknowledged is
+lost; the next start verifies the store before it serves, and refuses a damaged one.
+"""
+
+import os
+import pathlib
+import random
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+
+from node import HungUp, Refusal
+from people import Journal, Line
+from stage import RETRIES, Circle, Failure, NotReady, check, eventually, percentile, stage
+
+
+def compiler():
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return name
+    return None
+
+
+class Sync:
+    def __init__(self, folder, circle, cycles, seed, library):
+        self.circle, self.cycles, self.library = circle, cycles, library
+        self.rng = random.Random(seed)
+        self.alice, self.bob = circle.nodes
+        self.journal = Journal(folder / "alice.journal")
+        self.trips, self.unknown, self.stopped = set(), set(), []
+
+    def run(self):
+        begun = time.monotonic()
+        for number in range(1, self.cycles + 1):
+            self.once(number)
+        self.damaged()
+        print(
+            f"failed syncs {self.cycles}, acknowledged {len(self.trips)}, lost 0, ended after p50 "
+            f"{percentile(self.stopped, 0.5) * 1_000:.0f} ms, p99 {percentile(self.stopped, 0.99) * 1_000:.0f} ms, "
+            f"{time.monotonic() - begun:.0f} s")
+
+    def once(self, number):
+        alice = self.alice
+        alice.end()
+        alice.extra = {"LD_PRELOAD": str(self.library), "FAIL_FILE": self.rng.choice(("store.db", "store.db-wal")),
+                       "FAIL_AFTER": str(self.rng.randrange(1, 12))}
+        try:
+            alice.start()
+        except NotReady as ended:
+            # Even its start has to write; then it does not serve at all.
+            self.expect_sentence(ended.code, ended.said)
+        else:
+            refusal = self.write_until_refused(number)
+            begun = time.monotonic()
+            code = alice.process.wait(20)
+            self.stopped.append(time.monotonic() - begun)
+            self.expect_sentence(code, alice.last_words())
+            if refusal is not None:
+                check(refusal.code == "store_broken" and refusal.exit == 1, f"alice was told {refusal.code}: {refusal}")
+                check("disk" in refusal.message, f"alice was told {refusal}")
+        alice.process = alice.line = None
+        alice.extra = {}
+        check((alice.home / "verify-first").exists(), f"nothing says that the store is to be verified: {os.listdir(alice.home)}")
+        alice.start()
+        check(not (alice.home / "verify-first").exists(), "the store was not verified")
+        found = {trip["id"].upper() for trip in alice.ask("trip.list")["trips"]}
+        lost = self.trips - found
+        check(not lost, f"alice has lost {len(lost)} acknowledged trips: {sorted(lost)[:3]}")
+        self.circle.settle(30)
+
+    def expect_sentence(self, code, said):
+        check(code == 1, f"alice ended with {code}: {said[-400:]}")
+        check("waymark:" in said and "Next:" in said and "disk" in said, f"alice ended without a word: {said[-600:]}")
+
+    def write_until_refused(self, number):
+        """Nothing is acknowledged any more once a sync has failed."""
+        line = Line(self.alice)
+        try:
+            for step in range(40):
+                trip = line.ask("trip.add", fields=[["name", f"sync {number} {step}"]])["id"].upper()
+                self.trips.add(trip)
+                self.journal.note("add", trip)
+            # It was the checkpoint that it did not get to.
+            line.ask("sync.now")
+        except Refusal as refusal:
+            return refusal
+        except RETRIES:
+            return None
+        finally:
+            line.close()
+        self.alice.process.terminate()
+        raise Failure(f"forty writes were acknowledged with failing syncs: {self.alice.extra}")
+
+    def damaged(self):
+        """A store that the disk has damaged is not served, and says what to do; mended, it is."""
+        alice = self.alice
+        alice.end()
+        (alice.home / "verify-first").touch()
+        store = bytearray(alice.store.read_bytes())
+        place = store.rindex(b"sync 1 0")
+        store[place] ^= 1
+        alice.store.write_bytes(store)
+        try:
+            alice.start()
+        except NotReady as ended:
+            check(ended.code == 1 and "damaged" in ended.said and "Next:" in ended.said, f"alice said {ended.said}")
+            check((alice.home / "verify-first").exists(), "a damaged store is not suspect any more")
+        else:
+            raise Failure("a damaged store was served")
+
+
+def main():
+    cycles = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else secrets.randbelow(1 << 32)
+    name = compiler()
+    if name is None or not sys.platform.startswith("linux"):
+        print("skipped: there is no C compiler for the library that makes syncs fail")
+        return
+    print(f"sync {cycles} {seed}", flush=True)
+    with stage("sync") as folder:
+        library = folder / "failing_sync.so"
+        source = pathlib.Path(__file__).resolve().parent / "failing_sync.c"
+        subprocess.run([name, "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"], check=True)
+        with Circle(folder, ("alice", "bob")) as circle:
+            Sync(folder, circle, cycles, seed, library).run()
+
+
+main()

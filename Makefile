@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz tsan asan format lint vectors clean kill pause full descriptors damage clock partitions sync
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean kill pause full descriptors damage clock partitions sync
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -91,6 +91,9 @@ images: deps ## what a crash could leave of a store at every moment of what it d
 fuzz: deps ## feed what comes from strangers with made-up bytes: TARGET=… SECONDS=…
 	@Tests/Fuzz/run "$(TARGET)" "$(SECONDS)"
 
+mutants: deps ## planted mistakes that the simulator has to find: ONLY=… SEEDS=1000
+	@SEEDS="$(SEEDS)" Tests/Mutants/run $(ONLY)
+
 tsan: deps ## all tests under the thread sanitizer
 	@Tests/Sanitizers/run thread
 
@@ -107,4 +110,4 @@ vectors: ## make the test vectors again (needs python3 with venv)
 	.ci/vectors
 
 clean: ## remove what was built
-	rm -rf .build .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan
+	rm -rf .build .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan .build-mutants

@@ -110,7 +110,7 @@ let package = Package(
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
-    tests("TidyTests", []),
+    tests("TidyTests", ["Processes"]),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
     tests(

@@ -131,9 +131,12 @@ class Company:
             return False
         self.wake(one)
         self.wake(other)
-        self.open.add(frozenset((one, other)))
-        self.part(one)
-        self.part(other)
+        # Who has copies is one device to the others: they talk with one of these at a time.
+        rest = {pair for pair in self.open for node, peer in ((one, other), (other, one))
+                if node in pair and peer not in pair and any(each.persona == peer.persona for each in pair)}
+        self.open = self.open - rest | {frozenset((one, other))}
+        for node in {one, other}.union(*rest):
+            self.part(node)
         for node, peer in ((one, other), (other, one)):
             if peer.name != peer.persona and (node, peer.address) not in self.addressed:
                 self.addressed.add((node, peer.address))
@@ -199,11 +202,16 @@ class Company:
 
     def check(self, node):
         """One node against the model, whatever it has heard of."""
+        if not node.is_running:
+            # Any command folds what has waited for its time.
+            node.ask("status")
         snapshot, model = compare_store(node.store, node.name)
         self.check_kept(node, snapshot.stored, node.promises)
         if bytes.fromhex(node.device) in snapshot.membership.members and not any(each.ran_ahead for each in self.nodes
                                                                                    if each.device == node.device):
-            Folding(snapshot, int(time.time() * 1000) + node.ahead * 1000).check(node.name)
+            now = int(time.time() * 1000)
+            latest = Folding(snapshot, now + max(node.ahead, 0) * 1000)
+            (Folding(snapshot, now + node.ahead * 1000) if node.ahead < 0 else latest).check(node.name, latest)
         compare_conflicts(node.ask("conflicts.list"), model, node.name)
         return snapshot, model
 

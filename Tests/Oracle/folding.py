@@ -52,9 +52,10 @@ class Folding:
                 waiting.append(self.sets[identity].previous)
         return found
 
-    def check(self, who):
+    def check(self, who, latest):
+        """`latest`: what folds by the latest time that the device's clock has ever shown; that stays folded."""
         folded = {each.id for each in self.snapshot.folded}
-        for what, ids in (("does not fold", self.wanted - folded), ("folds", folded - self.wanted - self.unknown)):
+        for what, ids in (("does not fold", self.wanted - folded), ("folds", folded - latest.wanted - self.unknown)):
             for identity in ids:
                 each = self.sets[identity]
                 raise Difference(

@@ -160,7 +160,8 @@ class People:
         pairs = [("name", name)]
         if self.rng.random() < 0.5:
             pairs.append(("appearance", self.rng.choice(["dark", "light"])))
-        return "profile.set", {"fields": pairs}, lambda done: [Wish(PROFILE, PROFILE_ID, {2: name})]
+        return "profile.set", {"fields": pairs}, lambda done: (
+            [Wish(PROFILE, PROFILE_ID, {2: name})] if done["changed"] else [])
 
     # MARK: Time travel
 

@@ -8,4 +8,13 @@ import Testing
     let (code, said) = try await stage.script("Tests/Oracle/run", ["20261121", "150", "100"], seconds: 160)
     #expect(code == 0, "\(said)")
   }
+
+  @Test func `short histories of copies, clocks, backups and revocations are as the model says`() async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let (code, said) = try await stage.script(
+      "Tests/Oracle/run", ["histories", "20261121", "6", "12"], seconds: 160)
+    #expect(code == 0, "\(said)")
+  }
 }

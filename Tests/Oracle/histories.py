@@ -192,6 +192,10 @@ class Life(RuleBasedStateMachine):
 
     def turn_away(self, one, other):
         """Those of whom one knows that the other is out: nothing flows."""
+        for node in (one, other):
+            self.company.wake(node)
+        # What a device says of itself when it starts is its own.
+        time.sleep(0.05)
         before = [self.company.held(node, True) for node in (one, other)]
         self.company.meet(one, other)
         time.sleep(0.05)

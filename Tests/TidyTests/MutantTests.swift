@@ -26,9 +26,9 @@ import Testing
     guard FileManager.default.isExecutableFile(atPath: git.path),
       FileManager.default.fileExists(atPath: Repository.root.appending(path: ".git").path)
     else { return print("skipped: no git, or no work tree") }
-    let said = FileManager.default.temporaryDirectory.appending(path: "waymark-mutants-\(UUID().uuidString)")
-    defer { try? FileManager.default.removeItem(at: said) }
     for name in try Self.patches() {
+      let said = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: said) }
       let patch = Self.folder.appending(path: name).path
       let child = try Child(
         git, ["-C", Repository.root.path, "apply", "--check", patch],

@@ -75,6 +75,8 @@ class Full:
         size = max(size, 2 * used(self.alice.home) // MEBIBYTE + 8)
         subprocess.run(["mount", "-o", f"remount,size={size}m", str(self.alice.home)], check=True)
         eventually("alice writes on a disk with room", lambda: self.may_write(f"room {number}"), 30)
+        if number % 2:
+            self.start_on_full()
         eventually("alice says that her disk is full", lambda: self.is_full_for_good(number), 30)
         self.look(number)
         if self.rng.random() < 0.5:
@@ -144,6 +146,18 @@ class Full:
         check(not lost, f"alice has lost {len(lost)} writes: {lost[:5]}")
         check(len(self.alice.ask("trip.list")["trips"]) > 0, "no trips after a start on a full disk")
         self.writers["alice"].may_write.set()
+
+    def start_on_full(self):
+        """The disk has run full while the node was away: what it has held back is enough to start with."""
+        self.writers["alice"].rest()
+        self.alice.end()
+        self.fill()
+        self.alice.start()
+        check(not (self.alice.home / "ballast").exists(), "alice started on a full disk without her ballast")
+        check(len(self.alice.ask("trip.list")["trips"]) > 0, "no trips after a start on a full disk")
+        self.filler.unlink()
+        self.writers["alice"].may_write.set()
+        eventually("alice writes on a disk with room", lambda: self.may_write("room again"), 30)
 
     def bob_goes_on(self, number):
         self.bob.ask("trip.add", fields=[["name", f"from bob {number}"]])

@@ -15,9 +15,9 @@ import subprocess
 import sys
 import time
 
-from node import HungUp, Refusal
+from node import Refusal
 from people import Journal, Line
-from stage import RETRIES, Circle, Failure, NotReady, check, eventually, percentile, stage
+from stage import RETRIES, Circle, Failure, NotReady, check, percentile, stage
 
 
 def compiler():

@@ -1,6 +1,16 @@
 import Storage
 
 extension Node {
+  /// Opens the store of a home. On a disk that is full to the last byte that takes the room of the ballast.
+  static func openStore(_ home: Home) throws -> sending Store {
+    do {
+      return try Store(path: home.store)
+    } catch  where isNoRoom(error) {
+      Ballast(home).release()
+      return try Store(path: home.store)
+    }
+  }
+
   /// Refuses what would be written while the disk is full, in words.
   func checkDisk() throws {
     if isDiskFull { lookAtDisk() }

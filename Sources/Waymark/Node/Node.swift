@@ -56,7 +56,7 @@ public actor Node {
     try home.prepare()
     try home.finishReplacing(at: wall())
     let identity = try Identity.load(from: home)
-    let store = try Store(path: home.store)
+    let store = try Self.openStore(home)
     home.protectStore()
     home.sweep()
     try self.init(home: home, identity: identity, store: store, wall: wall, log: log)

@@ -1,0 +1,48 @@
+import SecureChannel
+import Testing
+import Wire
+
+@testable import Transport
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Each test runs in a process of its own, as it takes away what all would need.
+@Suite struct `A process without descriptors` {
+  @Test func `does not end at its first socket, and goes on when it has some`() async {
+    await #expect(processExitsWith: .success) {
+      let (alice, bob) = (Recorder(), Recorder())
+      let listener = try Listener(
+        on: Endpoint(host: "127.0.0.1", port: 0), role: .responder { _ in nil }, settings: settings(key: 2),
+        handlers: bob.handlers)
+      // Dispatch needs some of its own for timers, and takes them when the first one is set.
+      try await Task.sleep(for: .milliseconds(10))
+      let held = holdAll()
+      #expect(held.count > 10 && open("/dev/null", O_RDONLY) < 0)
+      listener.start()
+      try await Task.sleep(for: .milliseconds(100))
+      for descriptor in held { close(descriptor) }
+      let link = try TestLink(
+        dialing: listener.address.endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
+        settings: settings(key: 1), handlers: alice.handlers)
+      link.start()
+      try await eventually("both ends are open", seconds: 20) { bob.opening != nil && alice.opening != nil }
+      exit(bob.opening != nil ? 0 : 1)
+    }
+  }
+}
+
+/// Takes every descriptor that there is.
+private func holdAll() -> [Int32] {
+  var limit = rlimit(rlim_cur: 64, rlim_max: 64)
+  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  var held: [Int32] = []
+  while true {
+    let descriptor = open("/dev/null", O_RDONLY)
+    guard descriptor >= 0 else { return held }
+    held.append(descriptor)
+  }
+}

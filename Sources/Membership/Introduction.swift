@@ -60,10 +60,10 @@ extension Circle {
     var chain = member.chain.compactMap { statement($0)?.bytes }
     var room = Limits.introductionBytesMax - 64
     for bytes in chain { room -= bytes.count + 5 }
-    for voiding in rehabilitation(of: device).map(\.bytes) where chain.count < Limits.chainLinksMax {
-      guard voiding.count + 5 <= room else { continue }
-      room -= voiding.count + 5
-      chain.insert(voiding, at: 0)
+    for revocation in revocationsToShow(by: device).map(\.bytes) where chain.count < Limits.chainLinksMax {
+      guard revocation.count + 5 <= room else { continue }
+      room -= revocation.count + 5
+      chain.insert(revocation, at: 0)
     }
     var shown: [[UInt8]] = []
     for bytes in entitlementStatements(for: device) where shown.count < Limits.introductionEntitlementsMax {

@@ -251,6 +251,23 @@ import Wire
     #expect(world["alice"].isInSync(with: world["carol"]))
   }
 
+  @Test func `a device that was revoked by a revoked one, and knows of neither, is let in by who heard one`()
+    throws
+  {
+    let world = try World(["alice", "bob"])
+    let certificate = try world.family.certificate(for: "carol", by: "alice")
+    for name in ["alice", "bob"] { world.learn(name, certificate) }
+    try world.add("carol", knowing: world.statements + [certificate])
+    // Bob's chain is shorter, so what Carol signs later does not count; Alice hears of that alone.
+    try world.revoke("carol", on: "bob", by: "bob")
+    world.learn("alice", try world.revoke("bob", on: "carol", by: "carol"))
+    #expect(!world["alice"].replica.circle.evaluation.isMember(world["bob"].key))
+    world.connect("bob", "alice")
+    try #require(
+      world.run(until: { $0["alice"].isInSync(with: $0["bob"]) }),
+      "waited for Alice to hear from Bob that Carol is out")
+  }
+
   // MARK: Who has heard
 
   @Test func `it is known who has heard of a revocation, from equal statements and from lists of ids`() throws

@@ -91,10 +91,24 @@ extension World {
     }
     let differences = differences()
     guard !differences.isEmpty else { return }
+    for device in devices { log?(describe(device)) }
     throw Failure(
       .liveness,
       "\((now - (deadline - Self.healingMilliseconds)) / 1_000) seconds after all faults ended: "
         + differences.prefix(4).joined(separator: "; "))
+  }
+
+  /// For people who look for a cause: how a device stands.
+  private func describe(_ device: Device) -> String {
+    guard let process = device.process else {
+      return "\(device.name): \(device.isGone ? "gone" : "not running")"
+    }
+    let peers = process.connected.map(name).sorted().joined(separator: " ")
+    let dials = process.dialing.entries.map {
+      "\($0.address)\($0.isDialling ? " now" : " in \($0.nextAttempt - device.wall)") \($0.lastFailure?.rawValue ?? "")"
+    }
+    return
+      "\(device.name): member \(process.isMember), with [\(peers)], dials [\(dials.joined(separator: ", "))]"
   }
 
   /// What the person is told to do where a clock ran ahead.

@@ -45,7 +45,8 @@ extension World {
   /// The dialler has heard from who answers, or given up.
   func dialled(_ address: String, _ number: Int, _ generation: Int) {
     let dialler = devices[number]
-    guard dialler.generation == generation, let process = dialler.process, process.isServing else { return }
+    guard dialler.generation == generation, let process = dialler.process else { return }
+    guard process.pausedUntil == nil else { return later(100, .dialled(address, number, generation)) }
     guard let target = devices.first(where: { $0.address == address && !$0.isGone }) else {
       return process.receive(.dialFailed(address, .noRoute))
     }

@@ -49,8 +49,8 @@ class Clock:
             verdict = node.ask("verify", deep=True)
             check(verdict["ok"], f"{node.name} is damaged: {verdict}")
         print(
-            f"clock jumps {self.jumps}, of which between starts {self.restarts}, dated anew {self.restamped}, refused 0, "
-            f"shown before their time 0, {time.monotonic() - begun:.0f} s")
+            f"clock jumps {self.jumps}, of which between starts {self.restarts}, dated anew {self.restamped}, "
+            f"refused 0, shown before their time 0, {time.monotonic() - begun:.0f} s")
 
     def once(self, node, seconds):
         others = [each for each in self.nodes if each is not node]
@@ -94,7 +94,8 @@ class Clock:
         try:
             node.ask("trip.add", fields=[["name", name]])
         except Refusal as refusal:
-            raise Failure(f"{node.name} may not write with its clock at {node.file.read_text().strip()}: {refusal}") from None
+            ahead = node.file.read_text().strip()
+            raise Failure(f"{node.name} may not write with its clock {ahead} s ahead: {refusal}") from None
         return name
 
     def names(self, node):

@@ -9,7 +9,6 @@ never writes over a damaged key, and never serves anything but what was written.
 import collections
 import json
 import os
-import pathlib
 import random
 import secrets
 import shutil
@@ -130,7 +129,8 @@ class Damage:
         for words in (["verify", "--deep"], ["status"], ["doctor"]):
             done = subprocess.run([BINARY, "--home", str(home), *words], capture_output=True, text=True, timeout=60,
                                   env=self.node.environment, stdin=subprocess.DEVNULL)
-            check(done.returncode in CODES | {2, 3}, f"{case}: `{words[0]}` ended with {done.returncode}: {done.stderr}")
+            check(done.returncode in CODES | {2, 3},
+                  f"{case}: `{words[0]}` ended with {done.returncode}: {done.stderr}")
             check(not any(leak in done.stderr for leak in LEAKS), f"{case}: `{words[0]}` says {done.stderr}")
 
 

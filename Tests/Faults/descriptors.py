@@ -100,8 +100,8 @@ class Descriptors:
         eventually(lambda: f"alice lets go of descriptors: {before} before, {Gauge(alice.process.pid).descriptors} now",
                    lambda: Gauge(alice.process.pid).descriptors <= before + 2, 30)
         print(
-            f"descriptors {limit}: {flood.opened} connections of strangers, {most} descriptors at most, {busy:.0f} % of "
-            f"a core, {answers[0]} commands answered and {answers[1]} not, {said} lines in the log, all well again "
+            f"descriptors {limit}: {flood.opened} connections of strangers, {most} descriptors at most, {busy:.0f} % "
+            f"of a core, {answers[0]} commands answered and {answers[1]} not, {said} lines in the log, all well again "
             f"after {back:.1f} s", flush=True)
         check(answers[1] == 0, f"{answers[1]} of {sum(answers)} commands were not answered in the flood")
         # It wakes up now and then, and does not run in circles: each circle would be a line or an accept.

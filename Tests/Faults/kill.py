@@ -26,6 +26,8 @@ CHORES = {
     "write": 50, "import_": 8, "undo": 8, "backup": 6, "stop": 8, "catch_up": 8, "restore": 4, "revoke": 4,
     "restamp": 4, "invite": 4}
 IMPORTED = 100
+# These begin the log of a device anew, which may happen sixteen times: Limits.incarnationsMax.
+BEGINNING, BEGINNINGS = ("restore", "restamp"), 12
 DEEP_EACH = 50
 
 
@@ -40,6 +42,7 @@ class Kill:
             node.name: Writer(node, self.journals[node.name], random.Random(f"{seed} {node.name}"))
             for node in self.nodes}
         self.back, self.chores, self.outcomes = [], collections.Counter(), collections.Counter()
+        self.begun = collections.Counter()
         self.number = 0
         self.guests = []
 
@@ -67,6 +70,9 @@ class Kill:
     def once(self):
         victim = self.rng.choice(self.nodes)
         chore = self.rng.choices(list(CHORES), list(CHORES.values()))[0]
+        if chore in BEGINNING:
+            self.begun[victim.name] += 1
+            chore = chore if self.begun[victim.name] <= BEGINNINGS else "write"
         self.chores[chore.strip("_")] += 1
         getattr(self, chore)(victim)
         if victim.is_running:
@@ -275,8 +281,9 @@ class Kill:
 
 def traveling_snails(prefix, count):
     trips = [
-        {"id": str(uuid.uuid4()).upper(), "name": f"{prefix} {number}", "notes": "", "createdDate": "2026-11-21T22:36:49Z",
-         "startDate": "0001-01-01T00:00:00Z", "hasStartDate": False, "endDate": "4001-01-01T00:00:00Z",
+        {"id": str(uuid.uuid4()).upper(), "name": f"{prefix} {number}", "notes": "",
+         "createdDate": "2026-11-21T22:36:49Z", "startDate": "0001-01-01T00:00:00Z",
+         "hasStartDate": False, "endDate": "4001-01-01T00:00:00Z",
          "hasEndDate": False, "totalCost": 0, "isProtected": False}
         | {key: [] for key in ("transportation", "embeddedTransportation", "lodging", "embeddedLodging",
                                "activities", "embeddedActivities")}

@@ -9,6 +9,7 @@ import collections
 import os
 import random
 import secrets
+import shutil
 import subprocess
 import sys
 import threading
@@ -20,6 +21,10 @@ from stage import Circle, Device, check, percentile, stage
 
 NAMES = ("alice", "bob", "carol", "dave", "erin")
 NOBODY = "02:00:00:00:00:01"
+SLOW = ("tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
+# Whether this machine permits all that a run needs.
+PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe && ip link add probe0 type veth peer name probe1 netns probe \
+  && ip link add probe2 type bridge"""
 
 
 def system(*words, may_fail=False):
@@ -81,8 +86,8 @@ class Partitions:
         self.cures = []
 
     def can_be_slow(self):
-        words = ("tc", "qdisc", "add", "dev", "wire1", "root", "tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
-        if not system(*words, may_fail=True):
+        words = ("tc", "qdisc", "add", "dev", "wire1", "root", *SLOW)
+        if shutil.which("tc") is None or not system(*words, may_fail=True):
             print("skipped: no slow link, as this system has no token bucket filter", flush=True)
             return False
         system("tc", "qdisc", "del", "dev", "wire1", "root")
@@ -168,8 +173,7 @@ class Partitions:
     def slow(self):
         """64 kbit/s to one node."""
         node = self.rng.choice(self.nodes)
-        system("tc", "qdisc", "replace", "dev", node.port, "root", "tbf", "rate", "64kbit", "burst", "4kb", "latency",
-               "400ms")
+        system("tc", "qdisc", "replace", "dev", node.port, "root", *SLOW)
         self.cures.append(lambda: system("tc", "qdisc", "del", "dev", node.port, "root", may_fail=True))
 
     def heal(self):
@@ -190,10 +194,8 @@ class Partitions:
 
 def main():
     if "--inside" not in sys.argv:
-        probe = "mount -t tmpfs tmpfs /run && ip netns add probe && ip link add probe0 type veth peer name probe1 netns "\
-            "probe && ip link add probe2 type bridge"
         spread = ["unshare", "--mount", "--net", "--propagation", "private"]
-        if subprocess.run([*spread, "sh", "-c", probe], capture_output=True).returncode != 0:
+        if shutil.which("unshare") is None or not system(*spread, "sh", "-c", PROBE, may_fail=True):
             print("skipped: without the right to make networks, or without `ip`, there is nothing to part")
             return
         os.execvp(spread[0], [*spread, sys.executable, *sys.argv, "--inside"])

@@ -112,7 +112,8 @@ class Circle:
         self.id = founder.run("init", "--name", founder.name, "--issuer", f"{issuer}.pub")["circle"]
         since, until = self.validity
         certificate = str(self.folder / "certificate")
-        founder.run("issuer", "issue", "--key", issuer, "--circle", self.id, "--from", since, "--until", until, "--output", certificate)
+        founder.run("issuer", "issue", "--key", issuer, "--circle", self.id, "--from", since, "--until", until,
+                    "--output", certificate)
         founder.run("entitlement", "install", certificate)
         founder.start()
         founder.ask("sync.on")

@@ -66,7 +66,8 @@ class Sync:
                 check("disk" in refusal.message, f"alice was told {refusal}")
         alice.process = alice.line = None
         alice.extra = {}
-        check((alice.home / "verify-first").exists(), f"nothing says that the store is to be verified: {os.listdir(alice.home)}")
+        check((alice.home / "verify-first").exists(),
+              f"nothing says that the store is to be verified: {os.listdir(alice.home)}")
         alice.start()
         check(not (alice.home / "verify-first").exists(), "the store was not verified")
         found = {trip["id"].upper() for trip in alice.ask("trip.list")["trips"]}

@@ -13,6 +13,26 @@ extension Judge {
       }
       ledgers[node]?.acknowledged.insert(id)
     }
+    try checkSeen(Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } }), view)
+  }
+
+  /// Who writes has seen all that is folded where it is written, and declares it: change-set.md, "Writing a set".
+  private func checkSeen(_ written: Set<Int>, _ view: NodeView) throws {
+    var newest: [Int: Int] = [:]
+    for set in view.numbers where view[set] == .folded && !written.contains(set) {
+      newest[library.branchOf[set]] = set
+    }
+    for set in written.sorted() {
+      let log = library.sets[set].header.log
+      for seen in newest.values.sorted() {
+        let other = library.sets[seen].header.log
+        guard other.lane == log.lane, other != log, !view.covers(set, seen, library) else { continue }
+        throw Violation(
+          .unauthorised, view.name,
+          "set \(library.sets[set].id) does not declare \(library.sets[seen].id) of \(other), which its author saw"
+        )
+      }
+    }
   }
 
   private func isStored(_ id: Name32, _ view: NodeView) -> Bool {

@@ -55,7 +55,14 @@ extension Judge {
 
   /// Keeps what a node said of itself, and which statements it had by then: in one step it may learn some often.
   private func note(_ said: SaidState, _ to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
-    ledger.said.append((to, NodeState.certificates(try NodeReading.statementIDs(view.connection)), said))
+    // What it learns while its disk is full it holds in memory until there is room.
+    guard ledger.hasRoom else { return }
+    ledger.said.append((to, try certificates(view), said))
+  }
+
+  private func certificates(_ view: NodeView) throws -> Name32 {
+    NodeState.certificates(
+      try NodeReading.statementIDs(view.connection).map { try statement($0, view) })
   }
 
   /// A message has come out of a connection and is about to be handled.
@@ -193,8 +200,8 @@ extension Judge {
   /// A node says that it is in sync with one of these, two copies of one device perhaps.
   package func claimedInSync(_ node: String, withOneOf peers: [String]) throws {
     guard let view = views[node] else { return }
-    let certificates = NodeState.certificates(try NodeReading.statementIDs(view.connection))
-    ledgers[node]?.claims.append((peers, certificates))
+    guard let ledger = ledgers[node], ledger.hasRoom else { return }
+    ledger.claims.append((peers, try certificates(view)))
   }
 
   private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState]) throws {

@@ -128,7 +128,7 @@ extension Judge {
     return true
   }
 
-  private func statement(_ id: Name32, _ view: NodeView) throws -> PlainStatement {
+  func statement(_ id: Name32, _ view: NodeView) throws -> PlainStatement {
     let bytes = try NodeReading.statement(id, view.connection) ?? []
     if let known = statements[id], known.bytes == bytes { return known.statement }
     do {

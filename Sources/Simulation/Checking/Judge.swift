@@ -108,6 +108,9 @@ package final class Judge {
 
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
+  /// Whether a node's disk has room; while it has none, what the node learns is not in its store.
+  package func hasRoom(_ node: String, _ hasRoom: Bool) { ledger(node).hasRoom = hasRoom }
+
   package func becamePremiumHere(_ node: String, _ isPremium: Bool) {
     ledgers[node]?.isPremiumHere = isPremium
   }
@@ -155,6 +158,7 @@ package final class Judge {
 final class NodeLedger {
   var prefersSync = false
   var isPremiumHere = false
+  var hasRoom = true
   /// Its wall clock at the last step.
   var wall: Int64 = 0
   /// Whether two data directories may have written the same log.

@@ -12,7 +12,7 @@ struct NodeState: Hashable {
   }
 
   init(_ view: NodeView, _ library: SetLibrary) {
-    certificates = Self.certificates(view.statements.keys.sorted())
+    certificates = Self.certificates(view.statements.values)
     let heads = view.heads ?? ViewHeads(view, library)
     view.heads = heads
     lanes = (0...1).map {
@@ -20,8 +20,20 @@ struct NodeState: Hashable {
     }
   }
 
-  static func certificates(_ ids: [Name32]) -> Name32 {
-    PlainSealing.hash("waymark/certificates/v1", ids.flatMap(\.bytes))
+  /// The hash of a set of statements. Of each device only the newest word about its addresses is in the set.
+  static func certificates(_ statements: some Sequence<PlainStatement>) -> Name32 {
+    var ids: [Name32] = []
+    var addresses: [Name32: (clock: UInt64, id: Name32)] = [:]
+    for statement in statements {
+      guard case .addresses(let clock) = statement.body else {
+        ids.append(statement.id)
+        continue
+      }
+      if let newest = addresses[statement.signer], newest > (clock, statement.id) { continue }
+      addresses[statement.signer] = (clock, statement.id)
+    }
+    ids += addresses.values.map(\.id)
+    return PlainSealing.hash("waymark/certificates/v1", ids.sorted().flatMap(\.bytes))
   }
 
   /// The one hash of all that two nodes have in common, where the records lane is open or not.

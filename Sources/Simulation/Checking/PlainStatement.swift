@@ -11,7 +11,7 @@ struct PlainStatement {
     case issuers([Name32])
     /// Of which log there is a proof.
     case forkProof(PlainLog, sequence: UInt64)
-    case addresses
+    case addresses(clock: UInt64)
     case newer
   }
 
@@ -120,14 +120,14 @@ struct PlainStatement {
   }
 
   private static func addresses(_ map: inout PlainMap) throws(PlainRefusal) -> Body {
-    _ = try map.unsigned(3, 0...(.max))
+    let clock = try map.unsigned(3, 0...(.max))
     guard let list = try map.need(4).array, list.count <= 16 else { throw map.wrong(4) }
     for item in list {
       guard let text = item.text(in: map.bytes), (1...128).contains(text.count),
         text.allSatisfy({ (0x21...0x7e).contains($0) })
       else { throw map.wrong(4) }
     }
-    return .addresses
+    return .addresses(clock: clock)
   }
 
   // MARK: Fork proof

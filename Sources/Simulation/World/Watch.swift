@@ -73,6 +73,7 @@ final class Watch {
   func sent(_ message: [UInt8], from sender: Device, to receiver: Device, on link: Link) throws {
     guard sender.isHonest else { return }
     if !receiver.isHonest { judge.introduced(receiver.name, device: receiver.key.bytes) }
+    judge.hasRoom(sender.name, sender.process?.isDiskFull == false)
     try quietly(sender) {
       try judge.sent(sender.name, to: receiver.name, link: link.id.rawValue, message, wall: sender.wall)
     }
@@ -87,6 +88,7 @@ final class Watch {
 
   func claimedInSync(_ device: Device, with peers: [Device]) throws {
     guard device.isHonest else { return }
+    judge.hasRoom(device.name, device.process?.isDiskFull == false)
     try quietly(device) {
       try judge.claimedInSync(device.name, withOneOf: peers.filter(\.isHonest).map(\.name))
     }

@@ -80,6 +80,19 @@ extension Store {
     }
   }
 
+  /// The clock of the parked set that is due first after a time up to which all has been folded that can be; nil if
+  /// nothing waits for its time. What is left below waits for other sets, and no timer brings those.
+  package func nextParkedClock(after horizon: Clock) throws -> Clock? {
+    let sql = "SELECT clock FROM change_sets WHERE folded = 0 ORDER BY clock < 0, clock"
+    return try connection.with(sql) { row in
+      while try row.step() {
+        let clock = Clock(raw: UInt64(bitPattern: row.integer(0)))
+        if clock > horizon { return clock }
+      }
+      return nil
+    }
+  }
+
   /// The authors of parked sets.
   package func parkedAuthors() throws -> [DeviceKey] {
     let sql = """

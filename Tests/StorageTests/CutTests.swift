@@ -101,6 +101,22 @@ import Wire
     #expect(position.unseen.map(\.sequence).sorted() == [1, 2])
   }
 
+  @Test func `what waits for a set and not for its time has no time at which to look again`() throws {
+    let dora = try Device("dora")
+    try dora.receive(Array(alice.known.prefix(2)))
+    try dora.write(at: 200, edit(trip(3), [1: .text("Lima")]))
+    // The kept tip is not here, so nobody knows yet whether what Dora saw counts.
+    let (reader, _) = try reader([[tip(3)]], dora.known)
+    #expect(try reader.store.parkedCount(.records) == 1)
+    #expect(try reader.store.nextParkedClock != nil)
+    #expect(try reader.store.nextParkedClock(after: Device.horizon) == nil)
+    try reader.receive(
+      dora.draft(at: 900_000, [edit(trip(3), [1: .text("Quito")])]), horizon: Clock(milliseconds: 1))
+    #expect(try reader.store.nextParkedClock(after: Clock(milliseconds: 1)) == Clock(milliseconds: 200))
+    try reader.receive([alice.known[2]])
+    #expect(try reader.store.text(trip(3), 1) == "Quito")
+  }
+
   @Test func `sets of a cut log wait until the kept tip shows that they lead to it`() throws {
     let (reader, placements) = try reader([[tip(3)]], Array(alice.known.prefix(2)))
     #expect(placements == [.place(folds: false), .place(folds: false)])

@@ -58,6 +58,8 @@ extension Judge {
     let isOwn = log.device == view.device
     // Another's cut, or a revocation, takes out what its author may have promised.
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
+    // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
+    if isCut, ledger.mayFork, try NodeReading.asideIDs(view.connection).contains(id) { return }
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }

@@ -192,23 +192,26 @@ extension Judge {
       throw Violation(.falseSync, view.name, "what it told \(to) of its \(lie) is not what its store holds")
     }
     for state in states { ledger.remember(state) }
-    for (peers, certificates) in ledger.claims where !peers.isEmpty {
-      try checkClaim(view, peers, states.map { NodeState(certificates: certificates, lanes: $0.lanes) })
+    for (peers, certificates, isRecordsOpen) in ledger.claims where !peers.isEmpty {
+      let mine = states.map { NodeState(certificates: certificates, lanes: $0.lanes) }
+      try checkClaim(view, peers, mine, isRecordsOpen)
     }
   }
 
   /// A node says that it is in sync with one of these, two copies of one device perhaps.
-  package func claimedInSync(_ node: String, withOneOf peers: [String]) throws {
+  ///
+  /// - Parameter isRecordsOpen: whether it holds the records lane for open, in the session that it speaks of.
+  package func claimedInSync(_ node: String, withOneOf peers: [String], isRecordsOpen: Bool) throws {
     guard let view = views[node] else { return }
     guard let ledger = ledgers[node], ledger.hasRoom else { return }
-    ledger.claims.append((peers, try certificates(view)))
+    ledger.claims.append((peers, try certificates(view), isRecordsOpen))
   }
 
-  private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState]) throws {
+  private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState], _ isOpen: Bool) throws {
     for peer in peers {
       guard let other = views[peer] else { return }
       let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
-      let isRecordsOpen = isOwnGateOpen(view) && isPeerPremium(view, peer) && isTold(view, peer)
+      let isRecordsOpen = isOpen && isOwnGateOpen(view) && isPeerPremium(view, peer) && isTold(view, peer)
       let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })
       if theirs.contains(where: { mine.contains($0.hash(withRecords: isRecordsOpen)) }) { return }
     }

@@ -177,7 +177,7 @@ final class NodeLedger {
   var unseen: [(id: Name32, to: String)] = []
   var doubts: [Doubt] = []
   /// With whom it has said that it is in sync: each time one of these.
-  var claims: [(peers: [String], certificates: Name32)] = []
+  var claims: [(peers: [String], certificates: Name32, isRecordsOpen: Bool)] = []
 
   func forgetStep() { (said, unseen, doubts, claims) = ([], [], [], []) }
 

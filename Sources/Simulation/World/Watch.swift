@@ -89,8 +89,11 @@ final class Watch {
   func claimedInSync(_ device: Device, with peers: [Device]) throws {
     guard device.isHonest else { return }
     judge.hasRoom(device.name, device.process?.isDiskFull == false)
+    let session = peers.first.flatMap { device.process?.replicator.replica.session(with: $0.key) }
     try quietly(device) {
-      try judge.claimedInSync(device.name, withOneOf: peers.filter(\.isHonest).map(\.name))
+      try judge.claimedInSync(
+        device.name, withOneOf: peers.filter(\.isHonest).map(\.name),
+        isRecordsOpen: session?[.records].isOpen ?? false)
     }
   }
 

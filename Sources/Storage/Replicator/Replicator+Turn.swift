@@ -128,18 +128,27 @@ extension Replicator {
   }
 
   private func committed(_ items: [Committed.Item], _ report: CommitReport) throws -> Committed {
+    try committed(items, report, next: store.nextParkedClock)
+  }
+
+  /// - Parameter next: when the first of the parked sets is due.
+  private func committed(
+    _ items: [Committed.Item], _ report: CommitReport, next: Clock?
+  ) throws -> Committed {
     let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
     return Committed(
       items: items, heads: report.heads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
-      nextParkedClock: try store.nextParkedClock)
+      nextParkedClock: next)
   }
 
   private func foldParked(_ now: Moment, _ following: inout [Effect]) {
     trying {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
-      replica.handle(.committed(try committed([], report)), now: now, into: &following)
+      // Only for what waits for its time: a timer for what waits for other sets would ring for ever.
+      let next = try store.nextParkedClock(after: Self.horizon(now))
+      replica.handle(.committed(try committed([], report, next: next)), now: now, into: &following)
     }
   }
 

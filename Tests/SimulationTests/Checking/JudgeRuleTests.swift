@@ -1,0 +1,228 @@
+import Membership
+import Records
+import Replication
+import Simulation
+import Sodium
+import Storage
+import Testing
+import Wire
+
+/// Rules that concern what a node stores, folds, says and sends: each is broken once, and found.
+@Suite struct JudgeRuleTests {
+  /// Runs something that the judge must object to.
+  private func expect(
+    _ rule: Violation.Rule, _ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let violation = #expect(throws: Violation.self, sourceLocation: sourceLocation, performing: body)
+    #expect(violation?.rule == rule, "\(violation.map { "\($0)" } ?? "")", sourceLocation: sourceLocation)
+  }
+
+  // MARK: What is stored
+
+  /// A set in Bob's log, signed by a key, that stands on what the header says.
+  private func set(
+    _ world: JudgedWorld, by name: String = "bob", at wall: Moment, after: VerifiedChangeSet? = nil,
+    unseen: [Dependency] = []
+  ) throws -> VerifiedChangeSet {
+    let key = JudgedWorld.key(name)
+    let log = LogKey(
+      device: DeviceKey(key), incarnation: world["bob"].log(.records).incarnation, lane: .records)
+    var author = Author(
+      position: AuthorPosition(
+        circle: world.circle, log: log, sequence: after?.header.sequence ?? 0, id: after?.id, clock: .zero,
+        unseen: unseen), key: key)
+    let operation = OperationDraft(id: OperationID(Bytes16(9, UInt64(wall))), verb: "test")
+    return try #require(
+      author.write([insert(trip(5), [1: .text("x")])], operation: operation, wall: wall).first)
+  }
+
+  @Test func `a set of an author whom nobody certified`() throws {
+    let world = try JudgedWorld()
+    try world["alice"].take([try set(world, by: "mallory", at: 10)], wall: world.wall)
+    expect(.unauthorised) { try world.look("alice") }
+  }
+
+  @Test func `a clock that does not exceed its predecessor's or its dependency's`() throws {
+    for seesAlice in [false, true] {
+      let world = try JudgedWorld()
+      let first =
+        seesAlice ? try world.write("alice", .records, insert(trip(1), [:]))[0] : try set(world, at: 100)
+      try world["alice"].take([first], wall: world.wall)
+      try world.look("alice")
+      let dependency = Dependency(
+        device: first.header.log.device, incarnation: first.header.log.incarnation, sequence: 1, id: first.id)
+      let late = try set(
+        world, at: 50, after: seesAlice ? nil : first, unseen: seesAlice ? [dependency] : [])
+      try plant(late, in: world["alice"])
+      expect(.unauthorised) { try world.look("alice") }
+    }
+  }
+
+  @Test func `a set that is stored before what it stands on`() throws {
+    let world = try JudgedWorld()
+    let missing = Dependency(
+      device: DeviceKey(JudgedWorld.key("alice")), incarnation: Incarnation(Bytes16(5, 5)), sequence: 1,
+      id: ChangeSetID(Bytes32(1, 2, 3, 4)))
+    try plant(try set(world, at: 100, unseen: [missing]), in: world["alice"])
+    expect(.unauthorised) { try world.look("alice") }
+    let other = try JudgedWorld()
+    try plant(try set(other, at: 100, after: try set(other, at: 50)), in: other["alice"])
+    expect(.unauthorised) { try other.look("alice") }
+  }
+
+  /// Puts a set into a store past all rules.
+  private func plant(_ set: VerifiedChangeSet, in device: JudgedDevice) throws {
+    let log = set.header.log
+    let id = hexadecimal(set.id.bytes)
+    try device.damage(
+      """
+      INSERT INTO branches(device, incarnation, lane, first_sequence, first_id)
+      VALUES (x'\(hexadecimal(log.device.bytes))', x'\(hexadecimal(log.incarnation.bytes))',
+        \(log.lane.rawValue), \(set.header.sequence), x'\(id)');
+      INSERT INTO change_sets(id, branch, sequence, clock, operation, folded, header, signature, body)
+      VALUES (x'\(id)', (SELECT max(branch) FROM branches), \(set.header.sequence), \(set.header.clock.raw),
+        x'\(hexadecimal(set.header.operation.bytes))', 1, x'\(hexadecimal(set.raw.header))',
+        x'\(hexadecimal(set.raw.signature))', x'\(hexadecimal(set.raw.body))')
+      """)
+  }
+
+  // MARK: What is folded
+
+  @Test func `a cut that is not obeyed`() throws {
+    let world = try JudgedWorld()
+    let kept = try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
+    try world.write("bob", .records, edit(trip(1), [1: .text("Roma")]))
+    try world.sync("bob", to: "alice")
+    let cut = try world.revocation("bob", kept: [(world["bob"].log(.records), kept[0].id)])
+    try world["alice"].store.saveStatements([(cut.id, cut.bytes)])
+    expect(.revocation) { try world.look("alice") }
+  }
+
+  @Test func `a set that is folded long before its time`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("bob", .records, [insert(trip(1), [:])], ahead: 900_000)
+    try world["alice"].take(sets, wall: world.wall + 900_000)
+    expect(.state) { try world.look("alice") }
+  }
+
+  @Test func `a device that forks its own log`() throws {
+    let world = try JudgedWorld()
+    try world.add("copy", keys: "alice")
+    try world.write("alice", .records, insert(trip(1), [:]))
+    expect(.equivocation) { try world.write("copy", .records, insert(trip(2), [:])) }
+  }
+
+  @Test func `a fork that nobody has proven`() throws {
+    let world = try JudgedWorld()
+    try world.add("copy", keys: "alice")
+    for name in ["alice", "copy"] { world.judge.cloned(name) }
+    try world.write("alice", .records, insert(trip(1), [:]))
+    try world.write("copy", .records, insert(trip(2), [:]))
+    try world.meet()
+    expect(.equivocation) { try world.healed() }
+  }
+
+  @Test func `what has not reached everybody`() throws {
+    let world = try JudgedWorld()
+    try world.write("alice", .settings, insert(setting(1), [2: .text("dark")]))
+    expect(.notConverged) { try world.healed() }
+    try world.meet()
+    try world.healed()
+    try world.write("alice", .records, insert(trip(1), [:]))
+    // Without the records lane nothing is missing.
+    try world.judge.healed(["alice", "bob"], premium: ["alice"])
+    expect(.notConverged) { try world.healed() }
+    try world.meet()
+    let statement = try world.certificate("carol")
+    try world.learn(statement, on: ["alice"])
+    expect(.notConverged) { try world.healed() }
+  }
+
+  // MARK: What is sent
+
+  private func message(_ lane: Lane, _ sets: [VerifiedChangeSet]) -> [UInt8] {
+    Message.encodedSets(lane, sets.map(\.raw))
+  }
+
+  private func send(_ world: JudgedWorld, _ from: String, _ to: String, _ bytes: [UInt8]) throws {
+    try world.judge.sent(from, to: to, link: 1, bytes, wall: world.wall)
+    try world.look(from)
+  }
+
+  @Test func `records that are sent while the gate is closed`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("alice", .records, insert(trip(1), [:]))
+    let settings = try world.write("alice", .settings, insert(setting(1), [:]))
+    try send(world, "alice", "bob", message(.records, sets))
+    world.judge.preferred("alice", sync: false)
+    try send(world, "alice", "bob", message(.settings, settings))
+    expect(.gate) { try send(world, "alice", "bob", message(.records, sets)) }
+    expect(.gate) { try send(world, "alice", "bob", Message.want(.records, []).encoded) }
+    world.judge.preferred("alice", sync: true)
+    world.judge.introduced("mallory", device: JudgedWorld.key("mallory").publicKey)
+    expect(.gate) { try send(world, "alice", "mallory", message(.records, sets)) }
+    // Its entitlement has ended for all.
+    world.wall *= 3
+    expect(.gate) { try send(world, "alice", "bob", message(.records, sets)) }
+  }
+
+  @Test func `records for a peer that has said that its lane is closed`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("alice", .records, insert(trip(1), [:]))
+    for (reason, isRight) in [(ReasonCode.open, true), (.syncOff, false)] {
+      let summary = summary(reason)
+      world.judge.arrived("bob", to: "alice", link: 1, summary, wall: world.wall)
+      try world.look("alice")
+      if isRight {
+        try send(world, "alice", "bob", message(.records, sets))
+      } else {
+        try world.look("alice")
+        expect(.gate) { try send(world, "alice", "bob", message(.records, sets)) }
+      }
+    }
+  }
+
+  private func summary(_ reason: ReasonCode) -> [UInt8] {
+    let settings = Summary.LaneState(reason: .open, heads: .zero, folded: .zero, digest: .zero)
+    let records = Summary.LaneState(reason: reason, heads: .zero, folded: .zero, digest: .zero)
+    return Message.summary(Summary(certificates: .zero, wall: 1, settings: settings, records: records))
+      .encoded
+  }
+
+  @Test func `records that are taken in while the lane is closed`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("bob", .records, insert(trip(1), [:]))
+    world.judge.arrived("bob", to: "alice", link: 1, summary(.syncOff), wall: world.wall)
+    world.judge.arrived("bob", to: "alice", link: 1, message(.records, sets), wall: world.wall)
+    try world.look("alice")
+    try world["alice"].take(sets, wall: world.wall)
+    expect(.gate) { try world.look("alice") }
+  }
+
+  @Test func `a set that is sent and not stored, and a state that is not so`() throws {
+    let world = try JudgedWorld()
+    expect(.sentUnstored) {
+      try send(world, "alice", "bob", message(.records, [try set(world, at: 5)]))
+    }
+    expect(.falseSync) { try send(world, "alice", "bob", summary(.open)) }
+    expect(.falseSync) {
+      try send(world, "alice", "bob", Message.state(.zero, token: 1, echo: true).encoded)
+    }
+    try world.write("alice", .settings, insert(setting(1), [:]))
+    expect(.falseSync) {
+      try world.judge.claimedInSync("alice", withOneOf: ["bob"], isRecordsOpen: true)
+      try world.look("alice")
+    }
+    try world.meet()
+    try world.judge.claimedInSync("alice", withOneOf: ["bob"], isRecordsOpen: true)
+    try world.look("alice")
+  }
+
+  @Test func `counters and closes that the world tells of`() throws {
+    let world = try JudgedWorld()
+    try world.judge.measured("alice", "the queue", 8, max: 8)
+    expect(.limit) { try world.judge.measured("alice", "the queue", 9, max: 8) }
+    try world.judge.closedAsMisbehaved("alice", peer: "mallory", cause: "x")
+    expect(.falseMisbehaviour) { try world.judge.closedAsMisbehaved("alice", peer: "bob", cause: "x") }
+  }
+}

@@ -33,11 +33,13 @@ extension Judge {
     }
     if view.waiting != waiting { view.heads = nil }
     view.waiting = waiting
+    view.unjudged = Set(news.folded + news.stored)
     for set in news.folded { try checkFolds(set, view, isNew: true) }
     noteClocks(news.folded, view)
     try checkForks(news.stored)
     try checkAdmitted(news.stored, view)
     try checkRecords(touchedBy: news.folded, view)
+    view.unjudged = []
   }
 
   /// Whether the newest set of the last look still has its number.
@@ -51,7 +53,7 @@ extension Judge {
     let view = view(node)
     count { $0.wholeLooks += 1 }
     let before = view.storedSets
-    let foldedBefore = Set(before.filter { view[$0] == .folded })
+    let foldedBefore = Set(before.filter { view[$0] == .folded }).subtracting(view.unjudged)
     let hadNothing = view.numbers.isEmpty && view.statements.isEmpty
     if view.mayHaveLost { view.statements = [:] }
     _ = try readStatements(view)
@@ -66,7 +68,8 @@ extension Judge {
       try checkFolds(set, view, isNew: !isStart && !foldedBefore.contains(set))
     }
     noteClocks(news.folded, view)
-    let fresh = news.stored.filter { !before.contains($0) }
+    let fresh = news.stored.filter { !before.contains($0) || view.unjudged.contains($0) }
+    view.unjudged = []
     try checkForks(fresh)
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)

@@ -35,6 +35,8 @@ final class NodeView {
   private var sightsHere: [Int: [SetLibrary.Sight]] = [:]
   /// Whether stored sets may have seen what is not here.
   var hasGaps = false
+  /// What has come since the last look that found nothing wrong.
+  var unjudged: Set<Int> = []
   /// Ids that a disk that lied, or a restored backup, may have lost.
   var mayHaveLost = false
 

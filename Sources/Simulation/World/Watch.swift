@@ -1,5 +1,6 @@
 import Replication
 import SQLite
+import Storage
 import Wire
 
 /// Tells the judge what happens, in its words, and keeps the first objection until the event is over.

@@ -128,27 +128,21 @@ extension Replicator {
   }
 
   private func committed(_ items: [Committed.Item], _ report: CommitReport) throws -> Committed {
-    try committed(items, report, next: store.nextParkedClock)
-  }
-
-  /// - Parameter next: when the first of the parked sets is due.
-  private func committed(
-    _ items: [Committed.Item], _ report: CommitReport, next: Clock?
-  ) throws -> Committed {
     let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
     return Committed(
       items: items, heads: report.heads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
-      nextParkedClock: next)
+      nextParkedClock: try store.nextParkedClock)
   }
 
   private func foldParked(_ now: Moment, _ following: inout [Effect]) {
     trying {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
-      // Only for what waits for its time: a timer for what waits for other sets would ring for ever.
-      let next = try store.nextParkedClock(after: Self.horizon(now))
-      replica.handle(.committed(try committed([], report, next: next)), now: now, into: &following)
+      var committed = try committed([], report)
+      // A timer for what waits for other sets, and not for its time, would ring for ever.
+      committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
+      replica.handle(.committed(committed), now: now, into: &following)
     }
   }
 

@@ -54,7 +54,7 @@ import Wire
       let late = try set(
         world, at: 50, after: seesAlice ? nil : first, unseen: seesAlice ? [dependency] : [])
       try plant(late, in: world["alice"])
-      expect(.unauthorised) { try world.look("alice") }
+      expect(.unauthorised) { try world.judge.inspected("alice", wall: world.wall) }
     }
   }
 
@@ -64,10 +64,10 @@ import Wire
       device: DeviceKey(JudgedWorld.key("alice")), incarnation: Incarnation(Bytes16(5, 5)), sequence: 1,
       id: ChangeSetID(Bytes32(1, 2, 3, 4)))
     try plant(try set(world, at: 100, unseen: [missing]), in: world["alice"])
-    expect(.unauthorised) { try world.look("alice") }
+    expect(.unauthorised) { try world.judge.inspected("alice", wall: world.wall) }
     let other = try JudgedWorld()
     try plant(try set(other, at: 100, after: try set(other, at: 50)), in: other["alice"])
-    expect(.unauthorised) { try other.look("alice") }
+    expect(.unauthorised) { try other.judge.inspected("alice", wall: other.wall) }
   }
 
   /// Puts a set into a store past all rules.

@@ -58,7 +58,7 @@ let package = Package(
     pure("Membership", ["Wire", "Sodium"]),
     pure("Replication", ["Wire", "Sodium", "Membership"]),
     pure("Records", ["Wire", "Replication"]),
-    shell("Storage", ["Wire", "Replication", "Membership", "Records", "SQLite"]),
+    shell("Storage", ["Wire", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "Records", "SQLite"]),
     shell(

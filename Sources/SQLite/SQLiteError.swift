@@ -14,6 +14,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// No room left where the database lies, be it for the index of the write-ahead log.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
+  /// The file is not there, or may not be opened.
+  package var cannotOpen: Bool { code & 0xff == SQLITE_CANTOPEN }
   /// The file is no database, or a damaged one.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
   /// A table or column that the statement names is not there.

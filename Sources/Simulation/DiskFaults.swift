@@ -61,6 +61,9 @@ package struct DiskCounters: Sendable, Hashable {
 
   package init() {}
 
+  /// Operations that failed.
+  package var errors: Int { inputOutputErrors + syncErrors + outOfRoom }
+
   /// Writes, syncs, truncations, creations and deletions, failed ones among them.
   package var changes: Int { operations.dropFirst().reduce(0, +) }
 }

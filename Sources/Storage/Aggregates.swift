@@ -40,13 +40,29 @@ final class Aggregates {
     try reload()
   }
 
-  func reload() throws {
-    dead = []
+  /// What lasts from one batch to the next.
+  struct Memory {
+    fileprivate let dead: Set<RecordKey>
+  }
+
+  var memory: Memory { Memory(dead: dead) }
+
+  func restore(_ memory: Memory) {
+    dead = memory.dead
+    forgetBatch()
+  }
+
+  private func forgetBatch() {
     liveChanges = [:]
     hiddenDirty = []
     familiesDirty = []
     deaths = [:]
     trips.forget()
+  }
+
+  func reload() throws {
+    dead = []
+    forgetBatch()
     for kind in Registry.kinds where kind.canHaveChildren {
       try connection.with("SELECT id FROM \(kind.table) WHERE life = 0") { row in
         while try row.step() {

@@ -20,6 +20,18 @@ final class Digests {
     try reload()
   }
 
+  struct Memory {
+    fileprivate let sums: [Digest]
+    fileprivate let totals: [Digest]
+  }
+
+  var memory: Memory { Memory(sums: sums, totals: totals) }
+
+  func restore(_ memory: Memory) {
+    (sums, totals) = (memory.sums, memory.totals)
+    isChanged = Array(repeating: false, count: sums.count)
+  }
+
   func reload() throws {
     sums = Array(repeating: .empty, count: Self.bucketCount * Lane.allCases.count)
     totals = Array(repeating: .empty, count: Lane.allCases.count)

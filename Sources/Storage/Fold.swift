@@ -29,7 +29,23 @@ final class Fold {
     aggregates = try Aggregates(connection)
   }
 
-  /// Forgets what a transaction that was rolled back has left in memory.
+  /// What is in memory and was not asked for.
+  struct Memory {
+    fileprivate let digests: Digests.Memory
+    fileprivate let aggregates: Aggregates.Memory
+  }
+
+  var memory: Memory { Memory(digests: digests.memory, aggregates: aggregates.memory) }
+
+  /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
+  func restore(_ memory: Memory) {
+    causality.forget()
+    packed = (0, [], [])
+    digests.restore(memory.digests)
+    aggregates.restore(memory.aggregates)
+  }
+
+  /// Reads again from the tables what is kept in memory.
   func reload() throws {
     causality.forget()
     packed = (0, [], [])

@@ -50,7 +50,13 @@ extension Logs {
     if let cuts = cutRule(log) {
       found = LogCuts(cuts: cuts)
       for tip in found?.tips ?? [] {
-        if let place = try? place(of: tip, log) { found?.note(tip, at: place) }
+        do {
+          if let place = try place(of: tip, log) { found?.note(tip, at: place) }
+        } catch {
+          // Without the tip, the log would seem to wait for it.
+          noteFailure(error)
+          return found
+        }
       }
     }
     cuts[log] = .some(found)

@@ -29,6 +29,17 @@ final class Logs: LogIndex {
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
 
+  /// A read that failed where nobody could be told: what was decided on it must not be kept.
+  private(set) var failure: (any Error)?
+
+  /// What is in memory and was not asked for.
+  struct Memory {
+    fileprivate let branches: [Int64: Branch]
+    fileprivate let byLog: [LogKey: [Int64]]
+    fileprivate let children: [Int64: [Int64]]
+    fileprivate let lastNumber: Int64
+  }
+
   init(_ connection: Connection) throws {
     self.connection = connection
     insertSet = try connection.prepare(
@@ -55,6 +66,28 @@ final class Logs: LogIndex {
       """)
     markFolded = try connection.prepare("UPDATE change_sets SET folded = 1 WHERE number = ?1")
     try reload()
+  }
+
+  var memory: Memory {
+    Memory(branches: branches, byLog: byLog, children: children, lastNumber: lastNumber)
+  }
+
+  /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
+  func restore(_ memory: Memory) {
+    (branches, byLog, children) = (memory.branches, memory.byLog, memory.children)
+    lastNumber = memory.lastNumber
+    located = [:]
+    cuts = [:]
+    failure = nil
+  }
+
+  func noteFailure(_ error: any Error) { failure = error }
+
+  /// Fails if something could not be read since this was asked last.
+  func expectAllRead() throws {
+    guard let failure else { return }
+    self.failure = nil
+    throw failure
   }
 
   /// Reads again from the tables what is kept in memory.

@@ -18,9 +18,11 @@ extension Store {
   /// While a kept tip has not come, any set of its log may lead to it: who has some of them and who has none would
   /// else never hold the same.
   package func lacking(_ tips: [LogHead]) throws -> [LogHead] {
-    try tips.filter {
+    let lacking = try tips.filter {
       try logs.branch(of: $0.id, $0.log, $0.sequence) == nil && !logs.excludes(new: $0.id, $0.log)
     }
+    try logs.expectAllRead()
+    return lacking
   }
 
   /// Reads what a peer wants in causal order, up to a size, and says what of it is left.

@@ -94,13 +94,18 @@ package final class Store {
 
   /// Runs `body` as one transaction; if it throws, memory is as before too.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
+    let (logsBefore, foldBefore) = (logs.memory, fold.memory)
     do {
-      return try connection.transaction(body)
+      return try connection.transaction {
+        let result = try body()
+        try logs.expectAllRead()
+        return result
+      }
     } catch {
       declared = nil
       setCache = SetCache()
-      try logs.reload()
-      try fold.reload()
+      logs.restore(logsBefore)
+      fold.restore(foldBefore)
       throw error
     }
   }

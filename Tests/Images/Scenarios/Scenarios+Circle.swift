@@ -177,19 +177,14 @@ extension Scenario {
       "the log is moved while somebody reads",
       given: { stage in
         try trips(stage, 1...3)
+        try stage.beginReading()
       },
       steps: [
+        { try $0.write(at: 40, edit(trip(1), [1: .text("Roma")])) },
+        { try $0.store.checkpoint() },
         { stage in
-          let reader = try Connection(on: stage.volume, Stage.path, isReadOnly: true)
-          try reader.setUpReadOnly()
-          try reader.snapshot {
-            _ = try reader.with("SELECT count(*) FROM change_sets") { try $0.step() }
-            try stage.write(at: 40, edit(trip(1), [1: .text("Roma")]))
-            try stage.store.checkpoint()
-          }
-        },
-        {
-          try $0.store.checkpoint()
+          stage.endReading()
+          try stage.store.checkpoint()
         },
       ]),
     Scenario(
@@ -251,6 +246,17 @@ extension Scenario {
 }
 
 extension Stage {
+  /// Somebody looks at one state of the store from now on.
+  func beginReading() throws {
+    let reader = try Connection(on: volume, Self.path, isReadOnly: true)
+    try reader.setUpReadOnly()
+    try reader.execute("BEGIN")
+    _ = try reader.with("SELECT count(*) FROM change_sets") { try $0.step() }
+    self.reader = reader
+  }
+
+  func endReading() { reader = nil }
+
   /// Leaves behind what a program with fewer kinds of records would.
   func pretendOlderRegistry() throws {
     let other = try Connection(on: volume, Self.path)

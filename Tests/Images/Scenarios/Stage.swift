@@ -3,7 +3,7 @@ import Records
 import Replication
 import SQLite
 import Simulation
-import Storage
+package import Storage
 import Wire
 
 /// Alice's device, whose store lies on a simulated disk, and others whose sets it hears of.
@@ -15,6 +15,7 @@ package final class Stage {
   var alice: Writer
   /// What others have written, by the name that the scenario gives it.
   var heard: [String: [VerifiedChangeSet]] = [:]
+  var reader: Connection?
   private let bobs: Store
   let bob: Writer
 
@@ -36,7 +37,7 @@ package final class Stage {
 
   // MARK: Processes
 
-  var store: Store {
+  package var store: Store {
     get throws {
       guard let opened else { throw StageError.closed }
       return opened

@@ -70,6 +70,26 @@ package struct RawChangeSet: Hashable, Sendable {
   }
 
   package var byteCount: Int { header.count + signature.count + body.count }
+
+  /// Whether these are still the bytes that were verified under an id: nobody may be sent anything else.
+  package func isIntact(as id: ChangeSetID) -> Bool {
+    guard let header = try? ChangeSetHeader(decoding: self.header), holds(header, id) else { return false }
+    return isSigned(header)
+  }
+
+  fileprivate func isSigned(_ header: ChangeSetHeader) -> Bool {
+    Signature.verify(
+      signature, prefix: ChangeSetPrefix.signature.bytes, message: self.header,
+      publicKey: header.log.device.bytes)
+  }
+
+  fileprivate func holds(_ header: ChangeSetHeader, _ id: ChangeSetID) -> Bool {
+    ChangeSetID(header: self.header) == id && hasBody(header)
+  }
+
+  fileprivate func hasBody(_ header: ChangeSetHeader) -> Bool {
+    header.bodyBytes == body.count && blake2b256(ChangeSetPrefix.body, body) == header.bodyHash
+  }
 }
 
 extension ChangeSetID {
@@ -91,14 +111,8 @@ package struct VerifiedChangeSet: Sendable {
   package init(verifying raw: RawChangeSet) throws(ChangeSetError) {
     guard raw.byteCount <= Limits.setBytesMax else { throw .tooLarge(bytes: raw.byteCount) }
     let header = try ChangeSetHeader(decoding: raw.header)
-    guard header.bodyBytes == raw.body.count,
-      blake2b256(ChangeSetPrefix.body, raw.body) == header.bodyHash
-    else { throw .bodyMismatch }
-    guard
-      Signature.verify(
-        raw.signature, prefix: ChangeSetPrefix.signature.bytes, message: raw.header,
-        publicKey: header.log.device.bytes)
-    else { throw .badSignature }
+    guard raw.hasBody(header) else { throw .bodyMismatch }
+    guard raw.isSigned(header) else { throw .badSignature }
     self.raw = raw
     self.header = header
     body = try ChangeSetBody(decoding: raw.body, lane: header.log.lane)
@@ -107,11 +121,13 @@ package struct VerifiedChangeSet: Sendable {
 
   /// A set read back from one's own store, which was verified before it was stored.
   ///
-  /// Decodes without hashing or checking the signature again; `verify --deep` does not use this.
+  /// Hashes it again, so that what a disk has altered is never folded, but does not check the signature;
+  /// `verify --deep` does not use this.
   package init(stored raw: RawChangeSet, id: ChangeSetID) throws(ChangeSetError) {
     self.raw = raw
     self.id = id
     header = try ChangeSetHeader(decoding: raw.header)
+    guard raw.holds(header, id) else { throw .bodyMismatch }
     body = try ChangeSetBody(decoding: raw.body, lane: header.log.lane)
   }
 }

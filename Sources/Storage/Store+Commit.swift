@@ -128,8 +128,15 @@ extension Store {
       guard try row.step(), let id = ChangeSetID(bytes: row.bytes(0)) else {
         throw StoreError.damaged("change set \(number) is not there")
       }
-      return try VerifiedChangeSet(
-        stored: RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3)), id: id)
+      return try Self.stored(
+        RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3)), id, number)
+    }
+  }
+
+  /// Decodes a set that is still what was verified when it came.
+  static func stored(_ raw: RawChangeSet, _ id: ChangeSetID, _ number: Int64?) throws -> VerifiedChangeSet {
+    do { return try VerifiedChangeSet(stored: raw, id: id) } catch {
+      throw StoreError.damagedSet(number: number)
     }
   }
 

@@ -102,6 +102,8 @@ extension Store {
         guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return false }
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
+        // The peer would take altered bytes for an attack, and this device for the attacker.
+        guard raw.isIntact(as: id) else { throw StoreError.damagedSet(number: cursor.number) }
         sets.append(StoredChangeSet(log: cursor.want.log, sequence: cursor.next, id: id, raw: raw))
         bytes += raw.byteCount
         cursor.next += 1

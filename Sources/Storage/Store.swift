@@ -56,6 +56,8 @@ package final class Store {
   ) throws {
     self.connection = connection
     self.lock = lock
+    // Whatever this shows may be sent to others.
+    try connection.syncLog()
     let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try Logs(connection)
     fold = try Fold(connection, logs)

@@ -23,4 +23,6 @@ package enum StoreError: Error, Hashable, Sendable {
   case lockFailed(errno: Int32)
   /// The store holds what no version of the program writes.
   case damaged(String)
+  /// The bytes of a change set are not those that were signed: the disk has altered them.
+  case damagedSet(number: Int64?)
 }

@@ -54,6 +54,32 @@ import Testing
     #expect(try Store(on: Volume(disk), path: "store.db").meta("word") == [1, 2, 3])
   }
 
+  /// A transaction whose process is killed between its last write and its sync shows at the next start: by then it
+  /// may have been sent to others, so it must not go again.
+  @Test func `what a start shows after a kill outlives a power loss`() throws {
+    var shown = 0
+    for changes in 0..<12 {
+      let disk = Disk()
+      let isRefused: Bool
+      do {
+        let store = try Store(on: Volume(disk), path: "store.db")
+        try store.setMeta("word", [1])
+        disk.faults.changesUntilStop = changes
+        isRefused = (try? store.setMeta("word", [2])) == nil
+        disk.faults.changesUntilStop = -1
+      }
+      disk.restart()
+      let volume = try Volume(disk)
+      let word = try Store(on: volume, path: "store.db").meta("word")
+      volume.cut()
+      if isRefused, word == [2] { shown += 1 }
+      var random = SplitMix(seed: 1)
+      disk.powerLoss(Survival(.nothing), &random)
+      #expect(try Store(on: Volume(disk), path: "store.db").meta("word") == word, "\(changes) changes")
+    }
+    #expect(shown > 0)
+  }
+
   @Test func `without syncs a power loss takes what was committed`() throws {
     let disk = Disk()
     let volume = try Volume(disk)

@@ -6,6 +6,7 @@ import Wire
 /// Something a person should know until it is over or the node starts again.
 enum NodeNotice: Hashable, Sendable {
   case storeFailed(String)
+  case damagedSet(number: Int64?)
   case digestMismatch(device: DeviceKey, Lane)
   case settingsBeyondLimits
 }
@@ -93,6 +94,12 @@ extension Node {
       switch notice {
       case .storeFailed(let why):
         NoticeSnapshot(.diskFull, text: "the store refused to write: \(why)", next: "waymark status")
+      case .damagedSet(let number):
+        NoticeSnapshot(
+          .digestMismatch,
+          text:
+            "the disk has altered change set \(number.map(String.init) ?? "of a cut log"): no peer is sent it",
+          next: "waymark verify --deep")
       case .digestMismatch(let device, let lane):
         NoticeSnapshot(
           .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",

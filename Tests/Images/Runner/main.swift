@@ -23,9 +23,14 @@ for (number, scenario) in Scenario.all.enumerated() where scenario.name.contains
   for failure in figures.failures.prefix(5) { print("  \(failure)") }
   faults += figures
 }
+let flips = try FlipRun.run(props, seed: 1, flips: word.isEmpty ? 10_000 : 100)
+print(
+  "\(flips.flips) turned bits: \(flips.refused) refused at the start, \(flips.older) ended the write-ahead log, "
+    + "\(flips.altered) altered change sets, \(flips.found) found, \(flips.failures.count) failures")
+for failure in flips.failures.prefix(5) { print("  \(failure)") }
 let seconds = (ContinuousClock.now - start).components.seconds
 print(
   "images: \(Scenario.all.count) scenarios, \(total.points) moments, \(total.images) images looked at, "
     + "\(total.repeated) repeated, \(total.secondFaults) second faults, \(total.failures.count) failures, \(seconds) s"
 )
-exit(total.failures.isEmpty && faults.failures.isEmpty ? 0 : 1)
+exit(total.failures.isEmpty && faults.failures.isEmpty && flips.failures.isEmpty ? 0 : 1)

@@ -32,7 +32,7 @@ package final class ImageRun {
     package var secondFaults = 8
     package var verifications = 4
     /// Before a scenario's steps, the settings of its connection or its disk are changed with this.
-    var spoil: @Sendable (Stage) throws -> Void = { _ in }
+    package var spoil: @Sendable (Stage) throws -> Void = { _ in }
 
     package init() {}
   }

@@ -2,13 +2,13 @@ import Membership
 import Records
 import Replication
 import SQLite
-import Simulation
+package import Simulation
 package import Storage
 import Wire
 
 /// Alice's device, whose store lies on a simulated disk, and others whose sets it hears of.
 package final class Stage {
-  let disk: Disk
+  package let disk: Disk
   let props: Props
   private(set) var volume: Volume
   private var opened: Store?

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean kill pause full descriptors damage clock partitions sync
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -56,6 +56,12 @@ attack: release ## fifty hostile connections: what an honest peer feels, and wha
 oracle: build ## five nodes against a model in Python: SEED=… STEPS=…; or HISTORIES=1000, many short ones
 	@if [ -n "$(HISTORIES)" ]; then Tests/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \
 	else Tests/Oracle/run $(SEED) $(STEPS); fi
+
+simulate: deps ## a circle of simulated devices, every fault from one seed: SEED=…; or SEEDS=…, that many
+	@Tests/Simulate/run "$(SEED)" "$(SEEDS)"
+
+soak: deps ## simulated circles from new seeds for as long as there is time: MINUTES=…
+	@Tests/Simulate/run soak "$(MINUTES)"
 
 kill: release ## three nodes killed in the middle of everything, with a journal outside: KILLS=… SEED=…
 	@$(FAULTS) kill $(or $(KILLS),1000) $(SEED)

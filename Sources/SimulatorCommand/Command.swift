@@ -11,6 +11,9 @@ struct Command {
   private var isTold = false
   private var repeats = false
   private var shrinks = true
+  private var goesOn = false
+  /// Reports of other processes, to be added up.
+  private var parts: [String] = []
   private var reportFile: String?
 
   private var report = Report()
@@ -26,8 +29,10 @@ struct Command {
       --events N    how long the faults last (1500)
       --tell        every event of the run
       --twice       runs each seed twice and compares
+      --all         goes on after a failure
       --no-shrink   does not look for a smaller run that fails too
       --report F    writes the figures to a file, as JSON
+      --sum F…      adds up such files, and prints the figures
 
     """
 
@@ -37,7 +42,11 @@ struct Command {
       switch word {
       case "--tell": isTold = true
       case "--twice": repeats = true
+      case "--all": goesOn = true
       case "--no-shrink": shrinks = false
+      case "--sum":
+        parts = Array(rest)
+        rest = []
       default:
         guard let value = rest.popFirst(), take(word, value, &rest) else { return nil }
       }
@@ -72,15 +81,16 @@ struct Command {
 
   /// True if nothing was found.
   mutating func run() -> Bool {
+    if !parts.isEmpty { return sum() }
     if let line, let options = Options(line: line) { return runOne(options) }
     if count == 1, minutes == nil { return runOne(options(first)) }
     let deadline = minutes.map { Date(timeIntervalSinceNow: $0 * 60) }
     var seed = first
     var isWell = true
-    while isWell {
+    while isWell || goesOn {
       if let count, seed - first >= count { break }
       if let deadline, Date() >= deadline { break }
-      isWell = pass(options(seed))
+      if !pass(options(seed)) { isWell = false }
       progress(seed)
       seed += 1
     }
@@ -118,6 +128,18 @@ struct Command {
     let smaller = Shrinking(outcome).smallest { print("  smaller: \($0.events) events") }
     print("SMALLEST: \(smaller.options)\n  \(smaller.failure.map { "\($0)" } ?? "")")
     return false
+  }
+
+  private mutating func sum() -> Bool {
+    for part in parts {
+      guard let data = FileManager.default.contents(atPath: part), report.add(json: data) else {
+        print("\(part) is no report.")
+        return false
+      }
+    }
+    print(report.text)
+    save()
+    return true
   }
 
   private func progress(_ seed: UInt64) {

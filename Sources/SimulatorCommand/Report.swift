@@ -25,6 +25,24 @@ struct Report {
     return outcome
   }
 
+  /// Adds what another process has written; false if it is no report.
+  mutating func add(json: Data) -> Bool {
+    guard let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
+      let runs = object["runs"] as? Int, let failures = object["failures"] as? Int,
+      let events = object["events"] as? Int, let time = object["virtualMilliseconds"] as? Int,
+      let seconds = object["seconds"] as? Double, let counts = object["counts"] as? [String: Int],
+      let others = object["runsWith"] as? [String: Int]
+    else { return false }
+    self.runs += runs
+    self.failures += failures
+    self.events += events
+    self.seconds += seconds
+    virtualMilliseconds += Int64(time)
+    for (name, count) in counts { tally.count(name, by: count) }
+    for (name, count) in others { runsWith.count(name, by: count) }
+    return true
+  }
+
   private static func processorSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -1,0 +1,53 @@
+import Simulation
+import Testing
+
+/// Whole runs of simulated circles, judged after every event. `make simulate` and `make soak` run many more.
+@Suite struct RunTests {
+  @Test(arguments: 1...32 as ClosedRange<UInt64>)
+  func `every promise is kept, whatever goes wrong`(_ seed: UInt64) {
+    let outcome = Run.outcome(of: Options(seed: seed, events: 800))
+    #expect(outcome.failure == nil, "simulator --run '\(outcome.options)'")
+  }
+
+  /// Runs that once showed a mistake, as small as they could be made.
+  @Test(arguments: [
+    // What came while the disk was full was never asked for again.
+    "seed=145 devices=2 free=0 adversaries=0 events=115 faults-every=334 people-every=271 records=26 "
+      + "faults=crossed:12,disk-full:8,drift:12,far-jump:20,flap:11,read-error:1,stranger-issuer:6",
+    // Two devices, each of which knew one of two revocations, turned one another away for ever.
+    "seed=5004 devices=2 free=0 adversaries=0 events=737 faults-every=718 people-every=500 records=22 "
+      + "faults=clog:8,crossed:14,delay:11,drift:12,far-jump:10,freeze:4,invite:13,jump:2,kill:2,kill-inside:1,"
+      + "lost-place:13,move:10,one-way:19,partition:2,power-loss:5,preference:16,read-error:7,restamp:14,"
+      + "revoke:18,slow-disk:7,write-error:9",
+  ])
+  func `what once failed does not fail again`(_ line: String) throws {
+    let options = try #require(Options(line: line))
+    #expect(Run.outcome(of: options).failure == nil)
+  }
+
+  @Test func `the same options give the same run, event by event`() {
+    for seed in [3, 14, 15] as [UInt64] {
+      let options = Options(seed: seed, events: 300)
+      let (first, second) = (Run.outcome(of: options), Run.outcome(of: options))
+      #expect(first.events == second.events)
+      #expect(first.trace == second.trace, "\(options)")
+    }
+  }
+
+  @Test(arguments: 1...50 as ClosedRange<UInt64>)
+  func `options can be read from the line that a run prints`(_ seed: UInt64) {
+    let options = Options(seed: seed)
+    #expect(Options(line: options.description) == options)
+  }
+
+  @Test(arguments: ["", "seed=x", "seed=1 devices=-1", "seed=1 faults=none,kill:1", "seed=1 weather=bad"])
+  func `a line that is no options is refused`(_ line: String) {
+    #expect(Options(line: line) == nil)
+  }
+
+  @Test func `a seed chooses faults of its own, and all of them come up among many seeds`() {
+    let chosen = (1...200 as ClosedRange<UInt64>).map { Set(Options(seed: $0).faults.keys) }
+    #expect(Set(chosen).count > 150)
+    #expect(chosen.reduce([]) { $0.union($1) } == Set(Fault.allCases))
+  }
+}

@@ -73,11 +73,25 @@ extension World {
       guard case .sets(let lane, let sets)? = try? Message(decoding: message), let first = sets.first else {
         return nil
       }
-      var signature = first.raw.signature
-      signature[random.below(64)] ^= fault == .malleate ? 0x80 : UInt8(1 + random.below(255))
-      let raw = RawChangeSet(header: first.raw.header, signature: signature, body: first.raw.body)
+      let raw = fault == .malleate ? malleated(first.raw) : forged(first.raw)
       return [Message.encodedSets(lane, [raw] + sets.dropFirst().map(\.raw))]
     }
+  }
+
+  /// The same signature in another spelling.
+  private func malleated(_ set: RawChangeSet) -> RawChangeSet {
+    var signature = set.signature
+    signature[63] ^= 0x80
+    return RawChangeSet(header: set.header, signature: signature, body: set.body)
+  }
+
+  /// One bit is another one, in any of the three parts.
+  private func forged(_ set: RawChangeSet) -> RawChangeSet {
+    var parts = [set.header, set.signature, set.body]
+    let part = random.below(3)
+    guard !parts[part].isEmpty else { return set }
+    parts[part][random.below(parts[part].count)] ^= 1 << UInt8(random.below(8))
+    return RawChangeSet(header: parts[0], signature: parts[1], body: parts[2])
   }
 
   // MARK: Messages of its own

@@ -43,6 +43,8 @@ package enum Run {
       world.heal()
       try world.converge()
       try world.judgeAll()
+      try world.lastWords()
+      try world.judgeAll()
     } catch {
       found = failure(error)
     }

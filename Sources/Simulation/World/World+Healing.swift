@@ -79,7 +79,21 @@ extension World {
       guard try step() else { break }
       if Int(now) % 64 == 0 { cure() }
     }
-    let deadline = now + Self.healingMilliseconds
+    try converge(within: Self.healingMilliseconds, "after all faults ended")
+  }
+
+  /// Everybody writes once more, and everybody hears of it: no session is left that only looks alive.
+  func lastWords() throws {
+    for process in members() where !process.isDiskFull {
+      writeLastWord(process.device)
+      if random.happens(perThousand: 300) { writeMuch(process.device) }
+    }
+    try converge(
+      within: Self.lastWordsMilliseconds, "after everybody wrote once more, with nothing in the way")
+  }
+
+  private func converge(within milliseconds: Moment, _ phase: String) throws {
+    let deadline = now + milliseconds
     let last = events + Self.healingEventsMax
     var nextLook = now + 2_000
     while now < deadline, events < last {
@@ -94,7 +108,7 @@ extension World {
     for device in devices { log?(describe(device)) }
     throw Failure(
       .liveness,
-      "\((now - (deadline - Self.healingMilliseconds)) / 1_000) seconds after all faults ended: "
+      "\((now - (deadline - milliseconds)) / 1_000) seconds \(phase): "
         + differences.prefix(4).joined(separator: "; "))
   }
 
@@ -118,6 +132,7 @@ extension World {
 
   /// Twenty rounds of comparing notes would take two minutes; a device that waits before it dials again up to five.
   private static let healingMilliseconds: Moment = 30 * 60_000
+  private static let lastWordsMilliseconds: Moment = 8 * 60_000
   private static let healingEventsMax = 400_000
 
   // MARK: What must be equal

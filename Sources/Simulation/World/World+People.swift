@@ -23,12 +23,25 @@ extension World {
     case 13: write(device, "settings", [setting()])
     case 14, 15: writeProfile(device)
     case 16: write(device, "mixed", [insert(), setting()])
+    case 17 where random.happens(perThousand: 200): writeMuch(device)
     case 17: write(device, "many", (0..<1 + random.logarithmic(1, 1_500)).map { insert(number: 1_000 + $0) })
     case 18: write(device, "again", [insert(number: random.below(options.records))])
     default:
       write(device, "none", [EntryDraft(.put, FixedRecords.none, [(1, .text("X")), (2, .text(word()))])])
     }
   }
+
+  /// More than is pushed to peers: they hear of it and ask.
+  func writeMuch(_ device: Device) {
+    let drafts = (0..<5).map { number in
+      EntryDraft(
+        .put, recordKey(number: 5_000 + number),
+        [(0, .bool(true)), (1, .bytes((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))])
+    }
+    write(device, "much", drafts)
+  }
+
+  func writeLastWord(_ device: Device) { write(device, "last", [insert(), setting()]) }
 
   /// Authors what the person wants, and takes it for done when the device says so.
   func write(_ device: Device, _ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero) {

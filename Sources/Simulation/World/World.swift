@@ -64,7 +64,11 @@ package final class World {
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
     firstStatements = [authority.genesis]
-    firstStatements += try keys.dropFirst().map { try authority.certificate(for: $0, at: Self.start) }
+    for (number, guest) in keys.enumerated().dropFirst() {
+      // Some were let in by the founder, some by one that was let in before.
+      let issuer = random.happens(perThousand: 400) ? keys[random.below(number)].signing : nil
+      firstStatements.append(try authority.certificate(for: guest, by: issuer, at: Self.start))
+    }
     try entitle(keys)
     for (number, keys) in keys.enumerated() {
       devices.append(

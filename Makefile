@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync
+.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -68,6 +68,9 @@ kill: release ## three nodes killed in the middle of everything, with a journal 
 
 pause: release ## nodes that stand still for up to LONGEST seconds and go on: CYCLES=… SEED=… LONGEST=…
 	@$(FAULTS) pause $(or $(CYCLES),100) $(or $(SEED),1) $(LONGEST)
+
+stop: release ## nodes that are told to end, at any moment: TIMES=… SEED=…
+	@$(FAULTS) stop $(or $(TIMES),1000) $(SEED)
 
 full: release ## a node's disk runs full and gets room again: CYCLES=… SEED=…
 	@$(FAULTS) full $(or $(CYCLES),200) $(SEED)

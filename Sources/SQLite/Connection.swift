@@ -153,6 +153,11 @@ package final class Connection {
     }
   }
 
+  /// From now on closing writes nothing: the write-ahead log stays beside the database as it is.
+  package func leaveLogOnClose() {
+    _ = waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+  }
+
   // MARK: Errors
 
   func check(_ code: Int32, _ sql: @autoclosure () -> String) throws(SQLiteError) {

@@ -122,6 +122,9 @@ package final class Store {
     try connection.checkpoint(isShrinking: isShrinking)
   }
 
+  /// From now on closing the store writes nothing.
+  package func leaveLogOnClose() { connection.leaveLogOnClose() }
+
   // MARK: Meta
 
   /// Bytes that the node keeps beside the log, by name.

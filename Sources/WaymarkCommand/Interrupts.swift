@@ -1,10 +1,12 @@
-import Dispatch
 import Foundation
+import Synchronization
 
 /// What Ctrl-C and a request to end do.
+///
+/// Not dispatch sources: on Linux these take a signal off the main thread, which waits for any, by raising it again for
+/// another one, and now and then it is lost on the way. A node that does not hear SIGTERM is killed in the end.
 enum Interrupts {
-  /// Kept until the process ends. Written only while the program starts, before anything runs beside it.
-  nonisolated(unsafe) private static var sources: [any DispatchSourceSignal] = []
+  private static let handlers = Mutex<[Int32: @Sendable (Int32) -> Void]>([:])
 
   /// Ends the process at once on SIGINT; the store is safe at any moment.
   static func endWith(_ code: Int32) {
@@ -13,12 +15,47 @@ enum Interrupts {
 
   /// Calls the handler on SIGINT and SIGTERM, instead of ending the process.
   static func handle(_ signals: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) {
+    // Without a pipe the signals do what they do by default: they end the process at once.
+    guard listens else { return }
+    handlers.withLock { handlers in
+      for number in signals { handlers[number] = handler }
+    }
     for number in signals {
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { @Sendable in handler(number) }
-      source.resume()
-      sources.append(source)
+      signal(number) { number in
+        let before = errno
+        var byte = UInt8(truncatingIfNeeded: number)
+        _ = write(signalWriter, &byte, 1)
+        errno = before
+      }
+    }
+  }
+
+  /// The thread that hears of signals; made once. False if there is no pipe for it.
+  private static let listens: Bool = {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return false }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    // A handler must not wait, however many signals come.
+    _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) | O_NONBLOCK)
+    signalWriter = ends[1]
+    let reader = ends[0]
+    Thread.detachNewThread { listen(reader) }
+    return true
+  }()
+
+  private static func listen(_ reader: Int32) {
+    var byte: UInt8 = 0
+    while true {
+      let count = read(reader, &byte, 1)
+      guard count == 1 else {
+        if count < 0, errno == EINTR { continue }
+        return
+      }
+      let number = Int32(byte)
+      handlers.withLock { $0[number] }?(number)
     }
   }
 }
+
+/// Where the handler of a signal writes, which may do hardly anything else. Set once, before there is a handler.
+nonisolated(unsafe) private var signalWriter: Int32 = -1

@@ -1,5 +1,6 @@
-/* Makes a node's disk fail: after so many syncs of the store's files every further one gives EIO, as a disk does that
- * has lost what it was told to keep. FAIL_AFTER is that number; FAIL_FILE a part of the names it is about. */
+/* Makes a node's disk fail: after so many syncs of the store's files further ones give EIO, as a disk does that has
+ * lost what it was told to keep. FAIL_AFTER is that number, FAIL_TIMES how many fail then (all, unless it is given),
+ * FAIL_FILE a part of the names it is about. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 static atomic_long count;
 
 static int fails(int file) {
-  const char *after = getenv("FAIL_AFTER"), *part = getenv("FAIL_FILE");
+  const char *after = getenv("FAIL_AFTER"), *times = getenv("FAIL_TIMES"), *part = getenv("FAIL_FILE");
   char link[64], path[PATH_MAX + 1];
   if (!after || !part) return 0;
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -21,7 +22,8 @@ static int fails(int file) {
   if (length < 0) return 0;
   path[length] = 0;
   if (!strstr(path, part)) return 0;
-  return atomic_fetch_add(&count, 1) >= atol(after);
+  long number = atomic_fetch_add(&count, 1) - atol(after);
+  return number >= 0 && (!times || number < atol(times));
 }
 
 static int call(const char *name, int file) {

@@ -23,8 +23,8 @@ NAMES = ("alice", "bob", "carol", "dave", "erin")
 NOBODY = "02:00:00:00:00:01"
 SLOW = ("tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
 # Whether this machine permits all that a run needs.
-PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe && ip link add probe0 type veth peer name probe1 netns probe \
-  && ip link add probe2 type bridge"""
+PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe \
+  && ip link add probe0 type veth peer name probe1 netns probe && ip link add probe2 type bridge"""
 
 
 def system(*words, may_fail=False):

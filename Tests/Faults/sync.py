@@ -39,6 +39,7 @@ class Sync:
         begun = time.monotonic()
         for number in range(1, self.cycles + 1):
             self.once(number)
+        self.without_node()
         self.damaged()
         print(
             f"failed syncs {self.cycles}, acknowledged {len(self.trips)}, lost 0, ended after p50 "
@@ -50,6 +51,9 @@ class Sync:
         alice.end()
         alice.extra = {"LD_PRELOAD": str(self.library), "FAIL_FILE": self.rng.choice(("store.db", "store.db-wal")),
                        "FAIL_AFTER": str(self.rng.randrange(1, 12))}
+        if self.rng.random() < 0.5:
+            # Once is enough, and the next sync would say that all is well.
+            alice.extra["FAIL_TIMES"] = "1"
         try:
             alice.start()
         except NotReady as ended:
@@ -74,6 +78,22 @@ class Sync:
         lost = self.trips - found
         check(not lost, f"alice has lost {len(lost)} acknowledged trips: {sorted(lost)[:3]}")
         self.circle.settle(30)
+
+    def without_node(self):
+        """A command on the store itself is no different: it says so, and leaves the store as it is."""
+        alice = self.alice
+        alice.end()
+        alice.run("trip", "add", "name=before")
+        words = [alice.binary, "--home", str(alice.home), "trip", "add", "name=after"]
+        failing = {"LD_PRELOAD": str(self.library), "FAIL_FILE": "store.db-wal", "FAIL_AFTER": "0", "FAIL_TIMES": "1"}
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=alice.environment | failing)
+        self.expect_sentence(done.returncode, done.stderr)
+        check(not done.stdout, f"a trip was acknowledged: {done.stdout}")
+        check((alice.home / "verify-first").exists(), "nothing says that the store is to be verified")
+        check((alice.home / "store.db-wal").exists(), "the store was closed with a checkpoint after a failed sync")
+        names = {trip["name"] for trip in alice.run("trip", "list")["trips"]}
+        check("before" in names and not (alice.home / "verify-first").exists(), f"found {names}")
+        alice.start()
 
     def expect_sentence(self, code, said):
         check(code == 1, f"alice ended with {code}: {said[-400:]}")

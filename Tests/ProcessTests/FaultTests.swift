@@ -10,6 +10,10 @@ import Testing
     try await run("pause", "4", "20261121", "1", seconds: 100)
   }
 
+  @Test func `a node hears every time that it is told to end`() async throws {
+    try await run("stop", "50", "20261121", seconds: 150)
+  }
+
   @Test func `a full disk refuses writes, serves reads, and is left behind without an operator`() async throws
   {
     try await run("full", "2", "20261121", seconds: 100)

@@ -57,7 +57,7 @@ extension Replicator {
     incarnation = next
     shell?.note(.began(next, why: why))
     unsent.begin(next)
-    try? unsent.save(store)
+    try unsent.saveIfRoom(store)
     handle(.withholding(unsent.sent), now: now)
     // Without it the next start begins another one.
     try place.write(next)

@@ -17,7 +17,12 @@ package struct UnsentLogs {
       if sent[log] == nil { sent[log] = store.newestHead(of: log) }
     }
     // Where there is no room it is said again at the next start, of all that is there then.
-    if sent.count > known { try? save(store) }
+    if sent.count > known { try saveIfRoom(store) }
+  }
+
+  /// Keeps it unless the disk is full; an error that leaves open what is durable is not passed over.
+  func saveIfRoom(_ store: Store) throws {
+    do { try save(store) } catch  where isNoRoom(error) {}
   }
 
   /// One line a log: device, incarnation, lane, sequence, id.

@@ -44,6 +44,9 @@ public enum WaymarkClient {
     guard home.hasStore || home.isReplacing else { throw CommandFailure.noStore(home) }
     do {
       return try Node(home: home, log: log)
+    } catch  where isLostWrite(error) {
+      home.markSuspect()
+      throw CommandFailure.brokenStore(home, error)
     } catch {
       throw CommandFailure.opening(home, error)
     }

@@ -130,7 +130,7 @@ public actor Node {
     stopServing()
     timers.cancelAll()
     // A clean end leaves no work for the next start.
-    try? store.checkpoint()
+    if broken == nil { try? store.checkpoint() }
     replicator.close()
   }
 }

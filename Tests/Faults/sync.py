@@ -85,7 +85,7 @@ class Sync:
         alice.end()
         alice.run("trip", "add", "name=before")
         words = [alice.binary, "--home", str(alice.home), "trip", "add", "name=after"]
-        failing = {"LD_PRELOAD": str(self.library), "FAIL_FILE": "store.db-wal", "FAIL_AFTER": "0", "FAIL_TIMES": "1"}
+        failing = {"LD_PRELOAD": str(self.library), "FAIL_FILE": "store.db-wal", "FAIL_AFTER": "1", "FAIL_TIMES": "1"}
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=alice.environment | failing)
         self.expect_sentence(done.returncode, done.stderr)
         check(not done.stdout, f"a trip was acknowledged: {done.stdout}")

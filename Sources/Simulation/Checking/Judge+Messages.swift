@@ -209,7 +209,7 @@ extension Judge {
 
   private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState], _ isOpen: Bool) throws {
     for peer in peers {
-      guard let other = views[peer] else { return }
+      guard let other = views[peer], ledgers[peer]?.hadNoRoom == false else { return }
       let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
       let isRecordsOpen = isOpen && isOwnGateOpen(view) && isPeerPremium(view, peer) && isTold(view, peer)
       let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })

@@ -56,6 +56,7 @@ package final class Judge {
     try readWhole(node, isStart: true)
     // What a node that was killed had handed out before must be there.
     (ledger.said, ledger.doubts, ledger.claims) = ([], [], [])
+    ledger.hadNoRoom = false
     if mayHaveLost { ledger.unseen = [] }
     try checkSaid(self.view(node), before: nil)
   }
@@ -63,6 +64,11 @@ package final class Judge {
   /// A node has ended, or was ended; what it had shown must be there when it runs again.
   package func stopped(_ node: String) {
     dropLinks(of: node)
+    // What it said before it was killed may have arrived.
+    if let view = views[node], let ledger = ledgers[node], !ledger.said.isEmpty {
+      let lanes = NodeState(view, library).lanes
+      for said in ledger.said { ledger.remember(NodeState(certificates: said.certificates, lanes: lanes)) }
+    }
     // Its volume may be gone with the process.
     if let none = try? Connection(.memory) { views[node]?.connection = none }
   }
@@ -109,7 +115,11 @@ package final class Judge {
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
   /// Whether a node's disk has room; while it has none, what the node learns is not in its store.
-  package func hasRoom(_ node: String, _ hasRoom: Bool) { ledger(node).hasRoom = hasRoom }
+  package func hasRoom(_ node: String, _ hasRoom: Bool) {
+    let ledger = ledger(node)
+    ledger.hasRoom = hasRoom
+    if !hasRoom { ledger.hadNoRoom = true }
+  }
 
   package func becamePremiumHere(_ node: String, _ isPremium: Bool) {
     ledgers[node]?.isPremiumHere = isPremium
@@ -159,6 +169,8 @@ final class NodeLedger {
   var prefersSync = false
   var isPremiumHere = false
   var hasRoom = true
+  /// What it said of itself since it started was not always what its store held.
+  var hadNoRoom = false
   /// Its wall clock at the last step.
   var wall: Int64 = 0
   /// Whether two data directories may have written the same log.

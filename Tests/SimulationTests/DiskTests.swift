@@ -70,8 +70,10 @@ import Testing
       }
       disk.restart()
       let volume = try Volume(disk)
-      let word = try Store(on: volume, path: "store.db").meta("word")
-      volume.cut()
+      let store = try Store(on: volume, path: "store.db")
+      let word = try store.meta("word")
+      // Closed in peace, it would make everything durable.
+      withExtendedLifetime(store) { volume.cut() }
       if isRefused, word == [2] { shown += 1 }
       var random = SplitMix(seed: 1)
       disk.powerLoss(Survival(.nothing), &random)

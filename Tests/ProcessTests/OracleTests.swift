@@ -1,3 +1,4 @@
+import Processes
 import Testing
 
 /// Five nodes and a model of the merge that shares no code with them: `Tests/Oracle`.
@@ -5,7 +6,8 @@ import Testing
   @Test func `five nodes hold what a model written from the protocol says`() async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let (code, said) = try await stage.script("Tests/Oracle/run", ["20261121", "150", "100"], seconds: 160)
+    let (code, said) = try await stage.script(
+      "Tests/Oracle/run", ["20261121", "150", "\(100 * Child.patience)"], seconds: 160)
     #expect(code == 0, "\(said)")
   }
 

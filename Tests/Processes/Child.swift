@@ -71,8 +71,15 @@ package final class Child: Sendable {
     if code == nil { kill(id, number) }
   }
 
+  /// How much longer than others a process may take: what a sanitizer looks at is several times slower.
+  package static let patience: Int = {
+    let own = ProcessInfo.processInfo.environment
+    return own["ASAN_OPTIONS"] == nil && own["TSAN_OPTIONS"] == nil ? 1 : 5
+  }()
+
   /// Waits for the end; after `seconds` the process is killed and the test fails.
   package func wait(seconds: Int, for what: String) async throws -> Int32 {
+    let seconds = seconds * Self.patience
     let deadline = ContinuousClock.now + .seconds(seconds)
     while true {
       if let code { return code }

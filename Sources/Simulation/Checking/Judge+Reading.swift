@@ -39,7 +39,23 @@ extension Judge {
     try checkForks(news.stored)
     try checkAdmitted(news.stored, view)
     try checkRecords(touchedBy: news.folded, view)
+    for set in news.stored { try checkWaits(set, view) }
     view.unjudged = []
+  }
+
+  /// Whether a set that has just been stored waits without need. A minute is left for a clock that moves meanwhile.
+  private func checkWaits(_ set: Int, _ view: NodeView) throws {
+    let header = library.sets[set].header
+    guard view[set] == .waits, let wall = ledgers[view.name]?.wall,
+      Int64(header.clock >> 16) <= wall + 540_000, cuts(of: header.log, view) == nil
+    else { return }
+    if let previous = library.predecessors[set], view[previous] != .folded { return }
+    for dependency in header.dependencies {
+      guard let seen = library.index(of: dependency.id), view[seen] == .folded else { return }
+    }
+    throw Violation(
+      .state, view.name,
+      "change set \(library.sets[set].id) waits, though it is dated less than ten minutes ahead")
   }
 
   /// Whether the newest set of the last look still has its number.

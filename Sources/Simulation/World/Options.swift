@@ -29,15 +29,15 @@ package struct Options: Hashable, Sendable {
     self.events = events
     devices = 2 + min(random.below(4) + random.below(5), 7)
     free = random.happens(perThousand: 300) ? random.below(devices) : 0
-    adversaries = random.happens(perThousand: 350) ? 1 + random.below(2) : 0
-    faultsEvery = Int64(random.logarithmic(20, 20_000))
+    adversaries = random.happens(perThousand: 450) ? 1 + random.below(2) : 0
+    faultsEvery = Int64(random.logarithmic(10, 2_000))
     peopleEvery = Int64(random.logarithmic(5, 2_000))
     records = random.logarithmic(2, 60)
     faults = [:]
     let share = 100 + random.below(800)
     for fault in Fault.allCases where random.happens(perThousand: share) {
       guard adversaries > 0 || !fault.isByzantine else { continue }
-      faults[fault] = 1 + random.below(20)
+      faults[fault] = (1 + random.below(20)) * (fault.isByzantine ? 3 : 1)
     }
     // One run in ten has no faults at all: what goes wrong there is no fault's fault.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }

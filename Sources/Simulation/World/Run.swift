@@ -39,7 +39,7 @@ package enum Run {
     }
     var found: Failure?
     do {
-      while world.events < options.events, try world.step() {}
+      while world.isStormy, try world.step() {}
       world.heal()
       try world.converge()
       try world.judgeAll()

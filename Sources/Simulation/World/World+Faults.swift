@@ -25,7 +25,10 @@ extension World {
       left -= weight
       guard left < 0 else { continue }
       log?("  fault: \(fault)")
-      if cause(fault) { tally.count("fault \(fault)") }
+      if cause(fault) {
+        self.faults += 1
+        tally.count("fault \(fault)")
+      }
       return
     }
   }

@@ -29,6 +29,8 @@ package final class World {
   var firstStatements: [Membership.Statement] = []
   /// All that anyone has signed, for those who come later.
   var signed: [Membership.Statement] = []
+  /// How many faults there have been.
+  var faults = 0
   /// Nothing goes wrong any more.
   var isHealing = false
   /// When copies of one device have had their turns.
@@ -121,6 +123,14 @@ package final class World {
   }
 
   func random16() -> Bytes16 { Bytes16(random.next(), random.next()) }
+
+  /// Whether the faults go on: so many events, or some more until there was something of everything.
+  var isStormy: Bool {
+    if events < options.events { return true }
+    return !options.faults.isEmpty && faults < Self.faultsLeast && events < 4 * options.events
+  }
+
+  private static let faultsLeast = 15
 
   // MARK: Time
 

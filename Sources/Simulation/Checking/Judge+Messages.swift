@@ -185,7 +185,9 @@ extension Judge {
       if library.sets[set].header.log.device == view.device { ledger.sent.insert(id) }
     }
     guard !ledger.said.isEmpty || !ledger.claims.isEmpty else { return }
-    let states = (before.map { [$0] } ?? []) + [NodeState(view, library)]
+    let end = NodeState(view, library)
+    let between = ledger.passed.map { NodeState(certificates: end.certificates, lanes: $0) }
+    let states = (before.map { [$0] } ?? []) + between + [end]
     for (to, certificates, said) in ledger.said {
       for state in states { ledger.remember(NodeState(certificates: certificates, lanes: state.lanes)) }
       guard let lie = said.lie(certificates: certificates, states) else { continue }

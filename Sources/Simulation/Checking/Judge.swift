@@ -55,7 +55,7 @@ package final class Judge {
     let mayHaveLost = view.mayHaveLost
     try readWhole(node, isStart: true)
     // What a node that was killed had handed out before must be there.
-    (ledger.said, ledger.doubts, ledger.claims) = ([], [], [])
+    (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
     ledger.hadNoRoom = false
     if mayHaveLost { ledger.unseen = [] }
     try checkSaid(self.view(node), before: nil)
@@ -191,7 +191,10 @@ final class NodeLedger {
   /// With whom it has said that it is in sync: each time one of these.
   var claims: [(peers: [String], certificates: Name32, isRecordsOpen: Bool)] = []
 
-  func forgetStep() { (said, unseen, doubts, claims) = ([], [], [], []) }
+  /// Where its lanes stood in the midst of the step.
+  var passed: [[LaneState]] = []
+
+  func forgetStep() { (said, unseen, doubts, claims, passed) = ([], [], [], [], []) }
 
   func remember(_ state: NodeState) {
     if states.last == state { return }

@@ -45,6 +45,12 @@ final class Watch {
     }
   }
 
+  /// The store of a process has changed, and will perhaps change again before its step is over.
+  func passed(_ device: Device) throws {
+    guard device.isHonest else { return }
+    try quietly(device) { try judge.passed(device.name) }
+  }
+
   func acknowledged(_ device: Device, _ sets: [ChangeSetID]) throws {
     try stepped(device)
     try judge.acknowledged(device.name, sets.map(\.bytes))

@@ -93,7 +93,9 @@ extension World {
     switch event {
     case .began: tally.count("new incarnation")
     case .spent: tally.count("incarnations spent")
-    case .laidOutAnew: tally.count("laid out anew")
+    case .laidOutAnew:
+      tally.count("laid out anew")
+      judged { try $0.passed(device) }
     case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
     }
     log?("  \(device.name): \(event)")

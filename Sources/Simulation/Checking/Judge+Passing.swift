@@ -1,0 +1,23 @@
+// Protocol/session.md, "Hashes"
+
+extension Judge {
+  /// A node's store changes more than once within a step, and the node may speak in between: this is where it stands
+  /// now. Whether it may stand there is judged at the end of the step.
+  package func passed(_ node: String) throws {
+    guard let view = views[node], let ledger = ledgers[node] else { return }
+    let glimpse = NodeView(node, device: view.device, connection: view.connection)
+    for row in try NodeReading.logRows(after: 0, view.connection) {
+      // What is not valid is found at the end of the step.
+      guard let set = try? library.add(header: row.header, signature: row.signature, body: row.body) else {
+        return
+      }
+      glimpse.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits)
+    }
+    let heads = ViewHeads(glimpse, library)
+    let sums = try NodeReading.digests(view.connection)
+    ledger.passed.append(
+      (0...1).map {
+        LaneState(heads: heads.hash($0), folded: heads.foldedHash($0), digest: sums[$0].reduce(.zero, &+))
+      })
+  }
+}

@@ -306,15 +306,17 @@ extension World {
   private func revoke(by device: Device, _ fault: Fault) -> Bool {
     let others = devices.filter { $0.key != device.key && !$0.isGone }
     // Enough must stay that there is something to converge.
-    guard devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2, let other = random.pick(others)
-    else {
-      return false
-    }
+    guard devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2, let other = random.pick(others),
+      revocations < Self.revocationsMax
+    else { return false }
     guard revoke(other, by: device) else { return false }
     if fault == .mutual { _ = revoke(device, by: other) }
     if fault == .crossed, let third = random.pick(others) { _ = revoke(other, by: third) }
     return true
   }
+
+  /// Where more have taken one another out than an introduction has room for, only a person can bring them together.
+  private static let revocationsMax = 4
 
   private func revoke(_ other: Device, by device: Device) -> Bool {
     guard let process = device.process, process.isServing, process.isMember else { return false }
@@ -329,6 +331,7 @@ extension World {
         RevocationOrder(device: other.key, kept: kept), by: key, at: device.wall)
     else { return false }
     revoked.insert(other.key)
+    revocations += 1
     learn(device, statement)
     return true
   }

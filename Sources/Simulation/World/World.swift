@@ -35,6 +35,8 @@ package final class World {
   var isHealing = false
   /// When copies of one device have had their turns.
   var turnsEnd: Moment?
+  /// How many revocations have been signed.
+  var revocations = 0
   /// Whom somebody has taken out of the circle, whether or not it counts.
   var revoked: Set<DeviceKey> = []
   /// Told of what happens, for people who look for a cause.

@@ -3,9 +3,9 @@ import Testing
 
 /// Whole runs of simulated circles, judged after every event. `make simulate` and `make soak` run many more.
 @Suite struct RunTests {
-  @Test(arguments: 1...32 as ClosedRange<UInt64>)
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
   func `every promise is kept, whatever goes wrong`(_ seed: UInt64) {
-    let outcome = Run.outcome(of: Options(seed: seed, events: 800))
+    let outcome = Run.outcome(of: Options(seed: seed, events: 300))
     #expect(outcome.failure == nil, "simulator --run '\(outcome.options)'")
   }
 

@@ -17,6 +17,9 @@ from session import STATEMENTS, milliseconds
 DAY = 86_400_000
 # What a node may grow by while it is attacked.
 MEMORY_MAX, FILES_MAX, LOG_MAX = 64 << 20, 8, 4 << 20
+if "ASAN_OPTIONS" in os.environ:
+    # The address sanitizer needs several times as much for itself.
+    MEMORY_MAX *= 5
 
 
 class Stage:

@@ -71,7 +71,7 @@ package final class Child: Sendable {
     if code == nil { kill(id, number) }
   }
 
-  /// How much longer than others a process may take: what a sanitizer looks at is several times slower.
+  /// How much longer than others a process may take, and how much more memory: a sanitizer asks for several times both.
   package static let patience: Int = {
     let own = ProcessInfo.processInfo.environment
     return own["ASAN_OPTIONS"] == nil && own["TSAN_OPTIONS"] == nil ? 1 : 5

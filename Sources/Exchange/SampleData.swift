@@ -28,19 +28,13 @@ package enum SampleData {
   }
 }
 
-/// SplitMix64: the mapping to numbers is our own, because that of the library may change.
+/// What samples are drawn from: the mapping to numbers is our own, because that of the library may change.
 struct SampleGenerator {
-  private var state: UInt64
+  private var random: SplitMix
 
-  init(seed: UInt64) { state = seed }
+  init(seed: UInt64) { random = SplitMix(seed: seed) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
+  mutating func next() -> UInt64 { random.next() }
 
   /// From 0 to one below `count`.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }

@@ -1,6 +1,7 @@
 // Protocol/store.md, "Durability"
 
 package import SQLite
+import Wire
 import Sodium
 
 /// A disk in memory that knows what of it is durable, and does as badly as it is told to.

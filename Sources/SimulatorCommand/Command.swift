@@ -31,7 +31,7 @@ struct Command {
       --twice       runs each seed twice and compares
       --all         goes on after a failure
       --no-shrink   does not look for a smaller run that fails too
-      --report F    writes the figures to a file, as JSON
+      --report F    writes the figures to a file, as JSON, instead of printing them
       --sum F…      adds up such files, and prints the figures
 
     """
@@ -94,8 +94,7 @@ struct Command {
       progress(seed)
       seed += 1
     }
-    print(report.text)
-    save()
+    tell()
     return isWell
   }
 
@@ -107,8 +106,7 @@ struct Command {
     print(options)
     let isTold = isTold
     let isWell = pass(options) { if isTold { print($0) } }
-    print(report.text)
-    save()
+    tell()
     return isWell
   }
 
@@ -137,8 +135,7 @@ struct Command {
         return false
       }
     }
-    print(report.text)
-    save()
+    tell()
     return true
   }
 
@@ -147,8 +144,9 @@ struct Command {
     FileHandle.standardError.write(Data("\r\(seed - first + 1) runs, \(report.speed)   ".utf8))
   }
 
-  private func save() {
-    guard let reportFile else { return }
+  /// Prints the figures, or writes them to a file.
+  private func tell() {
+    guard let reportFile else { return print(report.text) }
     do {
       try Data(report.json.utf8).write(to: URL(fileURLWithPath: reportFile))
     } catch {

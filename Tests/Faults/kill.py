@@ -19,7 +19,7 @@ import uuid
 
 from node import BINARY, Node
 from people import Journal, Line, Writer
-from stage import RETRIES, Circle, check, exports, percentile, stage, visible
+from stage import RETRIES, Circle, check, exports, percentile, sound, stage, visible
 
 NAMES = ("alice", "bob", "carol")
 CHORES = {
@@ -266,12 +266,7 @@ class Kill:
     def finish(self):
         """All agree, nothing is damaged, and whatever anybody was told is written is everywhere."""
         settled = self.circle.settle(120)
-        for node in self.nodes:
-            verdict = node.ask("verify", deep=True)
-            check(verdict["ok"], f"{node.name} is damaged: {verdict}")
-            for name, journal in self.journals.items():
-                lost = journal.lost(node)
-                check(not lost, f"{node.name} lacks {len(lost)} writes of {name}: {lost[:5]}")
+        sound(self.nodes, self.journals)
         found = [exports(node) for node in self.nodes]
         check(found.count(found[0]) == len(found), "the nodes export different things")
         for node in self.nodes:

@@ -17,7 +17,7 @@ import time
 
 from node import BINARY
 from people import Journal, Writer
-from stage import Circle, Device, check, percentile, stage
+from stage import Circle, Device, check, percentile, sound, stage
 
 NAMES = ("alice", "bob", "carol", "dave", "erin")
 NOBODY = "02:00:00:00:00:01"
@@ -182,12 +182,7 @@ class Partitions:
         self.cures = []
 
     def compare(self):
-        for node in self.nodes:
-            verdict = node.ask("verify", deep=True)
-            check(verdict["ok"], f"{node.name} is damaged: {verdict}")
-            for name, journal in self.journals.items():
-                lost = journal.lost(node)
-                check(not lost, f"{node.name} lacks {len(lost)} writes of {name}: {lost[:5]}")
+        sound(self.nodes, self.journals)
         for node in self.nodes:
             node.end()
 

@@ -15,7 +15,7 @@ import sys
 import time
 
 from people import Journal, Writer
-from stage import Circle, check, eventually, percentile, stage, told
+from stage import Circle, check, eventually, percentile, sound, stage, told
 
 NAMES = ("alice", "bob", "carol")
 # Longer than this nobody waits for a sign of life: Limits.idleMillisecondsMax.
@@ -90,12 +90,7 @@ class Pause:
         return len(counts) == pairs and set(counts.values()) == {1}
 
     def compare(self):
-        for node in self.nodes:
-            verdict = node.ask("verify", deep=True)
-            check(verdict["ok"], f"{node.name} is damaged: {verdict}")
-            for name, journal in self.journals.items():
-                lost = journal.lost(node)
-                check(not lost, f"{node.name} lacks {len(lost)} writes of {name}: {lost[:5]}")
+        sound(self.nodes, self.journals)
         for node in self.nodes:
             node.end()
 

@@ -184,6 +184,16 @@ def visible(node, view, *columns):
         return {row[0].upper(): row[1:] for row in database.execute(f"SELECT {names} FROM {view}")}
 
 
+def sound(nodes, journals):
+    """Nothing is damaged, and whatever anybody was told is written is everywhere."""
+    for node in nodes:
+        verdict = node.ask("verify", deep=True)
+        check(verdict["ok"], f"{node.name} is damaged: {verdict}")
+        for name, journal in journals.items():
+            lost = journal.lost(node)
+            check(not lost, f"{node.name} lacks {len(lost)} writes of {name}: {lost[:5]}")
+
+
 def exports(node):
     """All that a person would take away from a node, but for the time at which it is taken."""
     texts = [node.run("export", "--format", name, json_wanted=False) for name in ("ritualist", "traveling-snails")]

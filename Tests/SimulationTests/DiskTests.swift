@@ -2,6 +2,7 @@ import SQLite
 import Simulation
 import Storage
 import Testing
+import Wire
 
 @Suite struct DiskTests {
   private func connect(_ disk: Disk) throws -> Connection {

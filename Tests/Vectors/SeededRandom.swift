@@ -1,19 +1,13 @@
 package import Wire
 
-/// SplitMix64: the same numbers for the same seed on every toolchain.
+/// Values for tests: the same for the same seed on every toolchain.
 package struct SeededRandom {
-  private var state: UInt64
+  private var random: SplitMix
 
-  package init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { random = SplitMix(seed: seed) }
 
   /// The next 64 bits.
-  package mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
+  package mutating func next() -> UInt64 { random.next() }
 
   /// A number from 0 up to, not including, the bound.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }

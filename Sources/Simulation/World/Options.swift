@@ -1,3 +1,5 @@
+import Wire
+
 /// How a run is set up. Everything that happens in it follows from these values: the same options give the same run.
 ///
 /// A seed alone gives options of its own (swarm testing: Groce and others, "Swarm Testing", 2012): which faults there

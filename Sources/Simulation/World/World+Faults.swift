@@ -268,7 +268,6 @@ extension World {
   }
 
   func learn(_ device: Device, _ statement: Membership.Statement) {
-    signed.append(statement)
     device.process?.handle([.statementsAdded([statement.bytes])])
   }
 

@@ -27,8 +27,6 @@ package final class World {
   var weather = Weather()
   /// What a store of this circle begins with.
   var firstStatements: [Membership.Statement] = []
-  /// All that anyone has signed, for those who come later.
-  var signed: [Membership.Statement] = []
   /// How many faults there have been.
   var faults = 0
   /// Nothing goes wrong any more.

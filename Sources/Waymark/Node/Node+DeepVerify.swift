@@ -23,20 +23,10 @@ extension Node {
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     outcome.backup = try await backUp(before: "repair")
     try checkOpen()
-    try repair()
+    // Folds the log again into new tables, in one transaction.
+    try withRoom { try turn { try $0.rebuild(now: wall()) } }
     outcome.after = try await check.run(events)
     return outcome.document(request)
-  }
-
-  /// Folds the log again into new tables, in one transaction.
-  private func repair() throws {
-    do {
-      try replicator.rebuild(now: wall())
-      finishDirection()
-      evaluateWaiters()
-    } catch  where isNoRoom(error) {
-      throw CommandFailure.diskFull(home)
-    }
   }
 }
 

@@ -41,9 +41,21 @@ extension Node {
     isDiskFull = false
     ballast.hold()
     log.info("store", "there is room on the disk again")
-    replicator.roomAgain(now: wall())
-    finishDirection()
-    evaluateWaiters()
+    turn { $0.roomAgain(now: wall()) }
+  }
+
+  /// Does what needs room on a disk that works, and says so where there is none, or it fails.
+  func withRoom(_ body: () throws -> Void) throws {
+    do { try body() } catch { throw notKept(error) }
+  }
+
+  /// Takes note of why nothing was written; gives it in the words of a command.
+  func notKept(_ error: any Error) -> any Error {
+    if isNoRoom(error) {
+      diskIsFull()
+      return CommandFailure.diskFull(home)
+    }
+    return isBrokenStore(error) ? storeBroke(error) : error
   }
 }
 

@@ -9,7 +9,7 @@ extension Node {
   func writeAgain(_ ended: [EndedLog]) throws {
     try checkIncarnation()
     do {
-      try withRoom { try replicator.restamp(ended, now: wall()) }
+      try withRoom { try turn { try $0.restamp(ended, now: wall()) } }
     } catch WritingAgainError.lastIncarnation {
       throw CommandFailure.lastIncarnation
     } catch WritingAgainError.tooManyStatements {
@@ -17,15 +17,6 @@ extension Node {
     }
   }
 
-  /// Does what needs room on the disk, and says so where there is none.
-  func withRoom<Result>(_ body: () throws -> Result) throws -> Result {
-    do {
-      return try body()
-    } catch  where isNoRoom(error) {
-      diskIsFull()
-      throw CommandFailure.diskFull(home)
-    }
-  }
 }
 
 extension CommandFailure {

@@ -8,14 +8,21 @@ extension Node {
   func handle(_ input: Input) { handle([input]) }
 
   /// Takes in events that came together: the sets among them share one transaction.
-  func handle(_ inputs: [Input]) {
-    replicator.handle(inputs, now: wall())
+  func handle(_ inputs: [Input]) { turn { $0.handle(inputs, now: wall()) } }
+
+  /// Has the replicator do something, then looks at what has waited for it.
+  func turn(_ body: (Replicator) throws -> Void) rethrows {
+    try body(replicator)
+    afterTurn()
+  }
+
+  func afterTurn() {
     finishDirection()
     evaluateWaiters()
   }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  func foldDue() throws { try replicator.foldDue(now: wall()) }
+  func foldDue() throws { try turn { try $0.foldDue(now: wall()) } }
 
   func storeFailed(_ error: any Error) {
     guard !isNoRoom(error) else { return diskIsFull() }

@@ -18,17 +18,13 @@ extension Node {
     try checkIncarnation()
     try checkDisk()
     try checkStore()
+    let operation = OperationDraft(id: id, verb: verb, target: target)
     do {
-      try replicator.write(
-        OperationDraft(id: id, verb: verb, target: target), drafts, leastClock: leastClock, now: wall())
-    } catch  where isNoRoom(error) {
-      diskIsFull()
-      throw CommandFailure.diskFull(home)
-    } catch  where isBrokenStore(error) {
-      throw storeBroke(error)
+      try replicator.write(operation, drafts, leastClock: leastClock, now: wall())
+    } catch {
+      throw notKept(error)
     }
-    finishDirection()
-    evaluateWaiters()
+    afterTurn()
     return id
   }
 }

@@ -1,5 +1,6 @@
 import SQLite
 import Simulation
+import Wire
 
 /// What a run over failing operations found.
 package struct FaultFigures: Sendable {

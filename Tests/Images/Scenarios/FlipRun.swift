@@ -25,7 +25,7 @@ package struct FlipFigures: Sendable {
 /// a peer, and a deep verification finds each one.
 package final class FlipRun {
   private let props: Props
-  private var random: Simulation.SplitMix
+  private var random: SplitMix
   private let original: Disk
   private let sets: [StoredBytes]
   private var figures = FlipFigures()
@@ -45,7 +45,7 @@ package final class FlipRun {
 
   private init(_ props: Props, _ seed: UInt64) throws {
     self.props = props
-    random = Simulation.SplitMix(seed: seed)
+    random = SplitMix(seed: seed)
     let stage = try Stage(props.founded.copy(), props)
     try stage.start()
     let text = String(repeating: "sunny ", count: 200)

@@ -10,7 +10,7 @@ import Wire
 @Suite struct JudgeRandomTests {
   private let names = ["alice", "bob", "carol"]
 
-  private func draft(_ random: inout Simulation.SplitMix) -> EntryDraft {
+  private func draft(_ random: inout SplitMix) -> EntryDraft {
     let number = UInt64(random.below(5) + 1)
     let text = Value.text("\(random.below(4))")
     switch random.below(9) {
@@ -29,7 +29,7 @@ import Wire
   }
 
   @Test(arguments: 1...8) func `random histories`(seed: Int) throws {
-    var random = Simulation.SplitMix(seed: UInt64(seed))
+    var random = SplitMix(seed: UInt64(seed))
     let world = try JudgedWorld(names)
     for _ in 0..<60 {
       let name = world.devices[random.below(world.devices.count)].name
@@ -69,7 +69,7 @@ import Wire
   }
 
   /// One device is taken out, and everybody hears of it.
-  private func end(_ world: JudgedWorld, _ random: inout Simulation.SplitMix) throws {
+  private func end(_ world: JudgedWorld, _ random: inout SplitMix) throws {
     let bob = world["bob"]
     let sets = bob.known.filter { $0.header.log == bob.log(.records) }
     guard let kept = sets.isEmpty ? nil : sets[random.below(sets.count)] else { return }

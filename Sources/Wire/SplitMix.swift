@@ -1,0 +1,18 @@
+/// A small deterministic generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014)
+/// whose mapping to ranges is our own, so that a seed means the same with every toolchain.
+package struct SplitMix: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  package init(seed: UInt64) { state = seed }
+
+  package mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// A number below `bound`, which is positive.
+  package mutating func below(_ bound: UInt64) -> UInt64 { next().multipliedFullWidth(by: bound).high }
+}

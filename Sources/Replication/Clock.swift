@@ -5,6 +5,20 @@ package import Wire
 /// Milliseconds since 1970 UTC on some wall clock.
 package typealias Moment = Int64
 
+/// What time it is: on the wall, which may be set back or ahead, and on a clock that only goes on.
+///
+/// What is dated is dated by the wall; how long something lasts or is waited for, the other one tells.
+package struct Now: Hashable, Sendable {
+  package var wall: Moment
+  /// Milliseconds since some moment of this process or before it.
+  package var steady: Moment
+
+  package init(wall: Moment, steady: Moment) {
+    self.wall = wall
+    self.steady = steady
+  }
+}
+
 /// A hybrid logical clock: 48 bits of milliseconds, 16 bits of counter, compared as one number.
 ///
 /// Kulkarni et al., "Logical Physical Clocks", 2014; the counter carries into the milliseconds instead of

@@ -6,7 +6,7 @@ package import Wire
 ///
 /// One address is dialled by one attempt at a time; a device that is connected, from either side, is not
 /// dialled at all. Failures wait longer each time, with full jitter (Brooker, "Exponential Backoff And
-/// Jitter", 2015).
+/// Jitter", 2015). All moments are of the steady clock.
 package struct Dialing: Sendable {
   package struct Entry: Sendable {
     package let address: String

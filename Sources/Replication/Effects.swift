@@ -72,8 +72,8 @@ package enum Effect: Sendable {
   /// Keep durably that own sets of a lane may have been sent to someone from now on; answer with `released`.
   /// Comes again with the next input as long as it is not answered.
   case release(Lane)
-  /// Bring the timer back at this moment or soon after; a newer one of the same name replaces it.
-  case schedule(ReplicaTimer, at: Moment)
+  /// Bring the timer back after so many milliseconds; a newer one of the same name replaces it.
+  case schedule(ReplicaTimer, after: Moment)
   case report(ReplicaEvent)
 }
 

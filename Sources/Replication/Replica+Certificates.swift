@@ -6,13 +6,13 @@ import Wire
 extension Replica {
   /// Statements made on this device go to every peer at once.
   mutating func statementsAdded(
-    _ statements: [[UInt8]], _ now: Moment, _ effects: inout [Effect]
+    _ statements: [[UInt8]], _ now: Now, _ effects: inout [Effect]
   ) {
     learn(statements, from: nil, now, &effects)
   }
 
   mutating func receivedStatementIDs(
-    _ link: LinkID, _ ids: [StatementID], _ reply: Bool, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ ids: [StatementID], _ reply: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
     noteHeld(link, ids, &effects)
     needless(link, points: Self.listPoints, now, &effects)
@@ -47,7 +47,7 @@ extension Replica {
   }
 
   mutating func receivedStatements(
-    _ link: LinkID, _ statements: [[UInt8]], _ last: Bool, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ statements: [[UInt8]], _ last: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
     learn(statements, from: link, now, &effects)
     guard last, sessions[link] != nil, sessions[link]?.isClosing == false else { return }
@@ -60,7 +60,7 @@ extension Replica {
 
   /// Takes in statements, keeps the new ones, passes them on, and judges every session anew.
   mutating func learn(
-    _ statements: [[UInt8]], from source: LinkID?, _ now: Moment, _ effects: inout [Effect]
+    _ statements: [[UInt8]], from source: LinkID?, _ now: Now, _ effects: inout [Effect]
   ) {
     // What is here has been verified already.
     let known = statements.compactMap { circle.held($0) }
@@ -83,7 +83,7 @@ extension Replica {
   }
 
   mutating func learned(
-    _ changes: Circle.Changes, from source: LinkID?, _ now: Moment, _ effects: inout [Effect]
+    _ changes: Circle.Changes, from source: LinkID?, _ now: Now, _ effects: inout [Effect]
   ) {
     if !changes.crowded.isEmpty { effects.append(.report(.statementsCrowded(changes.crowded))) }
     // What had to give way goes from the disk too, also where what came found no room either.

@@ -17,27 +17,27 @@ extension Replica {
   }
 
   /// Sends the summary unless the peer has it already.
-  mutating func say(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func say(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device else { return }
-    let summary = summary(for: peer, now: now)
+    let summary = summary(for: peer, now: now.wall)
     if let said = sessions[link]?.said, said.saysTheSame(as: summary) { return }
     sessions[link]?.said = summary
     effects.append(.send(link, .summary(summary)))
   }
 
   mutating func receivedSummary(
-    _ link: LinkID, _ summary: Summary, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ summary: Summary, _ now: Now, _ effects: inout [Effect]
   ) {
     if sessions[link]?.theirs?.saysTheSame(as: summary) == true { needless(link, now, &effects) }
     sessions[link]?.theirs = summary
-    sessions[link]?.clockSkew = summary.wall - now
+    sessions[link]?.clockSkew = summary.wall - now.wall
     judgeLanes(link, now, &effects)
     say(link, now, &effects)
     compare(link, now, &effects)
   }
 
   /// Follows up wherever the two summaries differ: statements first, then the heads of open lanes.
-  private mutating func compare(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  private mutating func compare(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let theirs = session.theirs else { return }
     if theirs.certificates == circle.setHash {
       sessions[link]?.knowsStatements = true
@@ -45,21 +45,21 @@ extension Replica {
     } else if session.isInitiator, !session.isAskingStatements, !hasJustAsked(session, now) {
       // One side begins, so that the lists do not cross.
       sessions[link]?.isAskingStatements = true
-      sessions[link]?.askedStatementsAt = now
+      sessions[link]?.askedStatementsAt = now.steady
       effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
     }
     compareLanes(link, isFresh: true, now, &effects)
   }
 
   /// In a flood of statements the two sides differ all the time: then not every difference is followed up.
-  private func hasJustAsked(_ session: Session, _ now: Moment) -> Bool {
-    session.askedStatementsAt.map { ($0..<$0 + Limits.statementIDsMilliseconds).contains(now) } ?? false
+  private func hasJustAsked(_ session: Session, _ now: Now) -> Bool {
+    session.askedStatementsAt.map { now.steady < $0 + Limits.statementIDsMilliseconds } ?? false
   }
 
   /// - Parameter isFresh: the peer's summary has just come. An older one decides only for lanes of which
   ///   nothing newer is known.
   mutating func compareLanes(
-    _ link: LinkID, isFresh: Bool, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, isFresh: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], let theirs = session.theirs, session.knowsStatements else { return }
     for lane in Lane.allCases where isFresh || session[lane].theirs == nil {
@@ -69,7 +69,7 @@ extension Replica {
   }
 
   private mutating func compare(
-    _ link: LinkID, _ lane: Lane, _ theirs: Summary.LaneState, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ theirs: Summary.LaneState, _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
     let mine = self[lane]
@@ -103,17 +103,16 @@ extension Replica {
   }
 
   mutating func receivedState(
-    _ link: LinkID, _ hash: Bytes32, _ token: UInt64, _ echo: Bool, _ now: Moment,
+    _ link: LinkID, _ hash: Bytes32, _ token: UInt64, _ echo: Bool, _ now: Now,
     _ effects: inout [Effect]
   ) {
-    noticeTime(link, now, &effects)
     needless(link, now, &effects)
     guard let session = sessions[link], !session.isClosing else { return }
     let mine = stateHash(session)
     if echo {
       effects.append(.send(link, .state(mine, token: token, echo: false)))
-    } else if token <= UInt64(clamping: now) {
-      sessions[link]?.roundTrip = now - Moment(clamping: token)
+    } else if token <= UInt64(clamping: now.steady) {
+      sessions[link]?.roundTrip = now.steady - Moment(clamping: token)
     }
     if hash == mine {
       for lane in Lane.allCases where session[lane].isOpen {
@@ -147,45 +146,44 @@ extension Replica {
   }
 
   /// In sync means equal certificates, equal folded heads and equal digests on every open lane.
-  mutating func noteSync(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func noteSync(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let peer = session.device else { return }
     let isInSync =
       session.theirs?.certificates == circle.setHash
       && Lane.allCases.allSatisfy { !session[$0].isOpen || session[$0].isDigestEqual == true }
     sessions[link]?.isInSync = isInSync
     guard isInSync else { return }
-    lastSync[peer] = now
+    lastSync[peer] = now.wall
     if !session.isInSync { effects.append(.report(.inSync(peer))) }
   }
 
   /// The state changed; peers hear of it once the burst is over.
-  mutating func scheduleSettle(_ now: Moment, _ effects: inout [Effect]) {
+  mutating func scheduleSettle(_ effects: inout [Effect]) {
     guard !isSettling else { return }
     isSettling = true
-    effects.append(.schedule(.settle, at: now + Self.settleMilliseconds))
+    effects.append(.schedule(.settle, after: Self.settleMilliseconds))
   }
 
-  mutating func settle(_ now: Moment, _ effects: inout [Effect]) {
+  mutating func settle(_ now: Now, _ effects: inout [Effect]) {
     isSettling = false
     // Where sets are on their way, their end brings the next comparison.
     for session in sessionsInOrder where session.device != nil && !session.isClosing && session.isQuiet {
       effects.append(
-        .send(session.link, .state(stateHash(session), token: UInt64(clamping: now), echo: true)))
+        .send(session.link, .state(stateHash(session), token: UInt64(clamping: now.steady), echo: true)))
     }
   }
 
-  mutating func beat(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
-    noticeTime(link, now, &effects)
+  mutating func beat(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], session.device != nil, !session.isClosing else { return }
-    effects.append(.send(link, .state(stateHash(session), token: UInt64(clamping: now), echo: true)))
-    scheduleBeat(link, now, &effects)
+    effects.append(.send(link, .state(stateHash(session), token: UInt64(clamping: now.steady), echo: true)))
+    scheduleBeat(link, &effects)
   }
 
   /// Only the side that dialled beats; the other's answer carries its own hash.
-  mutating func scheduleBeat(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func scheduleBeat(_ link: LinkID, _ effects: inout [Effect]) {
     guard sessions[link]?.isInitiator == true else { return }
     let jitter = Moment(random.below(UInt64(Self.beatMilliseconds / 2)))
-    effects.append(.schedule(.beat(link), at: now + Self.beatMilliseconds * 3 / 4 + jitter))
+    effects.append(.schedule(.beat(link), after: Self.beatMilliseconds * 3 / 4 + jitter))
   }
 
   static let settleMilliseconds: Moment = 20

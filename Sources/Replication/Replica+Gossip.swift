@@ -5,19 +5,19 @@ import Wire
 
 extension Replica {
   /// The store took sets in: own ones are pushed, learnt ones announced, needs looked at again.
-  mutating func committed(_ committed: Committed, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func committed(_ committed: Committed, _ now: Now, _ effects: inout [Effect]) {
     let moved = Dictionary(grouping: committed.heads, by: \.log.lane)
     settings.advance(moved[.settings] ?? [], committed.settingsDigest)
     records.advance(moved[.records] ?? [], committed.recordsDigest)
     newestForeignClock = max(newestForeignClock, committed.newestForeignClock)
     if let parked = committed.nextParkedClock {
       let due = parked.milliseconds - Limits.clockDriftMilliseconds
-      effects.append(.schedule(.unpark, at: max(due, now + 1)))
+      effects.append(.schedule(.unpark, after: Self.wait(until: due, now)))
     }
     judge(committed.items, &effects)
     noteSenders(committed.items, now, &effects)
     // A clock folded from elsewhere may have moved the time that gates are judged by.
-    if let next = gateChangesAt, gateTime(now: now) >= next { gateMayHaveChanged(now, &effects) }
+    heedTime(now, &effects)
     for lane in Lane.allCases {
       let heads = moved[lane] ?? []
       settleAsked(lane, now, &effects)
@@ -26,12 +26,12 @@ extension Replica {
       let own = committed.items.filter { $0.link == nil && $0.set.header.log.lane == lane }.map(\.set)
       pushOrAnnounce(lane, own, heads, now, &effects)
     }
-    if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
+    if !committed.heads.isEmpty { scheduleSettle(&effects) }
   }
 
   /// The store holds other sets than before: everything is compared anew.
   mutating func rebuilt(
-    _ settings: LaneState, _ records: LaneState, _ now: Moment, _ effects: inout [Effect]
+    _ settings: LaneState, _ records: LaneState, _ now: Now, _ effects: inout [Effect]
   ) {
     for (lane, state) in [(Lane.settings, settings), (.records, records)] {
       let asked = self[lane].asked
@@ -47,7 +47,7 @@ extension Replica {
     // A clock that ran ahead, cut out of the log, no longer says what time it is. And what came back may wait.
     gateMayHaveChanged(now, &effects)
     effects.append(.foldParked)
-    scheduleSettle(now, &effects)
+    scheduleSettle(&effects)
   }
 
   /// What was found equal before is not what is here now: it must be compared again before it counts.
@@ -71,7 +71,7 @@ extension Replica {
 
   /// Who sends a set has it; who sends one that was lacking does what it was asked for.
   private mutating func noteSenders(
-    _ items: [Committed.Item], _ now: Moment, _ effects: inout [Effect]
+    _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
     noteArrivals(items)
     for item in items {
@@ -82,7 +82,7 @@ extension Replica {
       sessions[link]?[lane].isCommitting = false
       switch item.placement {
       case .place:
-        sessions[link]?[lane].askedProgressAt = now
+        sessions[link]?[lane].askedProgressAt = now.steady
         sessions[link]?[lane].hasProgress = true
       case .missing: sessions[link]?[lane].cameTooEarly(item.set)
       case .duplicate, .excluded:
@@ -109,7 +109,7 @@ extension Replica {
   }
 
   /// Takes off the lists what has arrived, and asks for what came to light.
-  private mutating func settleAsked(_ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+  private mutating func settleAsked(_ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let mine = shownHeads(lane)
     for session in sessionsInOrder {
       for (log, want) in session[lane].asked where session[lane].hasArrived(want, mine) {
@@ -126,7 +126,7 @@ extension Replica {
   }
 
   mutating func pushOrAnnounce(
-    _ lane: Lane, _ own: [VerifiedChangeSet], _ moved: [LogHead], _ now: Moment,
+    _ lane: Lane, _ own: [VerifiedChangeSet], _ moved: [LogHead], _ now: Now,
     _ effects: inout [Effect]
   ) {
     let (own, heads) = withheld[lane] == nil ? (own, moved) : ([], shown(moved, lane))

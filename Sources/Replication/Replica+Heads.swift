@@ -5,12 +5,12 @@ import Wire
 extension Replica {
   /// Sends all heads of a lane, or if there are very many a stretch of them that begins anywhere: the next time it
   /// is another. A long list is not repeated before the peer has had time to read it.
-  mutating func tellAllHeads(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func tellAllHeads(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let all = shownHeads(lane).sorted
-    if let last = sessions[link]?[lane].toldAllAt, (last..<last + Moment(all.count / 2)).contains(now) {
+    if let last = sessions[link]?[lane].toldAllAt, now.steady < last + Moment(all.count / 2) {
       return
     }
-    sessions[link]?[lane].toldAllAt = now
+    sessions[link]?[lane].toldAllAt = now.steady
     tell(stretch(of: all), link, lane, isComplete: true, &effects)
   }
 

@@ -6,11 +6,11 @@ import Wire
 extension Replica {
   /// A handshake is done: the initiator has shown who it is, the responder says so now.
   mutating func opened(
-    _ link: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?, _ now: Moment,
+    _ link: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?, _ now: Now,
     _ effects: inout [Effect]
   ) {
     let isInitiator = introduction == nil
-    sessions[link] = Session(link: link, remote: remote, isInitiator: isInitiator, now: now)
+    sessions[link] = Session(link: link, remote: remote, isInitiator: isInitiator, now: now.wall)
     if let introduction { introduced(link, introduction, now, &effects) }
   }
 
@@ -20,14 +20,14 @@ extension Replica {
   }
 
   mutating func introduced(
-    _ link: LinkID, _ bytes: [UInt8], _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ bytes: [UInt8], _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link] else { return }
     let peer: DeviceKey
     do {
       let introduction = try Introduction(bytes)
       let (member, changes) = try circle.admit(introduction, authenticated: session.remote)
-      sessions[link]?.clockSkew = introduction.wallMilliseconds - now
+      sessions[link]?.clockSkew = introduction.wallMilliseconds - now.wall
       learned(changes, from: link, now, &effects)
       // What came with it may have taken this device out of the circle.
       guard sessions[link]?.isClosing == false else { return }
@@ -41,7 +41,7 @@ extension Replica {
     }
     if !session.isInitiator {
       // Only now: a stranger learns nothing of this side.
-      guard let own = ownIntroduction(now: now) else { return drop(link, .excluded, &effects) }
+      guard let own = ownIntroduction(now: now.wall) else { return drop(link, .excluded, &effects) }
       effects.append(.send(link, .introduction(own)))
     }
     sessions[link]?.device = peer
@@ -49,7 +49,7 @@ extension Replica {
     effects.append(.report(.peerJoined(peer, link)))
     judgeLanes(link, now, &effects)
     say(link, now, &effects)
-    scheduleBeat(link, now, &effects)
+    scheduleBeat(link, &effects)
     scheduleGate(now, &effects)
   }
 
@@ -90,7 +90,7 @@ extension Replica {
 
   /// Judges both lanes of a session and says what changed; one that opens starts afresh, one that closes
   /// forgets what was under way.
-  mutating func judgeLanes(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func judgeLanes(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device else { return }
     var hasChanged = false
     for lane in Lane.allCases {
@@ -115,18 +115,18 @@ extension Replica {
   }
 
   private func judgement(
-    of lane: Lane, _ link: LinkID, _ peer: DeviceKey, _ now: Moment
+    of lane: Lane, _ link: LinkID, _ peer: DeviceKey, _ now: Now
   ) -> (isOpen: Bool, reason: LaneReason?) {
     guard lane == .records else { return (true, nil) }
-    if let reason = ownGate(now: now).reason { return (false, .mine(reason)) }
+    if let reason = ownGate(now: now.wall).reason { return (false, .mine(reason)) }
     guard let theirs = sessions[link]?.theirs else { return (false, nil) }
-    if let reason = peerReason(peer, now) { return (false, .peerNotPremium(reason)) }
+    if let reason = peerReason(peer, now: now.wall) { return (false, .peerNotPremium(reason)) }
     guard theirs.records.isOpen else { return (false, .theirs(theirs.records.reason)) }
     return (true, nil)
   }
 
   /// Why a peer is not premium by the certificates held, whatever it announces; nil if it is.
-  func peerReason(_ peer: DeviceKey, _ now: Moment) -> GateReason? {
+  func peerReason(_ peer: DeviceKey, now: Moment) -> GateReason? {
     circle.peerGate(device: peer, preference: true, at: gateTime(now: now)).premiumReason
   }
 
@@ -134,12 +134,12 @@ extension Replica {
   /// is closed on both sides or on none.
   func recordsReason(for peer: DeviceKey, now: Moment) -> ReasonCode {
     if let reason = ownGate(now: now).reason { return reason.code }
-    return peerReason(peer, now) == nil ? .open : .peerNotPremium
+    return peerReason(peer, now: now) == nil ? .open : .peerNotPremium
   }
 
   /// Something changed that the gate depends on: the preference, an entitlement, the time.
-  mutating func gateMayHaveChanged(_ now: Moment, _ effects: inout [Effect]) {
-    let gate = ownGate(now: now)
+  mutating func gateMayHaveChanged(_ now: Now, _ effects: inout [Effect]) {
+    let gate = ownGate(now: now.wall)
     if gate.reason != gateAnnounced {
       gateAnnounced = gate.reason
       effects.append(.report(.gateChanged))
@@ -153,26 +153,29 @@ extension Replica {
     scheduleGate(now, &effects)
   }
 
-  /// A wall clock that is put right opens gates for which no timer waits.
-  mutating func noticeTime(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
-    let before = sessions[link]?.records.reason
-    judgeLanes(link, now, &effects)
-    guard ownGate(now: now).reason != gateAnnounced || sessions[link]?.records.reason != before else {
-      return
-    }
+  /// Judges the gates anew if another answer may be right by now. The wall clock may have been put ahead or set back,
+  /// for which no timer waits: so this comes before everything else, and nothing goes by an answer of yesterday.
+  mutating func heedTime(_ now: Now, _ effects: inout [Effect]) {
+    guard let holds = gatesHold, !holds.contains(gateTime(now: now.wall)) else { return }
     gateMayHaveChanged(now, &effects)
   }
 
   /// Arms a timer for the very moment at which this gate or a connected peer's changes by itself.
-  mutating func scheduleGate(_ now: Moment, _ effects: inout [Effect]) {
-    let time = gateTime(now: now)
-    var moments = [ownGate(now: now).nextChange]
+  mutating func scheduleGate(_ now: Now, _ effects: inout [Effect]) {
+    let time = gateTime(now: now.wall)
+    var moments = [ownGate(now: now.wall).nextChange]
     for session in sessionsInOrder {
       guard let peer = session.device else { continue }
       moments.append(circle.peerGate(device: peer, preference: true, at: time).nextChange)
     }
-    gateChangesAt = moments.compactMap { $0 }.min()
+    let next = moments.compactMap { $0 }.min()
+    gatesHold = time..<max(next ?? .max, time)
     // Gate time may be ahead of the wall clock; it moves on by itself when the wall clock has come up.
-    if let next = gateChangesAt { effects.append(.schedule(.gate, at: next)) }
+    if let next { effects.append(.schedule(.gate, after: Self.wait(until: next, now))) }
+  }
+
+  /// How long a timer waits for a moment on the wall clock, which may be set meanwhile: long waits come in parts.
+  static func wait(until moment: Moment, _ now: Now) -> Moment {
+    min(max(moment, now.wall + 1), now.wall + 60_000) - now.wall
   }
 }

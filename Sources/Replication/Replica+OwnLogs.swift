@@ -7,7 +7,7 @@ import Wire
 struct WithheldLogs: Sendable {
   /// By log the newest set that may have been sent; sequence 0 if none.
   var sent: [LogKey: LogHead]
-  /// Since when a connected peer has told what it holds of these logs.
+  /// Since when, on the steady clock, a connected peer has told what it holds of these logs.
   var toldAt: Moment?
   /// When to look again.
   var dueAt: Moment?
@@ -39,7 +39,7 @@ extension Replica {
   /// Another copy of this device's data may have written more: then a peer tells of it, and what is withheld gives
   /// way before anyone has seen it. Nobody can hold this up for long: a peer that says nothing, or promises sets
   /// and does not deliver, is waited for only so long after the first has told.
-  mutating func considerOwnLogs(_ now: Moment, _ effects: inout [Effect]) {
+  mutating func considerOwnLogs(_ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let held = withheld[lane] else { continue }
       let connected = sessionsInOrder.filter { !$0.isClosing }
@@ -47,14 +47,14 @@ extension Replica {
         withheld[lane]?.toldAt = nil
         continue
       }
-      let toldAt = held.toldAt ?? now
+      let toldAt = held.toldAt ?? now.steady
       withheld[lane]?.toldAt = toldAt
       let due = toldAt + patience(connected, lane, held)
-      if now >= due {
+      if now.steady >= due {
         effects.append(.release(lane))
       } else if held.dueAt != due {
         withheld[lane]?.dueAt = due
-        effects.append(.schedule(.ownLogs(lane), at: due))
+        effects.append(.schedule(.ownLogs(lane), after: due - now.steady))
       }
     }
   }
@@ -69,7 +69,7 @@ extension Replica {
   }
 
   /// The store keeps in mind that anything may have been sent from now on.
-  mutating func released(_ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func released(_ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     guard let held = withheld.removeValue(forKey: lane) else { return }
     let heads = held.sent.keys.sorted().flatMap { self[lane].heads.tips(of: $0) }
     if !heads.isEmpty { pushOrAnnounce(lane, [], heads, now, &effects) }

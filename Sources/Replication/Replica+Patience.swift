@@ -22,34 +22,34 @@ struct Allowance: Sendable {
 extension Replica {
   /// A peer said what it had said before, or sent what was here and not asked for. A correct node does so now and
   /// then, where messages cross; one that does nothing else is left alone.
-  mutating func needless(_ link: LinkID, points: Int = 1, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func needless(_ link: LinkID, points: Int = 1, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device,
-      !repetition[peer, default: Allowance()].take(points, of: Limits.needlessPointsMax, at: now)
+      !repetition[peer, default: Allowance()].take(points, of: Limits.needlessPointsMax, at: now.steady)
     else { return }
     drop(link, .misbehaved("more repetition than any correct node sends"), &effects)
   }
 
   /// Whether new statements of a peer are taken now. Each makes the circle be judged anew, for the price of a
   /// signature to the peer. What is not taken comes when the two compare their sets.
-  mutating func hasRoomForNew(_ count: Int, from link: LinkID, _ now: Moment) -> Bool {
+  mutating func hasRoomForNew(_ count: Int, from link: LinkID, _ now: Now) -> Bool {
     guard let peer = sessions[link]?.device else { return true }
     let points = count + Limits.newStatementMessagePoints
     return newStatements[peer, default: Allowance()]
-      .take(points, of: Limits.newStatementPointsMax, at: now)
+      .take(points, of: Limits.newStatementPointsMax, at: now.steady)
   }
 
   // MARK: Promises
 
   /// A peer that promised sets and sent none. It is asked all the same, but nobody waits for it any more.
-  mutating func brokePromise(_ link: LinkID, _ now: Moment) {
+  mutating func brokePromise(_ link: LinkID, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
-    brokenPromises[peer] = now
+    brokenPromises[peer] = now.steady
   }
 
   /// Whether a log was asked for where an answer is to be expected.
-  func isOnItsWay(_ log: LogKey, _ lane: Lane, _ now: Moment) -> Bool {
+  func isOnItsWay(_ log: LogKey, _ lane: Lane, _ now: Now) -> Bool {
     guard let link = self[lane].asked[log], let peer = sessions[link]?.device else { return false }
     guard let broken = brokenPromises[peer] else { return true }
-    return !(broken..<broken + Limits.brokenPromiseMilliseconds).contains(now)
+    return now.steady >= broken + Limits.brokenPromiseMilliseconds
   }
 }

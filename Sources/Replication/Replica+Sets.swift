@@ -7,7 +7,7 @@ extension Replica {
   // MARK: Asking
 
   mutating func receivedHeads(
-    _ link: LinkID, _ lane: Lane, _ heads: [LogHead], _ complete: Bool, _ now: Moment,
+    _ link: LinkID, _ lane: Lane, _ heads: [LogHead], _ complete: Bool, _ now: Now,
     _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
@@ -42,7 +42,7 @@ extension Replica {
 
   /// The store has said which tips of forked logs it lacks.
   mutating func lookedUp(
-    _ link: LinkID, _ lane: Lane, _ lacking: [LogHead], _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ lacking: [LogHead], _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
     for (log, tips) in Dictionary(grouping: lacking, by: \.log) {
@@ -52,14 +52,14 @@ extension Replica {
   }
 
   /// Looks again at what everyone could be asked for.
-  mutating func askAll(_ now: Moment, _ effects: inout [Effect]) {
+  mutating func askAll(_ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       for session in sessionsInOrder { ask(session.link, lane, now, &effects) }
     }
   }
 
   /// Asks a peer for what it has and this node lacks, unless another peer is sending some of it already.
-  mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     guard canKeep, let session = sessions[link], session[lane].isOpen, !session.isClosing,
       session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
@@ -72,19 +72,19 @@ extension Replica {
     for want in wants { asked[want.log] = want }
     sessions[link]?[lane].asked = asked
     self[lane].asked.merge(asked.mapValues { _ in link }) { _, new in new }
-    sessions[link]?[lane].askedProgressAt = now
+    sessions[link]?[lane].askedProgressAt = now.steady
     sessions[link]?[lane].hasProgress = false
     effects.append(.send(link, .want(lane, Array(wants))))
-    effects.append(.schedule(.overdue(link), at: now + Limits.overdueMilliseconds))
+    effects.append(.schedule(.overdue(link), after: Limits.overdueMilliseconds))
   }
 
   /// A peer that promised sets and delivers none loses its turn; others are asked.
-  mutating func overdue(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func overdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let session = sessions[link], !session[lane].asked.isEmpty else { continue }
       let due = session[lane].askedProgressAt + Limits.overdueMilliseconds
-      if now < due {
-        effects.append(.schedule(.overdue(link), at: due))
+      if now.steady < due {
+        effects.append(.schedule(.overdue(link), after: due - now.steady))
       } else {
         brokePromise(link, now)
         giveUp(link, lane, now, &effects)
@@ -92,7 +92,7 @@ extension Replica {
     }
   }
 
-  private mutating func giveUp(_ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]) {
+  private mutating func giveUp(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     for log in sessions[link]?[lane].asked.keys ?? [:].keys where self[lane].asked[log] == link {
       self[lane].asked[log] = nil
     }
@@ -102,7 +102,7 @@ extension Replica {
   }
 
   mutating func receivedServed(
-    _ link: LinkID, _ lane: Lane, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], !session[lane].asked.isEmpty else {
       return needless(link, now, &effects)
@@ -126,7 +126,7 @@ extension Replica {
 
   /// Ingress: nothing of a closed lane, of another circle, or of an author without a certificate gets in.
   mutating func receivedSets(
-    _ link: LinkID, _ lane: Lane, _ sets: [VerifiedChangeSet], _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ sets: [VerifiedChangeSet], _ now: Now, _ effects: inout [Effect]
   ) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link] else { return }
@@ -159,20 +159,20 @@ extension Replica {
     }
   }
 
-  mutating func roomAgain(_ now: Moment, _ effects: inout [Effect]) {
+  mutating func roomAgain(_ now: Now, _ effects: inout [Effect]) {
     canKeep = true
     for link in sessions.keys {
       for lane in Lane.allCases { sessions[link]?[lane].isStalled = false }
     }
     askAll(now, &effects)
     effects.append(.foldParked)
-    scheduleSettle(now, &effects)
+    scheduleSettle(&effects)
   }
 
   // MARK: Serving
 
   mutating func receivedWants(
-    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Now, _ effects: inout [Effect]
   ) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link], session[lane].isOpen else { return }
@@ -191,7 +191,7 @@ extension Replica {
 
   mutating func served(
     _ link: LinkID, _ lane: Lane, _ sent: [LogHead], _ rest: [Want], _ isCongested: Bool,
-    _ now: Moment, _ effects: inout [Effect]
+    _ now: Now, _ effects: inout [Effect]
   ) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link] else { return }
@@ -214,7 +214,7 @@ extension Replica {
   }
 
   /// Back-pressure: a full link is served on when it has room again.
-  mutating func drained(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func drained(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link], !session.isClosing else { return }
     for lane in Lane.allCases where session[lane].isServing && !session[lane].serving.isEmpty {

@@ -23,7 +23,7 @@ package struct Replica: Sendable {
   package internal(set) var newestForeignClock: Clock
   /// What of the own logs goes to nobody yet; nil for a lane that was let go.
   var withheld: [Lane: WithheldLogs] = [:]
-  /// When a device last promised sets that it did not send.
+  /// When a device last promised sets that it did not send, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
   /// How much each member has repeated of late; a new connection does not make it forgotten.
   var repetition: [DeviceKey: Allowance] = [:]
@@ -33,8 +33,9 @@ package struct Replica: Sendable {
   /// False while the disk is full: nobody is asked for what could not be kept.
   var canKeep = true
   var gateAnnounced: GateReason?
-  /// The gate time at which a gate of this device or of a connected peer changes by itself.
-  var gateChangesAt: Moment?
+  /// From when to when, in gate time, the gates of this device and of connected peers are as they were last judged;
+  /// nil before the node serves.
+  var gatesHold: Range<Moment>?
   var random: SplitMix
 
   /// Where this node stands in one lane.
@@ -83,16 +84,17 @@ package struct Replica: Sendable {
   }
 
   /// Takes in one event and says what must be done about it.
-  package mutating func handle(_ input: Input, now: Moment, into effects: inout [Effect]) {
+  package mutating func handle(_ input: Input, now: Now, into effects: inout [Effect]) {
+    heedTime(now, &effects)
     take(input, now, &effects)
     if !withheld.isEmpty { considerOwnLogs(now, &effects) }
   }
 
-  private mutating func take(_ input: Input, _ now: Moment, _ effects: inout [Effect]) {
+  private mutating func take(_ input: Input, _ now: Now, _ effects: inout [Effect]) {
     switch input {
     case .started:
       // The shell says itself how the gate stands at the start; from here on its changes are reported.
-      gateAnnounced = ownGate(now: now).reason
+      gateAnnounced = ownGate(now: now.wall).reason
       scheduleGate(now, &effects)
       effects.append(.foldParked)
     case .opened(let link, let remote, let introduction):
@@ -122,10 +124,9 @@ package struct Replica: Sendable {
   }
 
   private mutating func received(
-    _ link: LinkID, _ message: Message, _ now: Moment, _ effects: inout [Effect]
+    _ link: LinkID, _ message: Message, _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], !session.isClosing else { return }
-    sessions[link]?.lastReceived = now
     if session.device == nil {
       guard case .introduction(let bytes) = message else {
         return drop(link, .misbehaved("a message before the introduction"), &effects)
@@ -152,11 +153,11 @@ package struct Replica: Sendable {
     }
   }
 
-  private mutating func fired(_ timer: ReplicaTimer, _ now: Moment, _ effects: inout [Effect]) {
+  private mutating func fired(_ timer: ReplicaTimer, _ now: Now, _ effects: inout [Effect]) {
     switch timer {
     case .beat(let link): beat(link, now, &effects)
     case .settle: settle(now, &effects)
-    case .gate: gateMayHaveChanged(now, &effects)
+    case .gate: scheduleGate(now, &effects)
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
@@ -182,7 +183,7 @@ package struct Replica: Sendable {
     sessions[link]?.isClosing = true
   }
 
-  mutating func closed(_ link: LinkID, _ now: Moment, _ effects: inout [Effect]) {
+  mutating func closed(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard sessions.removeValue(forKey: link) != nil else { return }
     for lane in Lane.allCases { self[lane].asked = self[lane].asked.filter { $0.value != link } }
     askAll(now, &effects)

@@ -7,12 +7,12 @@ package import Wire
 package struct Session: Sendable {
   package let link: LinkID
   package let remote: TransportKey
+  /// On the wall clock.
   package let openedAt: Moment
   /// This side dialled.
   package let isInitiator: Bool
   /// Nil until the peer's certificate has been seen.
   package internal(set) var device: DeviceKey?
-  package internal(set) var lastReceived: Moment
   package internal(set) var theirs: Summary?
   /// The summary that the peer has of this side.
   var said: Summary?
@@ -46,7 +46,6 @@ package struct Session: Sendable {
     self.remote = remote
     self.isInitiator = isInitiator
     openedAt = now
-    lastReceived = now
   }
 
   package subscript(lane: Lane) -> LaneSession {

@@ -20,6 +20,6 @@ package final class QueueExecutor: SerialExecutor {
 }
 
 /// Milliseconds of a clock that never goes back.
-func monotonicMilliseconds() -> Int64 {
+package func monotonicMilliseconds() -> Int64 {
   Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000)
 }

@@ -218,8 +218,8 @@ final class Device {
 
   var nextTimer: Moment? { timers.values.map(\.due).min() }
 
-  func takeTimers(wall: Moment) -> [ReplicaTimer] {
-    let due = timers.filter { $0.value.due <= wall }.sorted { $0.value.order < $1.value.order }
+  func takeTimers(_ now: Moment) -> [ReplicaTimer] {
+    let due = timers.filter { $0.value.due <= now }.sorted { $0.value.order < $1.value.order }
     for (timer, _) in due { timers[timer] = nil }
     return due.map(\.key)
   }

@@ -174,6 +174,34 @@ import Wire
     #expect(!world["alice"].isOpen(.records, with: world["bob"]))
   }
 
+  @Test func `who sets a clock back to before an entitlement asks for nothing any more`() throws {
+    let begin = World.start - 60_000
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    for name in ["alice", "bob"] {
+      world[name].replica.circle.insert([try world.family.entitlement(for: "bob", begin..<(begin * 2))])
+    }
+    world.connect("alice", "bob")
+    world.run(1_000)
+    try #require(world["bob"].isOpen(.records, with: world["alice"]))
+    var wants = 0
+    world.meddle = { _, _, message in
+      if case .want(.records, _) = message { wants += 1 }
+      guard case .sets(.records, let sets) = message, wants == 0 else { return [message] }
+      let heads = sets.map {
+        LogHead(log: $0.header.log, sequence: $0.header.sequence, id: $0.id, foldedSequence: 0)
+      }
+      return [.heads(.records, heads, complete: false)]
+    }
+    world["bob"].clockAhead = -3_600_000
+    try world.write("alice", insert(record(1)))
+    world.run(10_000)
+    #expect(wants == 0)
+    #expect(!world["bob"].isOpen(.records, with: world["alice"]))
+    world["bob"].clockAhead = 0
+    world.run(10_000)
+    #expect(world["bob"].name(record(1)) == "Rome")
+  }
+
   @Test func `a clock folded from a peer ends an entitlement`() throws {
     let end = World.start + 300_000
     let world = try World(["alice", "bob"], premium: ["alice"])

@@ -129,6 +129,20 @@ import Wire
     #expect(world["bob"].name(record(2)) == "news")
   }
 
+  @Test func `a clock set back by years holds own writes back no longer than any other`() throws {
+    let world = try world(knowing: [])
+    try world.write("old", edit(record(2), "news"))
+    world.meddle = { from, _, message in
+      from == "carol" && (message.isHeads || message.isState) ? [] : [message]
+    }
+    world.connect("old", "bob")
+    world.connect("old", "carol")
+    world.run(1_000)
+    world["old"].clockAhead = -10 * 365 * 86_400_000
+    world.run(Limits.ownHeadsMillisecondsMax)
+    #expect(world["bob"].name(record(2)) == "news")
+  }
+
   @Test func `a peer that promises sets of the own log and sends none delays the others by a minute at most`()
     throws
   {

@@ -69,7 +69,7 @@ import Wire
     world.run(500)
     if let connection { world.cut(connection) }
     world.run(100)
-    _ = world["bob"].takeTimers(wall: .max)
+    _ = world["bob"].takeTimers(.max)
     world.run(Self.hour)
     #expect(world["bob"].name(record(1)) == nil)
     world.turn(world["bob"], [.started])

@@ -116,6 +116,8 @@ final class World {
 
   func wall(_ device: Device) -> Moment { now + device.clockAhead }
 
+  func time(_ device: Device) -> Now { Now(wall: wall(device), steady: now) }
+
   // MARK: Links
 
   /// One side dials the other; nil if it would not send its introduction there.
@@ -199,7 +201,7 @@ final class World {
       }
     }
     for device in devices {
-      if let due = device.nextTimer { offer(due - device.clockAhead, device.number) }
+      if let due = device.nextTimer { offer(due, device.number) }
     }
     return best
   }
@@ -220,7 +222,7 @@ final class World {
         }
       }
     }
-    inputs += device.takeTimers(wall: wall(device)).map { .timer($0) }
+    inputs += device.takeTimers(now).map { .timer($0) }
     turn(device, inputs)
   }
 
@@ -249,7 +251,7 @@ final class World {
   func turn(_ device: Device, _ inputs: [Input]) {
     guard !inputs.isEmpty else { return }
     var effects: [Effect] = []
-    for input in inputs { device.replica.handle(input, now: wall(device), into: &effects) }
+    for input in inputs { device.replica.handle(input, now: time(device), into: &effects) }
     while !effects.isEmpty {
       var following: [Effect] = []
       var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
@@ -262,10 +264,10 @@ final class World {
       }
       if !sets.isEmpty {
         for input in device.giveWay(to: sets.map(\.set), wall: wall(device)) {
-          device.replica.handle(input, now: wall(device), into: &following)
+          device.replica.handle(input, now: time(device), into: &following)
         }
         let committed = device.commit(sets, wall: wall(device))
-        device.replica.handle(.committed(committed), now: wall(device), into: &following)
+        device.replica.handle(.committed(committed), now: time(device), into: &following)
       }
       effects = following
     }
@@ -283,26 +285,26 @@ final class World {
       if !part.sets.isEmpty { send(.sets(lane, part.sets), from: device, link) }
       let input = Input.served(
         link, lane, sent: part.heads, rest: part.rest, isCongested: isCongested(link, device))
-      device.replica.handle(input, now: wall(device), into: &following)
+      device.replica.handle(input, now: time(device), into: &following)
     case .answer(let link, let query):
       let answer = isCongested(link, device) ? nil : device.answer(query)
-      device.replica.handle(.answered(link, query, answer), now: wall(device), into: &following)
+      device.replica.handle(.answered(link, query, answer), now: time(device), into: &following)
     case .reply(_, let reply): device.replies.append(reply)
     case .lookUp(let link, let lane, let tips):
       let input = Input.lookedUp(link, lane, lacking: device.lacking(tips))
-      device.replica.handle(input, now: wall(device), into: &following)
+      device.replica.handle(input, now: time(device), into: &following)
     case .saveStatements(let added, let removed): device.save(added, removed)
     case .foldParked:
       let committed = device.foldParked(wall: wall(device))
-      device.replica.handle(.committed(committed), now: wall(device), into: &following)
+      device.replica.handle(.committed(committed), now: time(device), into: &following)
     case .release(let lane):
       device.unsent = device.unsent.filter { $0.key.lane != lane }
-      device.replica.handle(.released(lane), now: wall(device), into: &following)
-    case .schedule(let timer, let moment): device.schedule(timer, at: moment)
+      device.replica.handle(.released(lane), now: time(device), into: &following)
+    case .schedule(let timer, let wait): device.schedule(timer, at: now + wait)
     case .report(let event):
       device.events.append(event)
       if event == .membershipChanged, let rebuilt = device.admit(wall: wall(device)) {
-        device.replica.handle(rebuilt, now: wall(device), into: &following)
+        device.replica.handle(rebuilt, now: time(device), into: &following)
       }
     }
   }

@@ -62,7 +62,9 @@ extension Judge {
   func checkFolds(_ set: Int, _ view: NodeView, isNew: Bool) throws {
     let header = library.sets[set].header
     let what = "change set \(library.sets[set].id) of \(header.log) is folded"
-    if !isAllowed(set, view) { throw Violation(.revocation, view.name, "\(what) though a cut leaves it out") }
+    // On a disk that is full a cut takes effect as soon as there is room.
+    let mayBeLate = ledgers[view.name]?.hasRoom == false
+    if !mayBeLate, !isAllowed(set, view) { throw Violation(.revocation, view.name, "\(what) though a cut leaves it out") }
     if let previous = library.predecessors[set], view[previous] != .folded {
       throw Violation(.state, view.name, "\(what) before its predecessor")
     }
@@ -91,6 +93,7 @@ extension Judge {
 
   /// Of logs that are cut: what leads to no tip is not kept once all tips are here, and what leads to all is folded.
   func checkCuts(_ view: NodeView) throws {
+    guard ledgers[view.name]?.hasRoom != false else { return }
     var known: [PlainLog: (tips: Set<Name32>, all: Bool)?] = [:]
     for set in view.numbers {
       let log = library.sets[set].header.log

@@ -19,7 +19,7 @@ extension World {
       for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
         breakLink(link)
       }
-      process.dialing.hurry(now: device.wall)
+      process.dialing.hurry(now: device.world.now)
       process.receive(.dial)
       return true
     case .lie, .unsolicited, .oversize: return sendNonsense(fault, process)

@@ -59,6 +59,8 @@ final class Device {
   var name: String { keys.name + (twinNumber.map { "-\($0)" } ?? "") }
   var key: DeviceKey { keys.device }
   var wall: Moment { clock.wall(world.now) }
+  /// The time as a process on it sees it.
+  var time: Now { Now(wall: wall, steady: world.now) }
   var address: String { "\(name):\(place)" }
 
   static let storeFile = "store"
@@ -117,7 +119,7 @@ final class Process {
     case message(Link, Message, [UInt8])
     case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
     case dialFailed(String, DialFailure)
-    case timer(ReplicaTimer, due: Moment, order: UInt64)
+    case timer(ReplicaTimer, order: UInt64)
     case dial
     case room
   }
@@ -145,7 +147,7 @@ final class Process {
 
   /// Begins to serve.
   func serve() {
-    for address in device.addressBook { dialing.add(address, of: nil, now: device.wall) }
+    for address in device.addressBook { dialing.add(address, of: nil, now: world.now) }
     learnAddresses()
     handle([.started])
     announce()
@@ -170,7 +172,7 @@ final class Process {
     for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
     where member.device != device.key {
       for address in circle.addresses(of: member.device) {
-        dialing.add(address, of: member.device, now: device.wall)
+        dialing.add(address, of: member.device, now: world.now)
       }
     }
     scheduleDial()
@@ -180,7 +182,7 @@ final class Process {
 
   func handle(_ inputs: [Input]) {
     guard !isEnded else { return }
-    replicator.handle(inputs, now: device.wall)
+    replicator.handle(inputs, now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
   }
 
@@ -224,9 +226,9 @@ final class Process {
     case .input(let input): handle([input])
     case .opened(let link, let remote, let introduction): opened(link, remote, introduction)
     case .dialFailed(let address, let failure):
-      dialing.failed(address, failure, now: device.wall)
+      dialing.failed(address, failure, now: world.now)
       scheduleDial()
-    case .timer(let timer, let due, let order): fired(timer, due, order)
+    case .timer(let timer, let order): fired(timer, order)
     case .dial: dial()
     case .room: lookAtDisk()
     }
@@ -245,7 +247,7 @@ final class Process {
 
   private func isPenalised(_ transport: TransportKey) -> Bool {
     guard let peer = replicator.circle.evaluation.member(transport: transport)?.device else { return false }
-    return dialing.isPenalised(peer, now: device.wall)
+    return dialing.isPenalised(peer, now: world.now)
   }
 
   private func closed(_ id: LinkID) {
@@ -255,22 +257,22 @@ final class Process {
     handle([.closed(id)])
     if end == 0 {
       if session?.device != nil {
-        dialing.ended(link.address, now: device.wall)
+        dialing.ended(link.address, now: world.now)
       } else {
-        dialing.failed(link.address, .turnedAway, now: device.wall)
+        dialing.failed(link.address, .turnedAway, now: world.now)
       }
     }
     scheduleDial()
   }
 
   func penalise(_ peer: DeviceKey, _ why: String) {
-    dialing.penalise(peer, now: device.wall)
+    dialing.penalise(peer, now: world.now)
     world.penalised(peer, by: device, why)
   }
 
   func dial() {
     guard isMember, !isEnded else { return }
-    for address in dialing.due(now: device.wall, connected: connected, paused: pausedPeers) {
+    for address in dialing.due(now: world.now, connected: connected, paused: pausedPeers) {
       world.dial(address, from: device)
     }
     scheduleDial()
@@ -282,15 +284,13 @@ final class Process {
 
   func scheduleDial() {
     guard isMember, let next = dialing.nextDue(connected: connected, paused: pausedPeers) else { return }
-    world.later(max(next - device.wall, 1), .dial(device.number, device.generation))
+    world.later(max(next - world.now, 1), .dial(device.number, device.generation))
   }
 
   // MARK: Timers
 
-  private func fired(_ timer: ReplicaTimer, _ due: Moment, _ order: UInt64) {
+  private func fired(_ timer: ReplicaTimer, _ order: UInt64) {
     guard timers[timer] == order else { return }
-    // The clock may have been set back meanwhile, and long waits come in parts.
-    guard device.wall >= due else { return schedule(timer, at: due) }
     timers[timer] = nil
     handle([.timer(timer)])
   }
@@ -301,7 +301,7 @@ final class Process {
     guard isDiskFull else { return }
     guard device.disk.faults.capacity == nil else { return awaitRoom() }
     isDiskFull = false
-    replicator.roomAgain(now: device.wall)
+    replicator.roomAgain(now: device.time)
   }
 
   private func awaitRoom() { world.later(5_000, .room(device.number, device.generation)) }
@@ -335,18 +335,17 @@ extension Process: ReplicatorShell {
     return link.isCongested(end)
   }
 
-  func schedule(_ timer: ReplicaTimer, at moment: Moment) {
+  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
     timerOrder += 1
     timers[timer] = timerOrder
-    let wait = min(max(moment - device.wall, 0), 60_000)
-    world.later(wait, .timer(device.number, device.generation, timer, due: moment, order: timerOrder))
+    world.later(milliseconds, .timer(device.number, device.generation, timer, order: timerOrder))
   }
 
   func note(_ event: ReplicaEvent) {
     guard !isEnded else { return }
     switch event {
     case .peerJoined(let peer, let link):
-      if let (link, end) = links[link], end == 0 { dialing.succeeded(link.address, peer, now: device.wall) }
+      if let (link, end) = links[link], end == 0 { dialing.succeeded(link.address, peer, now: world.now) }
     case .membershipChanged: learnAddresses()
     default: break
     }

@@ -36,6 +36,7 @@ final class Watch {
     guard device.isHonest else { return }
     looks += 1
     let isWhole = looks % Self.wholeLooks == 0
+    judge.hasRoom(device.name, device.process?.isDiskFull == false)
     try quietly(device) {
       if isWhole {
         try judge.inspected(device.name, wall: device.wall)

@@ -348,7 +348,7 @@ extension World {
       return false
     }
     do {
-      try process.replicator.restamp(ended, now: device.wall)
+      try process.replicator.restamp(ended, now: device.time)
       tally.count("restamped")
       judged { try $0.wroteAgain(device) }
     } catch {

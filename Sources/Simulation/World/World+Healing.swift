@@ -36,8 +36,8 @@ extension World {
     for device in devices {
       device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)
       guard let process = device.process else { continue }
-      for address in device.addressBook { process.dialing.add(address, of: nil, now: device.wall) }
-      process.dialing.hurry(now: device.wall)
+      for address in device.addressBook { process.dialing.add(address, of: nil, now: now) }
+      process.dialing.hurry(now: now)
       process.receive(.dial)
     }
   }
@@ -119,7 +119,7 @@ extension World {
     }
     let peers = process.connected.map(name).sorted().joined(separator: " ")
     let dials = process.dialing.entries.map {
-      "\($0.address)\($0.isDialling ? " now" : " in \($0.nextAttempt - device.wall)") \($0.lastFailure?.rawValue ?? "")"
+      "\($0.address)\($0.isDialling ? " now" : " in \($0.nextAttempt - now)") \($0.lastFailure?.rawValue ?? "")"
     }
     return
       "\(device.name): member \(process.isMember), with [\(peers)], dials [\(dials.joined(separator: ", "))]"

@@ -52,7 +52,7 @@ extension World {
     let operation = OperationDraft(id: OperationID(random16()), verb: verb)
     do {
       let sets = try process.replicator.write(
-        operation, merged(drafts), leastClock: leastClock, now: device.wall)
+        operation, merged(drafts), leastClock: leastClock, now: device.time)
       guard !process.isEnded else { return }
       tally.count("writes")
       acknowledged(device, sets)

@@ -44,7 +44,7 @@ package final class World {
 
   enum Event {
     case turn(Int, Int)
-    case timer(Int, Int, ReplicaTimer, due: Moment, order: UInt64)
+    case timer(Int, Int, ReplicaTimer, order: UInt64)
     case dial(Int, Int)
     case room(Int, Int)
     case arrive(LinkID, Int)
@@ -181,8 +181,8 @@ package final class World {
   private func happen(_ event: Event) {
     switch event {
     case .turn(let number, let generation): process(number, generation)?.turn()
-    case .timer(let number, let generation, let timer, let due, let order):
-      process(number, generation)?.receive(.timer(timer, due: due, order: order))
+    case .timer(let number, let generation, let timer, let order):
+      process(number, generation)?.receive(.timer(timer, order: order))
     case .dial(let number, let generation): process(number, generation)?.receive(.dial)
     case .room(let number, let generation): process(number, generation)?.receive(.room)
     case .arrive(let link, let end): arrive(link, end)

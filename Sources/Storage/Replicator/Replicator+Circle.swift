@@ -5,7 +5,7 @@ import Wire
 /// What the circle's statements mean for the own store, and what this device adds to them.
 extension Replicator {
   /// Tells the circle of forks that came to light, one proof a log.
-  func proveForks(_ now: Moment) {
+  func proveForks(_ now: Now) {
     let forks = unprovenForks
     unprovenForks = []
     var proofs: [[UInt8]] = []
@@ -21,7 +21,7 @@ extension Replicator {
   }
 
   /// Leaves an own log that has forked.
-  func noteForkProofs(_ now: Moment) {
+  func noteForkProofs(_ now: Now) {
     let isForked = circle.evaluation.forkProofs.contains {
       $0.log.device == device && $0.log.incarnation == incarnation
     }

@@ -42,7 +42,7 @@ extension Replicator {
 
   /// From here on this data directory writes logs of its own, which nobody else can continue; or nothing, if it
   /// has begun too many.
-  package func leaveIncarnation(_ why: String, now: Moment) {
+  package func leaveIncarnation(_ why: String, now: Now) {
     guard !isSpent else { return }
     trying {
       guard try mayBegin() else { return try spend(why) }
@@ -53,7 +53,7 @@ extension Replicator {
   }
 
   /// Takes over an incarnation that the store names already.
-  func begin(_ next: Incarnation, _ why: String, _ now: Moment) throws {
+  func begin(_ next: Incarnation, _ why: String, _ now: Now) throws {
     incarnation = next
     shell?.note(.began(next, why: why))
     unsent.begin(next)

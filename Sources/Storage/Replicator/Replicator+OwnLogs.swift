@@ -6,7 +6,7 @@ import Wire
 /// has written more, what is here gives way before anyone has seen it, and nothing forks.
 extension Replicator {
   /// Own sets of a lane may be sent from now on: noted durably before the first goes.
-  func release(_ lane: Lane, _ now: Moment, _ following: inout [Effect]) {
+  func release(_ lane: Lane, _ now: Now, _ following: inout [Effect]) {
     guard canStore else { return }
     // Continuing a log that another copy goes on with would fork it, and this device may begin no other.
     guard !isSpent || unsent.unsent(lane, in: store).isEmpty else { return }
@@ -18,7 +18,7 @@ extension Replicator {
   }
 
   /// Looks at sets of own logs before they are stored.
-  func giveWay(to sets: [VerifiedChangeSet], _ now: Moment, _ following: inout [Effect]) throws {
+  func giveWay(to sets: [VerifiedChangeSet], _ now: Now, _ following: inout [Effect]) throws {
     for set in sets where set.header.log.device == device {
       let header = set.header
       guard let sent = unsent.sent[header.log], header.sequence > sent.sequence else { continue }
@@ -40,7 +40,7 @@ extension Replicator {
   }
 
   /// Writes in another log what nobody was sent of this one, and of those that may stand on it.
-  private func withdraw(_ log: LogKey, _ now: Moment, _ following: inout [Effect]) throws {
+  private func withdraw(_ log: LogKey, _ now: Now, _ following: inout [Effect]) throws {
     var next: Incarnation?
     if log.incarnation == incarnation {
       guard try mayBegin() else { return leaveIncarnation(Self.written, now: now) }
@@ -67,7 +67,7 @@ extension Replicator {
   }
 
   /// Sets of the own log that came from elsewhere: a copy of this data is in use, or this is an old one.
-  func noteOwnSets(_ items: [Committed.Item], _ now: Moment) {
+  func noteOwnSets(_ items: [Committed.Item], _ now: Now) {
     let placed = items.filter { item in
       guard item.link != nil, case .place = item.placement else { return false }
       return item.set.header.log.device == device

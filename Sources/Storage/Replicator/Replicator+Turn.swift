@@ -4,28 +4,28 @@ import Wire
 
 extension Replicator {
   /// Takes in events that came together, and carries out what follows: the sets among them share one transaction.
-  package func handle(_ inputs: [Input], now: Moment) {
+  package func handle(_ inputs: [Input], now: Now) {
     var effects: [Effect] = []
     for input in inputs { replica.handle(input, now: now, into: &effects) }
     obey(effects, now)
   }
 
-  package func handle(_ input: Input, now: Moment) { handle([input], now: now) }
+  package func handle(_ input: Input, now: Now) { handle([input], now: now) }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  package func foldDue(now: Moment) throws {
+  package func foldDue(now: Now) throws {
     guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return }
     obey([.foldParked], now)
   }
 
   /// Folds the log again into new tables, in one transaction.
-  package func rebuild(now: Moment) throws {
+  package func rebuild(now: Now) throws {
     let report = try store.rebuild()
     didCommit(report)
     handle(.committed(try committed([], report)), now: now)
   }
 
-  func obey(_ effects: [Effect], _ now: Moment) {
+  func obey(_ effects: [Effect], _ now: Now) {
     var effects = effects
     while !effects.isEmpty {
       var following: [Effect] = []
@@ -43,7 +43,7 @@ extension Replicator {
     if !unprovenForks.isEmpty { proveForks(now) }
   }
 
-  private func carryOut(_ effect: Effect, _ now: Moment, _ following: inout [Effect]) {
+  private func carryOut(_ effect: Effect, _ now: Now, _ following: inout [Effect]) {
     switch effect {
     case .send(let link, let message): shell?.send(message.encoded, to: link)
     case .close(let link, let cause): shell?.close(link, cause)
@@ -57,12 +57,12 @@ extension Replicator {
       trying { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
     case .foldParked: foldParked(now, &following)
     case .release(let lane): release(lane, now, &following)
-    case .schedule(let timer, let moment): shell?.schedule(timer, at: moment)
+    case .schedule(let timer, let wait): shell?.schedule(timer, after: wait)
     case .report(let event): report(event, now, &following)
     }
   }
 
-  private func report(_ event: ReplicaEvent, _ now: Moment, _ following: inout [Effect]) {
+  private func report(_ event: ReplicaEvent, _ now: Now, _ following: inout [Effect]) {
     shell?.note(event)
     switch event {
     case .membershipChanged:
@@ -76,7 +76,7 @@ extension Replicator {
   // MARK: Into the store
 
   private func keep(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Moment, _ following: inout [Effect]
+    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
   ) {
     // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
     guard canStore else { return discard(sets, now, &following) }
@@ -95,15 +95,20 @@ extension Replicator {
   }
 
   private func discard(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Moment, _ following: inout [Effect]
+    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
   ) {
     replica.handle(.notKept(Set(sets.compactMap(\.link)).sorted()), now: now, into: &following)
   }
 
   /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
-  package func roomAgain(now: Moment) {
+  package func roomAgain(now: Now) {
     trying { try store.saveStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
     keepHeard()
+    // Cuts that came to be known meanwhile may have found no room either.
+    var following: [Effect] = []
+    admitByCircle(now, &following)
+    obey(following, now)
+    guard canStore else { return }
     handle(.roomAgain, now: now)
   }
 
@@ -135,7 +140,7 @@ extension Replicator {
       nextParkedClock: try store.nextParkedClock)
   }
 
-  private func foldParked(_ now: Moment, _ following: inout [Effect]) {
+  private func foldParked(_ now: Now, _ following: inout [Effect]) {
     trying {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
@@ -147,7 +152,7 @@ extension Replicator {
   }
 
   /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
-  private func admitByCircle(_ now: Moment, _ following: inout [Effect]) {
+  private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
     trying {
       let (evaluation, device) = (circle.evaluation, device)
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
@@ -156,7 +161,7 @@ extension Replicator {
     }
   }
 
-  func logsWereLaidOut(_ now: Moment, _ following: inout [Effect]) {
+  func logsWereLaidOut(_ now: Now, _ following: inout [Effect]) {
     isLaidOutAnew = false
     shell?.note(.laidOutAnew)
     let rebuilt = Input.rebuilt(
@@ -168,7 +173,7 @@ extension Replicator {
   // MARK: Out of the store
 
   private func serve(
-    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Moment, _ following: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Now, _ following: inout [Effect]
   ) {
     tryingFor(link) {
       let part = try store.read(lane, wants, bytesMax: Self.serveBytes, setsMax: Self.serveSets)
@@ -179,7 +184,7 @@ extension Replicator {
     }
   }
 
-  private func answer(_ link: LinkID, _ query: Query, _ now: Moment, _ following: inout [Effect]) {
+  private func answer(_ link: LinkID, _ query: Query, _ now: Now, _ following: inout [Effect]) {
     tryingFor(link) {
       let answer = isCongested(link) ? nil : try store.answer(query.lane, query.question)
       replica.handle(.answered(link, query, answer), now: now, into: &following)
@@ -187,7 +192,7 @@ extension Replicator {
   }
 
   private func lookUp(
-    _ link: LinkID, _ lane: Lane, _ tips: [LogHead], _ now: Moment, _ following: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ tips: [LogHead], _ now: Now, _ following: inout [Effect]
   ) {
     trying {
       let lacking = try store.lacking(tips)

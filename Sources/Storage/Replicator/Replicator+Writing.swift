@@ -12,7 +12,7 @@ extension Replicator {
   /// - Throws: what the store throws; then nothing was written.
   @discardableResult
   package func write(
-    _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Moment
+    _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Now
   ) throws -> [ChangeSetID] {
     precondition(!isSpent, "a device writes on that has begun too many logs")
     var sets: [VerifiedChangeSet] = []
@@ -24,7 +24,7 @@ extension Replicator {
       rest.removeAll { $0.key.kind.lane == lane }
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)
       var author = Author(position: try store.authorPosition(circle: circle.id, log: log), key: signing)
-      sets += try author.write(consume entries, operation: operation, wall: now, leastClock: leastClock)
+      sets += try author.write(consume entries, operation: operation, wall: now.wall, leastClock: leastClock)
     }
     guard !sets.isEmpty else { return [] }
     // One's own writes never wait for their time, however far the clock has run ahead.
@@ -40,18 +40,18 @@ extension Replicator {
   /// incarnation comes after it; without it the next start begins another incarnation.
   ///
   /// - Throws: `WritingAgainError`, and what the store throws; then nothing was changed.
-  package func restamp(_ ended: [EndedLog], now: Moment) throws {
+  package func restamp(_ ended: [EndedLog], now: Now) throws {
     guard try mayBegin() else { throw WritingAgainError.lastIncarnation }
     let next = Incarnation(random16())
     let cuts = try ended.map { end in
       try Statement(
-        signing: LogCut(circle: circle.id, log: end.log, tip: end.tip?.id, issued: now), with: signing)
+        signing: LogCut(circle: circle.id, log: end.log, tip: end.tip?.id, issued: now.wall), with: signing)
     }
     var known = circle
     guard known.insert(cuts).refused.isEmpty else { throw WritingAgainError.tooManyStatements }
     let (evaluation, device) = (known.evaluation, device)
     let order = WritingAgain(
-      circle: circle.id, ended: ended, incarnation: next, time: .now(now),
+      circle: circle.id, ended: ended, incarnation: next, time: .now(now.wall),
       admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
     let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })

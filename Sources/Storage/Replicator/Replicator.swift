@@ -73,7 +73,9 @@ package final class Replicator {
   package func setLocalPremium(_ premium: LocalPremium) { replica.localPremium = premium }
 
   /// The clock up to which sets of peers fold now.
-  static func horizon(_ now: Moment) -> Clock {
+  static func horizon(_ now: Now) -> Clock { horizon(now.wall) }
+
+  private static func horizon(_ now: Moment) -> Clock {
     Clock(milliseconds: now + Limits.clockDriftMilliseconds)
   }
 }
@@ -85,8 +87,9 @@ package protocol ReplicatorShell: AnyObject {
   func close(_ link: LinkID, _ cause: CloseCause)
   /// Whether a link has so much to send that more must wait.
   func isCongested(_ link: LinkID) -> Bool
-  /// Brings the timer back at this moment or soon after; a newer one of the same name replaces it.
-  func schedule(_ timer: ReplicaTimer, at moment: Moment)
+  /// Brings the timer back after so many milliseconds, whatever is done to the wall clock; a newer one of the same
+  /// name replaces it.
+  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment)
   func note(_ event: ReplicaEvent)
   func note(_ event: ReplicatorEvent)
   /// What became of the question under way; gives the next one that was waiting.

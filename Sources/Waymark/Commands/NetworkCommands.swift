@@ -38,7 +38,7 @@ extension Node {
 
   private func syncNow(_ request: CommandRequest) throws -> JSON {
     guard network != nil else { throw CommandFailure.notServing }
-    network?.dialing.hurry(now: wall())
+    network?.dialing.hurry(now: steady)
     dial()
     handle(.timer(.settle))
     let peers = try snapshot().peersDocument["peers"] ?? []

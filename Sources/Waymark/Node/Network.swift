@@ -61,12 +61,12 @@ struct Network {
 
   func address(of link: LinkID) -> String? { links[link].map { $0.dialled ?? $0.remoteAddress } }
 
-  mutating func identified(_ link: LinkID, as device: DeviceKey, at now: Moment) {
+  mutating func identified(_ link: LinkID, as device: DeviceKey, at now: Now) {
     links[link]?.device = device
-    lastSeen[device] = now
+    lastSeen[device] = now.wall
     refusals[device] = nil
     guard let active = links[link] else { return }
     lastAddress[device] = active.dialled ?? active.remoteAddress
-    if let dialled = active.dialled { dialing.succeeded(dialled, device, now: now) }
+    if let dialled = active.dialled { dialing.succeeded(dialled, device, now: now.steady) }
   }
 }

@@ -8,8 +8,7 @@ extension Node {
     guard pages > Self.pagesWorthwhile else { return }
     // On a small disk the write-ahead log alone would take all of the room.
     if pages > min(Self.pagesMax, Int(ballast.diskBytes / 8 / Self.pageBytes)) { return checkpoint() }
-    let now = wall()
-    timers.schedule(.checkpoint, at: now + Self.quietMilliseconds, now: now) { [weak self] in
+    timers.schedule(.checkpoint, after: Self.quietMilliseconds) { [weak self] in
       self?.assumeIsolated { $0.checkpoint() }
     }
   }

@@ -24,7 +24,7 @@ extension Node {
     outcome.backup = try await backUp(before: "repair")
     try checkOpen()
     // Folds the log again into new tables, in one transaction.
-    try withRoom { try turn { try $0.rebuild(now: wall()) } }
+    try withRoom { try turn { try $0.rebuild(now: time) } }
     outcome.after = try await check.run(events)
     return outcome.document(request)
   }

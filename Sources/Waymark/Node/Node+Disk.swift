@@ -29,8 +29,7 @@ extension Node {
   }
 
   private func awaitRoom(_ milliseconds: Int64) {
-    let now = wall()
-    timers.schedule(.disk, at: now + milliseconds, now: now) { [weak self] in
+    timers.schedule(.disk, after: milliseconds) { [weak self] in
       self?.assumeIsolated { $0.lookAtDisk() }
     }
   }
@@ -41,7 +40,7 @@ extension Node {
     isDiskFull = false
     ballast.hold()
     log.info("store", "there is room on the disk again")
-    turn { $0.roomAgain(now: wall()) }
+    turn { $0.roomAgain(now: time) }
   }
 
   /// Does what needs room on a disk that works, and says so where there is none, or it fails.

@@ -21,7 +21,7 @@ extension Node {
     switch event {
     case .peerJoined(let device, let link):
       log.info("peers", "connected to \(name(of: device))")
-      network?.identified(link, as: device, at: wall())
+      network?.identified(link, as: device, at: time)
       // Who was dialled may have been paused before it said who it is.
       if isPaused(device) { hangUp(link) }
     case .laneOpened(let device, let lane): log.info("sync", "\(lane) open with \(name(of: device))")

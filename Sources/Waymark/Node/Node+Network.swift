@@ -21,7 +21,7 @@ extension Node {
     }
     let listener = try makeListener(endpoint)
     network = Network(listener: listener, startedAt: wall(), seed: randomSeed())
-    for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: wall()) }
+    for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: steady) }
     learnAddresses()
     listener.start()
     logGate()
@@ -130,7 +130,7 @@ extension Node {
   /// Whether messages of the device with this key were refused of late.
   private func isPenalised(_ transport: TransportKey) -> Bool {
     guard let device = circle.evaluation.member(transport: transport)?.device else { return false }
-    return network?.dialing.isPenalised(device, now: wall()) ?? false
+    return network?.dialing.isPenalised(device, now: steady) ?? false
   }
 
   /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
@@ -160,7 +160,6 @@ extension Node {
 
   private func closed(_ link: Link<Inbound>, _ end: LinkEnd, _ dialled: String?) {
     takeInboxes(endOf: link)
-    let now = wall()
     if let id = id(of: link) {
       let session = replica.sessions[id]
       network?.links[id] = nil
@@ -171,7 +170,7 @@ extension Node {
       if let dialled { redial(dialled, wasLetIn: session?.device != nil) }
     } else if let dialled {
       log.debug("link", "\(dialled): \(end)")
-      network?.dialing.failed(dialled, DialFailure(end), now: now)
+      network?.dialing.failed(dialled, DialFailure(end), now: steady)
     }
     scheduleDial()
     evaluateWaiters()
@@ -180,9 +179,9 @@ extension Node {
   /// A peer that hangs up on the introduction has not let this device in: asking again at once is no use.
   private func redial(_ address: String, wasLetIn: Bool) {
     if wasLetIn {
-      network?.dialing.ended(address, now: wall())
+      network?.dialing.ended(address, now: steady)
     } else {
-      network?.dialing.failed(address, .turnedAway, now: wall())
+      network?.dialing.failed(address, .turnedAway, now: steady)
     }
   }
 
@@ -191,7 +190,7 @@ extension Node {
     log.info("peers", "disconnected from \(name(of: device))")
     switch end {
     case .violation, .invalidMessage:
-      network?.dialing.penalise(device, now: wall())
+      network?.dialing.penalise(device, now: steady)
       log.warning(
         "peers", "\(name(of: device)) sent what no correct node sends; it is left alone for a while")
     default: break
@@ -224,7 +223,7 @@ extension Node {
     switch cause {
     case .misbehaved(let what):
       log.warning("peers", "\(device.map(name) ?? active.remoteAddress): \(what)")
-      if let device { network?.dialing.penalise(device, now: wall()) }
+      if let device { network?.dialing.penalise(device, now: steady) }
     case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
     case .excluded: log.debug("peers", "\(active.remoteAddress): this device is out of the circle")
     case .revoked:
@@ -242,9 +241,9 @@ extension Node {
     // Nobody lets in a device that is out of the circle.
     guard let serving = network, member != nil else { return }
     let room = Limits.connectionsMax - serving.links.count
-    let due = network?.dialing.due(now: wall(), connected: connectedPeers, paused: pausedPeers) ?? []
+    let due = network?.dialing.due(now: steady, connected: connectedPeers, paused: pausedPeers) ?? []
     for (index, address) in due.enumerated() {
-      if index < room { dial(address) } else { network?.dialing.failed(address, .other, now: wall()) }
+      if index < room { dial(address) } else { network?.dialing.failed(address, .other, now: steady) }
     }
     scheduleDial()
   }
@@ -257,7 +256,7 @@ extension Node {
         role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
         settings: identity.linkSettings, handlers: handlers(dialled: address))
     else {
-      network?.dialing.failed(address, .unresolved, now: wall())
+      network?.dialing.failed(address, .unresolved, now: steady)
       return
     }
     link.start()
@@ -270,7 +269,7 @@ extension Node {
   func scheduleDial() {
     guard member != nil, let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers)
     else { return }
-    timers.schedule(.dial, at: next, now: wall()) { [weak self] in self?.assumeIsolated { $0.dial() } }
+    timers.schedule(.dial, after: next - steady) { [weak self] in self?.assumeIsolated { $0.dial() } }
   }
 }
 

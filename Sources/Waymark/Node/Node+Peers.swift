@@ -16,8 +16,8 @@ extension Node {
     if !stored.contains(address) {
       try store.setMetaLines(MetaKey.addresses, stored + [address])
     }
-    network?.dialing.add(address, of: nil, now: wall())
-    network?.dialing.hurry(now: wall())
+    network?.dialing.add(address, of: nil, now: steady)
+    network?.dialing.hurry(now: steady)
     dial()
   }
 
@@ -32,7 +32,7 @@ extension Node {
     for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
     where member.device != identity.device {
       for address in circle.addresses(of: member.device) {
-        network?.dialing.add(address, of: member.device, now: wall())
+        network?.dialing.add(address, of: member.device, now: steady)
       }
     }
     scheduleDial()
@@ -63,7 +63,7 @@ extension Node {
     if isPaused {
       for session in replica.sessions.values where session.device == device { hangUp(session.link) }
     } else {
-      network?.dialing.hurry(now: wall())
+      network?.dialing.hurry(now: steady)
       dial()
     }
   }

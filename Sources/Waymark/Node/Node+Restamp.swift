@@ -9,7 +9,7 @@ extension Node {
   func writeAgain(_ ended: [EndedLog]) throws {
     try checkIncarnation()
     do {
-      try withRoom { try turn { try $0.restamp(ended, now: wall()) } }
+      try withRoom { try turn { try $0.restamp(ended, now: time) } }
     } catch WritingAgainError.lastIncarnation {
       throw CommandFailure.lastIncarnation
     } catch WritingAgainError.tooManyStatements {

@@ -73,7 +73,7 @@ extension Node {
   private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
     guard let network else { return (.offline, .offline) }
     if exclusion != nil { return (.refused, .turnedAway) }
-    if network.dialing.isPenalised(device, now: wall()) { return (.refused, .badSignature) }
+    if network.dialing.isPenalised(device, now: steady) { return (.refused, .badSignature) }
     if let refusal = network.refusals[device] { return (.refused, refusal) }
     let entries = network.dialing.entries.filter { $0.device == device }
     if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }

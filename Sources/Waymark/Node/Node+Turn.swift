@@ -1,6 +1,7 @@
 import Membership
 import Replication
 import Storage
+import Transport
 import Wire
 
 extension Node {
@@ -8,7 +9,7 @@ extension Node {
   func handle(_ input: Input) { handle([input]) }
 
   /// Takes in events that came together: the sets among them share one transaction.
-  func handle(_ inputs: [Input]) { turn { $0.handle(inputs, now: wall()) } }
+  func handle(_ inputs: [Input]) { turn { $0.handle(inputs, now: time) } }
 
   /// Has the replicator do something, then looks at what has waited for it.
   func turn(_ body: (Replicator) throws -> Void) rethrows {
@@ -22,7 +23,7 @@ extension Node {
   }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  func foldDue() throws { try turn { try $0.foldDue(now: wall()) } }
+  func foldDue() throws { try turn { try $0.foldDue(now: time) } }
 
   func storeFailed(_ error: any Error) {
     guard !isNoRoom(error) else { return diskIsFull() }
@@ -41,15 +42,15 @@ extension Node {
     notice(.storeFailed("\(error)"))
   }
 
-  func schedule(_ timer: ReplicaTimer, at moment: Moment) {
-    timers.schedule(.replica(timer), at: moment, now: wall()) { [weak self] in
-      self?.assumeIsolated { $0.fired(timer, due: moment) }
+  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
+    timers.schedule(.replica(timer), after: milliseconds) { [weak self] in
+      self?.assumeIsolated { $0.handle(.timer(timer)) }
     }
   }
 
-  private func fired(_ timer: ReplicaTimer, due: Moment) {
-    // The wall clock may have been set back meanwhile, and long waits come in parts.
-    guard wall() >= due else { return schedule(timer, at: due) }
-    handle(.timer(timer))
-  }
+  /// What the replica takes for the time.
+  var time: Now { Now(wall: wall(), steady: steady) }
+
+  /// The clock by which things wait.
+  var steady: Moment { monotonicMilliseconds() }
 }

@@ -20,7 +20,7 @@ extension Node {
     try checkStore()
     let operation = OperationDraft(id: id, verb: verb, target: target)
     do {
-      try replicator.write(operation, drafts, leastClock: leastClock, now: wall())
+      try replicator.write(operation, drafts, leastClock: leastClock, now: time)
     } catch {
       throw notKept(error)
     }

@@ -13,7 +13,9 @@ final class NodeShell: ReplicatorShell {
 
   func isCongested(_ link: LinkID) -> Bool { node?.assumeIsolated { $0.isCongested(link) } ?? false }
 
-  func schedule(_ timer: ReplicaTimer, at moment: Moment) { onNode { $0.schedule(timer, at: moment) } }
+  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
+    onNode { $0.schedule(timer, after: milliseconds) }
+  }
 
   func note(_ event: ReplicaEvent) { onNode { $0.note(event) } }
 

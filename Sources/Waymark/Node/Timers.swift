@@ -15,15 +15,12 @@ struct Timers {
 
   init(queue: DispatchQueue) { self.queue = queue }
 
-  /// Calls back at the moment, or after a minute if that is earlier: the callee looks at the clock again.
-  mutating func schedule(
-    _ name: Name, at moment: Moment, now: Moment, _ body: @escaping @Sendable () -> Void
-  ) {
+  /// Calls back after so many milliseconds, whatever is done to the wall clock.
+  mutating func schedule(_ name: Name, after milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
     pending[name]?.cancel()
     let item = DispatchWorkItem(block: body)
     pending[name] = item
-    let wait = min(max(moment - now, 0), 60_000)
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(wait)), execute: item)
+    queue.asyncAfter(deadline: .now() + .milliseconds(Int(max(milliseconds, 0))), execute: item)
   }
 
   mutating func cancelAll() {

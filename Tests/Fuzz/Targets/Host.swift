@@ -43,7 +43,8 @@ final class Host {
 
   // MARK: Events
 
-  func handle(_ input: Input, now: Moment) throws {
+  func handle(_ input: Input, now wall: Moment) throws {
+    let now = Now(wall: wall, steady: wall)
     var effects: [Effect] = []
     replica.handle(input, now: now, into: &effects)
     while !effects.isEmpty {
@@ -61,7 +62,7 @@ final class Host {
     }
   }
 
-  private func carryOut(_ effect: Effect, _ now: Moment, _ following: inout [Effect]) throws {
+  private func carryOut(_ effect: Effect, _ now: Now, _ following: inout [Effect]) throws {
     switch effect {
     case .send(let link, let message): sent.append((link, .message(message)))
     case .close(let link, _): sent.append((link, .end))
@@ -78,9 +79,9 @@ final class Host {
       let report = try store.foldParked(horizon: Self.horizon(now))
       replica.handle(.committed(try committed([], report)), now: now, into: &following)
     case .release(let lane): replica.handle(.released(lane), now: now, into: &following)
-    case .schedule(let timer, let moment):
+    case .schedule(let timer, let wait):
       order += 1
-      timers[timer] = (moment, order)
+      timers[timer] = (now.steady + wait, order)
     case .report(let event):
       guard event == .membershipChanged else { return }
       if try store.admit(by: circle.evaluation.admission, horizon: Self.horizon(now)) {
@@ -89,12 +90,12 @@ final class Host {
     }
   }
 
-  private static func horizon(_ now: Moment) -> Clock {
-    Clock(milliseconds: now + Limits.clockDriftMilliseconds)
+  private static func horizon(_ now: Now) -> Clock {
+    Clock(milliseconds: now.wall + Limits.clockDriftMilliseconds)
   }
 
   private func serve(
-    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Moment, _ following: inout [Effect]
+    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Now, _ following: inout [Effect]
   ) throws {
     let part = try store.read(lane, wants, bytesMax: 64 * 1024, setsMax: 4)
     let sets = try part.sets.map { try VerifiedChangeSet(stored: $0.raw, id: $0.id) }
@@ -105,7 +106,7 @@ final class Host {
   }
 
   private func commit(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Moment, _ following: inout [Effect]
+    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
   ) throws {
     let report = try store.commit(sets.map(\.set), horizon: Self.horizon(now))
     let items = zip(sets, report.placements).map {
@@ -131,7 +132,7 @@ final class Host {
       nextParkedClock: try store.nextParkedClock)
   }
 
-  private func rebuilt(_ now: Moment, _ following: inout [Effect]) {
+  private func rebuilt(_ now: Now, _ following: inout [Effect]) {
     let input = Input.rebuilt(
       settings: Self.state(store, .settings), records: Self.state(store, .records),
       newestForeignClock: store.newestFoldedClock(otherThan: device))

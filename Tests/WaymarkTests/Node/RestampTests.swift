@@ -208,7 +208,7 @@ struct RestampTests {
 }
 
 extension Node {
-  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: wall()) }
+  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: time) }
 
   fileprivate func newestOwnClock() -> Int64 { store.newestClock(of: identity.device).milliseconds }
 }

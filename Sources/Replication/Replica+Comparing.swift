@@ -80,6 +80,7 @@ extension Replica {
       }
       sessions[link]?[lane].isLevel(with: mine.heads)
       sessions[link]?[lane].isDigestEqual = isEqual
+      noteLevel(link, lane, now, isDigestEqual: isEqual)
     } else {
       sessions[link]?[lane].isDigestEqual = nil
       // While sets are on their way the heads move by themselves; a list would only repeat them.
@@ -113,12 +114,14 @@ extension Replica {
       effects.append(.send(link, .state(mine, token: token, echo: false)))
     } else if token <= UInt64(clamping: now.steady) {
       sessions[link]?.roundTrip = now.steady - Moment(clamping: token)
+      sessions[link]?.echoes &+= 1
     }
     if hash == mine {
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
         sessions[link]?[lane].isLevel(with: heads)
         sessions[link]?[lane].isDigestEqual = true
+        noteLevel(link, lane, now, isDigestEqual: true)
       }
       sessions[link]?.knowsStatements = true
       noteEqualStatements(link, &effects)
@@ -153,7 +156,7 @@ extension Replica {
       && Lane.allCases.allSatisfy { !session[$0].isOpen || session[$0].isDigestEqual == true }
     sessions[link]?.isInSync = isInSync
     guard isInSync else { return }
-    lastSync[peer] = now.wall
+    holdings[peer, default: Holding()].syncedAt = now.wall
     if !session.isInSync { effects.append(.report(.inSync(peer))) }
   }
 

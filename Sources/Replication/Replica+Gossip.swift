@@ -91,9 +91,10 @@ extension Replica {
       case .refused: break
       }
       var theirs = session[lane].theirs ?? Heads()
-      theirs.advance(
-        to: LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0))
+      let head = LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0)
+      theirs.advance(to: head)
       sessions[link]?[lane].theirs = theirs
+      noteSent(link, head)
     }
   }
 

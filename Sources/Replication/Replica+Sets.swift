@@ -20,6 +20,7 @@ extension Replica {
     }
     theirs.hear(heads)
     sessions[link]?[lane].theirs = theirs
+    noteTold(link, lane, heads, isComplete: complete, now)
     if complete { sessions[link]?[lane].hasTold = true }
     let mine = shownHeads(lane)
     let told = Set(heads.map(\.log))

@@ -16,7 +16,9 @@ package struct Replica: Sendable {
   package internal(set) var records: LaneState
   package internal(set) var sessions: [LinkID: Session] = [:]
   /// When a device was last found to hold exactly what this one holds.
-  package internal(set) var lastSync: [DeviceKey: Moment] = [:]
+  package var lastSync: [DeviceKey: Moment] { holdings.compactMapValues(\.syncedAt) }
+  /// What each device is known to hold; the shell keeps it.
+  package var holdings: [DeviceKey: Holding] = [:]
   /// Which devices are known to hold a revocation; the shell keeps it.
   package var heard: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock folded from another device.

@@ -25,6 +25,8 @@ package struct Session: Sendable {
   package internal(set) var settings = LaneSession()
   package internal(set) var records = LaneSession()
   package internal(set) var roundTrip: Int64?
+  /// How many of this side's questions for a sign of life were answered.
+  package internal(set) var echoes: UInt64 = 0
   /// How far the peer's wall clock is ahead of this one's, milliseconds.
   package internal(set) var clockSkew: Int64?
   package internal(set) var isInSync = false
@@ -85,7 +87,7 @@ package struct LaneSession: Sendable {
   var serving: [Want] = []
   package internal(set) var isServing = false
   /// The peer ended its answer without delivering: it is asked again when it speaks of heads anew.
-  var isStalled = false
+  package internal(set) var isStalled = false
 }
 
 /// Why a lane between two devices is closed.

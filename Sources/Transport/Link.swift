@@ -177,6 +177,11 @@ package actor Link<Message: Sendable> {
     shared.withLock { $0.queuedBytes + $0.unwrittenBytes }
   }
 
+  /// Bytes on the wire so far.
+  package nonisolated var byteCounts: (received: Int, sent: Int) {
+    shared.withLock { ($0.bytesIn, $0.bytesOut) }
+  }
+
   package nonisolated var remoteAddress: SocketAddress? { shared.withLock { $0.remoteAddress } }
 
   package nonisolated var counters: LinkCounters {

@@ -77,6 +77,15 @@ enum LocalCommands {
     ) { events.handle($0) }
   }
 
+  /// `metrics`: with `--write` into a file that others may read, whole at every moment.
+  static func metrics(_ request: CommandRequest, _ file: String?, _ home: Home) async throws -> JSON {
+    var document = try await WaymarkClient.perform(request, home: home)
+    guard let file else { return document }
+    try TextFile.replace(file, document["text"]?.string ?? "")
+    document["written"] = .string(file)
+    return document
+  }
+
   /// `keys passphrase set` and `remove`.
   static func keyPassphrase(_ invocation: Invocation, _ terminal: Terminal, _ home: Home) throws -> JSON {
     let passphrases = try KeyPassphrases(home, file: invocation["key"])

@@ -54,8 +54,7 @@ extension Session {
     let named = ProcessInfo.processInfo.environment["WAYMARK_LOG"] ?? "info"
     let least = NodeLog.Level.allCases.first { "\($0)" == named.lowercased() } ?? .info
     let terminal = terminal
-    return NodeLog { level, area, message in
-      guard level >= least else { return }
+    return NodeLog(least: least) { level, area, message in
       let stamp = Date.now.formatted(.iso8601.time(includingFractionalSeconds: false))
       terminal.note("\(stamp) \("\(level)".padded(to: 7)) \(area.padded(to: 8)) \(printable(message))")
     }

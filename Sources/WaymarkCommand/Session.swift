@@ -22,6 +22,7 @@ struct Session: Sendable {
     case ["help"]: return try help()
     case ["run"]: return try await serve()
     case ["invite"]: return try await invite()
+    case ["status"] where invocation.arguments["watch"]?.boolean == true: return try await watch()
     default: break
     }
     Interrupts.endWith(ExitCode.interrupted)
@@ -46,6 +47,8 @@ struct Session: Sendable {
     case ["init"]: try LocalCommands.initialize(invocation, home)
     case ["join"]: try await LocalCommands.join(invocation, home)
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
+    case ["doctor"]: try await Doctor.examine(home, report: invocation["report"])
+    case ["metrics"]: try await LocalCommands.metrics(request(invocation), invocation["write"], home)
     case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
       try LocalCommands.keyPassphrase(invocation, terminal, home)
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
@@ -129,6 +132,7 @@ struct Session: Sendable {
     if invocation.words == ["verify"], let isOk = document["ok"]?.boolean {
       return isOk ? 0 : ExitCode.failed
     }
+    if invocation.words == ["doctor"] { return document["ok"]?.boolean == true ? 0 : ExitCode.failed }
     if invocation.words == ["verify"], let verdict = document["verdict"]?.string {
       return verdict == "equal" ? 0 : verdict == "differs" ? ExitCode.failed : ExitCode.notInSync
     }

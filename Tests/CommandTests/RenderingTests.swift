@@ -45,6 +45,16 @@ struct RenderingTests {
       "lanes": ["settings": settings, "records": records],
       "counts": ["trips": 25, "habits": 1, "habitLogs": 20_000], "conflicts": .integer(conflicts),
       "notices": [], "peers": .array(peers),
+      "loss": [
+        "changeSets": 0, "newest": nil,
+        "devices": .array(
+          peers.map { peer in
+            [
+              "device": "00", "name": peer["name"] ?? "", "lacking": peer["name"] == "nas" ? 0 : 2,
+              "asOf": nil,
+            ]
+          }),
+      ],
     ]
   }
 

@@ -55,6 +55,7 @@ package final class Replicator {
       withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
     replica.heard = try store.heardRevocations()
     opened = store
+    replica.holdings = try store.holdings()
   }
 
   /// The store, while it is open.

@@ -74,7 +74,7 @@ extension Node {
         ])
   }
 
-  private func value(
+  func value(
     _ content: [UInt8]?, _ isLife: Bool, _ field: Field?, _ titles: inout RecordDocument
   ) throws -> JSON {
     guard let content else { return .null }

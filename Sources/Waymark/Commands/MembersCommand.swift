@@ -7,6 +7,7 @@ struct MemberSnapshot: Sendable {
   let member: Member
   let isOwn: Bool
   let admittedBy: DeviceKey?
+  let name: String
   let lastSeen: Moment?
   /// Empty for a member.
   let revocations: [RevocationSnapshot]
@@ -37,8 +38,7 @@ extension Node {
     MemberSnapshot(
       member: member, isOwn: member.device == identity.device,
       admittedBy: member.issuer == circle.genesis.root ? nil : member.issuer,
-      lastSeen: replica.session(with: member.device) != nil
-        ? wall() : replica.lastSync[member.device] ?? network?.lastSeen[member.device],
+      name: name(of: member.device), lastSeen: lastSeen(of: member.device, wall()),
       revocations: revocationSnapshots(of: member.device), notHeard: notHeard(of: member.device))
   }
 
@@ -55,7 +55,7 @@ extension MemberSnapshot {
   var json: JSON {
     let isRevoked = !revocations.isEmpty
     return [
-      "device": .string(member.device.description), "name": .string(member.name),
+      "device": .string(member.device.description), "name": .string(name),
       "role": .string(member.role == .admin ? "admin" : "member"), "own": .bool(isOwn),
       "state": .string(isRevoked ? "revoked" : "member"),
       "admittedBy": .text(admittedBy?.description), "lastSeen": timeJSON(lastSeen),

@@ -9,6 +9,7 @@ extension Node {
   ) async throws -> JSON? {
     switch request.command {
     case "peers.add": try addPeer(request)
+    case "peers.ping": try await pingPeer(request)
     case "peers.pause": try pausePeer(request, true)
     case "peers.resume": try pausePeer(request, false)
     case "sync.now": try syncNow(request)
@@ -47,22 +48,32 @@ extension Node {
 
   /// A peer by unique prefix of its id, or by its name.
   func peer(named name: String) throws -> Member {
-    let others = circle.evaluation.members.values.filter { $0.device != identity.device }
-      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-    let exact = others.filter { $0.name == name || $0.device.description == name.lowercased() }
-    let found =
-      exact.isEmpty
-      ? others.filter {
-        $0.device.description.hasPrefix(name.lowercased())
-          || $0.name.lowercased().hasPrefix(name.lowercased())
-      } : exact
+    let found = peersMatching(name)
     guard let first = found.first else {
       throw CommandFailure.notFound("peer", name, next: "waymark peers")
     }
     guard found.count == 1 else {
-      throw CommandFailure.ambiguous("peer", name, found.map { "\($0.name)  \($0.device)" })
+      throw CommandFailure.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
     }
     return first
+  }
+
+  /// The peers that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
+  /// how it begins.
+  func peersMatching(_ name: String) -> [Member] {
+    let folded = name.lowercased()
+    let others = circle.evaluation.members.values.filter { $0.device != identity.device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    let exact = others.filter { peerNames($0).contains(name) || $0.device.description == folded }
+    guard exact.isEmpty, !folded.isEmpty else { return exact }
+    return others.filter { peer in
+      peer.device.description.hasPrefix(folded)
+        || peerNames(peer).contains { $0.lowercased().hasPrefix(folded) }
+    }
+  }
+
+  private func peerNames(_ peer: Member) -> [String] {
+    [remembered.names[peer.device], peer.name].compactMap(\.self)
   }
 
   // MARK: wait

@@ -51,6 +51,10 @@ extension Node {
     case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
     case "members.list": listMembers()
+    case "why": try explain(request)
+    case "metrics": try showMetrics(request)
+    case "peers.rename": try renamePeer(request)
+    case "log.level": try logLevel(request)
     case "revoke": try revoke(request)
     case "conflicts.list": try listConflicts(request)
     case "history": try showHistory(request)

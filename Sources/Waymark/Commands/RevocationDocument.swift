@@ -54,7 +54,7 @@ extension Node {
     guard let last = replica.lastSync[target.device] else {
       return network == nil
         ? "no node runs here: what \(target.name) wrote last may be on other devices only, and would be left out"
-        : "not in sync with \(target.name) since this node was started: what it wrote meanwhile may not be here"
+        : "never in sync with \(target.name), as far as this device knows: what it wrote may not be here"
     }
     return "last in sync with \(target.name): \(CivilTime.text(last))"
   }

@@ -19,12 +19,13 @@ struct NodeSnapshot: Sendable {
   var conflicts: Int
   var notices: [NoticeSnapshot]
   var peers: [PeerSnapshot]
+  var loss: LossSnapshot
 
   init(
     device: DeviceKey, name: String, circle: CircleID, incarnation: Incarnation, isRunning: Bool,
     listen: String?, runningSince: Moment?, premium: PremiumSnapshot, sync: SyncSnapshot,
     settings: LaneSnapshot, records: LaneSnapshot, conflicts: Int, notices: [NoticeSnapshot],
-    peers: [PeerSnapshot]
+    peers: [PeerSnapshot], loss: LossSnapshot
   ) {
     self.device = device
     self.name = name
@@ -40,6 +41,7 @@ struct NodeSnapshot: Sendable {
     self.conflicts = conflicts
     self.notices = notices
     self.peers = peers
+    self.loss = loss
   }
 }
 
@@ -145,13 +147,14 @@ struct PeerSnapshot: Sendable {
   var address: String?
   var roundTripMilliseconds: Int64?
   var clockSkewMilliseconds: Int64?
+  var lastSeen: Moment?
   var lastSync: Moment?
   var settings: PeerLaneSnapshot
   var records: PeerLaneSnapshot
 
   init(
     device: DeviceKey, name: String, state: PeerState, reason: Reason, since: Moment?, address: String?,
-    roundTripMilliseconds: Int64?, clockSkewMilliseconds: Int64?, lastSync: Moment?,
+    roundTripMilliseconds: Int64?, clockSkewMilliseconds: Int64?, lastSeen: Moment?, lastSync: Moment?,
     settings: PeerLaneSnapshot, records: PeerLaneSnapshot
   ) {
     self.device = device
@@ -162,6 +165,7 @@ struct PeerSnapshot: Sendable {
     self.address = address
     self.roundTripMilliseconds = roundTripMilliseconds
     self.clockSkewMilliseconds = clockSkewMilliseconds
+    self.lastSeen = lastSeen
     self.lastSync = lastSync
     self.settings = settings
     self.records = records
@@ -183,12 +187,29 @@ extension NodeSnapshot {
         .init("listen", .text(listen)), .init("premium", premium.json), .init("sync", sync.json),
         .init("lanes", ["settings": settings.json, "records": records.json]), .init("counts", counts),
         .init("conflicts", .integer(conflicts)), .init("notices", .array(notices.map(\.json))),
-        .init("peers", .array(peers.map(\.json))),
+        .init("peers", peersJSON), .init("reasons", .array(causes.map(\.json))), .init("loss", loss.json),
       ])
   }
 
   /// The document of `peers list`.
-  var peersDocument: JSON { document("peers.list", [.init("peers", .array(peers.map(\.json)))]) }
+  var peersDocument: JSON {
+    document(
+      "peers.list",
+      [
+        .init("peers", peersJSON), .init("running", .bool(isRunning)),
+        .init("reasons", .array(causes.map(\.json))),
+      ])
+  }
+
+  /// What follows from something that is said elsewhere names it.
+  private var peersJSON: JSON {
+    .array(
+      peers.map { peer in
+        var json = peer.json
+        json["consequenceOf"] = .text(consequence(peer)?.rawValue)
+        return json
+      })
+  }
 }
 
 extension PremiumSnapshot {
@@ -226,11 +247,15 @@ extension NoticeSnapshot {
 }
 
 extension PeerSnapshot {
-  fileprivate var json: JSON {
+  /// What to type next.
+  var next: String? { reason.next(peer: name) }
+
+  var json: JSON {
     [
       "device": .string(device.description), "name": .string(name), "state": .string(state.rawValue),
-      "reason": .string(reason.rawValue), "text": .string(reason.sentence(peer: name)),
-      "next": .text(reason.next(peer: name)), "since": timeJSON(since), "address": .text(address),
+      "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
+      "text": .string(reason.sentence(peer: name)), "next": .text(next), "since": timeJSON(since),
+      "address": .text(address), "lastSeen": timeJSON(lastSeen),
       "roundTripMilliseconds": integerJSON(roundTripMilliseconds),
       "clockSkewMilliseconds": integerJSON(clockSkewMilliseconds), "lastSync": timeJSON(lastSync),
       "lanes": ["settings": settings.json, "records": records.json],

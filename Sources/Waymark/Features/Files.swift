@@ -80,3 +80,28 @@ enum Files {
     .failed("file", "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).")
   }
 }
+
+extension Files {
+  /// The size of a file; nil if there is none.
+  static func size(_ path: String) -> Int64? {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+  }
+
+  /// Room for this user on the disk of a path; nil if the system does not say.
+  static func freeBytes(_ path: String) -> UInt64? {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { return nil }
+    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+  }
+}
+
+/// Text for other programs to read.
+public enum TextFile {
+  /// Puts the text in place of what is there, in one step.
+  ///
+  /// - Throws: `CommandFailure` if that is not possible.
+  public static func replace(_ path: String, _ text: String) throws {
+    try Files.replace(path, with: Array(text.utf8), mode: 0o644)
+  }
+}

@@ -5,6 +5,8 @@ public enum Reason: String, CaseIterable, Sendable {
   case receiving
   case connecting
   case offline
+  case notRunning = "not_running"
+  case notSeen = "not_seen"
   case dialRefused = "dial_refused"
   case dialTimeout = "dial_timeout"
   case noRoute = "no_route"
@@ -19,6 +21,7 @@ public enum Reason: String, CaseIterable, Sendable {
   case entitlementNotYetValid = "entitlement_not_yet_valid"
   case peerEntitlementExpired = "peer_entitlement_expired"
   case clockAhead = "clock_ahead"
+  case clockSkew = "clock_skew"
   case peerClockAhead = "peer_clock_ahead"
   case parked
   case newerProtocol = "newer_protocol"
@@ -27,11 +30,14 @@ public enum Reason: String, CaseIterable, Sendable {
   case fork
   case badSignature = "bad_signature"
   case digestMismatch = "digest_mismatch"
+  case damagedSet = "damaged_set"
   case diskFull = "disk_full"
+  case storeFailed = "store_failed"
   case refusedByPeer = "refused_by_peer"
   case turnedAway = "turned_away"
   case revocationUnheard = "revocation_unheard"
   case conflicts
+  case settingsBeyondLimits = "settings_beyond_limits"
   case directionWaiting = "direction_waiting"
   case directionOvertaken = "direction_overtaken"
   case incarnationsSpent = "incarnations_spent"
@@ -47,87 +53,174 @@ public enum Severity: String, Sendable {
   case error
 }
 
+/// What brings an end to what a reason names.
+public enum Remedy: String, Sendable {
+  /// Nothing is wrong.
+  case none
+  /// It passes by itself.
+  case time
+  /// A command on this device.
+  case command
+  /// A command on the other device.
+  case elsewhere
+  /// Something that no program can do: a disk, a network, a clock.
+  case hands
+}
+
+/// What is said of a reason, wherever it is said.
+public struct ReasonText: Sendable {
+  public let severity: Severity
+  public let remedy: Remedy
+  /// A clause; `{peer}` is the other device.
+  let sentence: String
+  /// What to type next; `{peer}` is the other device's name, `{PEER}` the same as a word for a shell.
+  let next: String?
+
+  fileprivate init(_ severity: Severity, _ remedy: Remedy, _ sentence: String, next: String? = nil) {
+    self.severity = severity
+    self.remedy = remedy
+    self.sentence = sentence
+    self.next = next
+  }
+}
+
 extension Reason {
-  public var severity: Severity {
+  /// The one table of reasons: `status`, `peers`, `why`, `doctor`, `metrics` and `help reasons` read it.
+  public var text: ReasonText {
     switch self {
-    case .inSync, .sending, .receiving, .connecting, .offline, .paused, .syncOff, .freeTier, .peerSyncOff,
-      .peerFreeTier, .waitingDependency, .entitlementNotYetValid, .directionWaiting:
-      .info
-    case .dialRefused, .dialTimeout, .noRoute, .entitlementExpired, .peerEntitlementExpired,
-      .peerClockAhead, .parked, .massDelete, .conflicts, .refusedByPeer, .directionOvertaken,
-      .revocationUnheard:
-      .warning
-    case .notAMember, .revoked, .turnedAway, .clockAhead, .newerProtocol, .fork, .badSignature,
-      .digestMismatch, .diskFull, .incarnationsSpent:
-      .error
+    case .inSync: ReasonText(.info, .none, "in sync")
+    case .sending: ReasonText(.info, .time, "sending what {peer} lacks")
+    case .receiving: ReasonText(.info, .time, "receiving what this device lacks")
+    case .connecting: ReasonText(.info, .time, "connecting")
+    case .offline:
+      ReasonText(
+        .info, .elsewhere, "{peer} can't be reached now; it is tried again by itself",
+        next: "waymark run, on {peer}")
+    case .notRunning:
+      ReasonText(
+        .info, .command, "the node of this device does not run, so nothing is exchanged",
+        next: "waymark run")
+    case .notSeen:
+      ReasonText(
+        .warning, .elsewhere, "{peer} was not seen for two weeks or more", next: "waymark run, on {peer}")
+    case .dialRefused:
+      ReasonText(
+        .warning, .elsewhere, "no node listens at the address of {peer}", next: "waymark run, on {peer}")
+    case .dialTimeout:
+      ReasonText(
+        .warning, .elsewhere, "the address of {peer} does not answer: it is off, asleep or behind a firewall",
+        next: "waymark run, on {peer}")
+    case .noRoute:
+      ReasonText(
+        .warning, .hands, "this machine has no way to the address of {peer}",
+        next: "see that this machine is connected to a network; if {peer} moved: waymark peers add ADDR:PORT")
+    case .notAMember:
+      ReasonText(
+        .error, .command, "what answers at the address of {peer} is no device of this circle",
+        next: "waymark peers add ADDR:PORT, with the address that {peer} has now")
+    case .revoked: ReasonText(.error, .elsewhere, "{peer} was revoked")
+    case .paused: ReasonText(.info, .command, "paused by you", next: "waymark peers resume {PEER}")
+    case .syncOff:
+      ReasonText(.info, .command, "sync of records is off on this device", next: "waymark sync on")
+    case .freeTier:
+      ReasonText(
+        .info, .command, "free: settings sync, records stay on this device", next: "waymark help premium")
+    case .peerSyncOff:
+      ReasonText(
+        .info, .elsewhere, "sync of records is off on {peer}: only settings sync with it",
+        next: "waymark sync on, on {peer}")
+    case .peerFreeTier:
+      ReasonText(
+        .info, .command, "{peer} is free: only settings sync with it", next: "waymark help premium")
+    case .entitlementExpired:
+      ReasonText(
+        .warning, .command, "premium has expired; records stay on this device",
+        next: "waymark entitlement install FILE")
+    case .entitlementNotYetValid:
+      ReasonText(.info, .time, "premium has not begun yet; records stay on this device")
+    case .peerEntitlementExpired:
+      ReasonText(
+        .warning, .command, "premium of {peer} has expired; only settings sync with it",
+        next: "waymark entitlement install FILE")
+    case .clockAhead:
+      ReasonText(
+        .error, .command, "the clock of this device ran ahead of its peers", next: "waymark restamp")
+    case .clockSkew:
+      ReasonText(
+        .error, .hands, "the clock of this machine is wrong, by what other devices say",
+        next: "set the clock: timedatectl set-ntp true")
+    case .peerClockAhead:
+      ReasonText(
+        .warning, .elsewhere, "the clock of {peer} is ahead; its newest changes wait for their time",
+        next: "waymark restamp, on {peer}")
+    case .parked: ReasonText(.warning, .time, "changes dated in the future wait for their time")
+    case .newerProtocol:
+      ReasonText(
+        .error, .hands, "{peer} speaks a newer protocol than this device",
+        next: "install the newer Waymark here; this one is: waymark version")
+    case .waitingDependency:
+      ReasonText(
+        .warning, .elsewhere,
+        "{peer} has changes that it does not send: some that they build on are missing there",
+        next: "waymark verify --deep, on {peer}")
+    case .massDelete: ReasonText(.warning, .command, "{peer} deleted much at once", next: "waymark history")
+    case .fork:
+      ReasonText(
+        .error, .time, "two different logs of one device exist, as after a restored copy of its data")
+    case .badSignature:
+      ReasonText(
+        .error, .time, "{peer} sent what no correct node sends, and is left alone for a while",
+        next: "waymark verify --deep, on {peer}")
+    case .digestMismatch:
+      ReasonText(
+        .error, .command, "the same changes gave different data on {peer}", next: "waymark verify {PEER}")
+    case .damagedSet:
+      ReasonText(
+        .error, .command, "the disk has altered what was stored; no peer is sent it",
+        next: "waymark verify --deep")
+    case .diskFull:
+      ReasonText(.error, .hands, "the disk is full; nothing more is stored", next: "make room on the disk")
+    case .storeFailed:
+      ReasonText(.error, .hands, "the store refused to write", next: "see what is wrong with the disk")
+    case .refusedByPeer:
+      ReasonText(
+        .warning, .elsewhere, "{peer} refuses to exchange with this device; it may be paused there",
+        next: "waymark peers resume, on {peer}")
+    case .turnedAway:
+      ReasonText(
+        .error, .elsewhere, "{peer} does not let this device in; it may have been revoked",
+        next: "waymark members, on {peer}")
+    case .revocationUnheard:
+      ReasonText(
+        .warning, .elsewhere, "not every device has heard that {peer} was revoked", next: "waymark members")
+    case .conflicts:
+      ReasonText(
+        .warning, .command, "changes made at the same time wait for a look", next: "waymark conflicts")
+    case .settingsBeyondLimits:
+      ReasonText(
+        .warning, .command, "the settings of all devices together are beyond their limits",
+        next: "waymark settings list")
+    case .directionWaiting: ReasonText(.info, .time, "a forced direction waits for what it needs to know")
+    case .directionOvertaken:
+      ReasonText(
+        .warning, .command, "records of a forced direction were changed by a device that did not know of it",
+        next: "waymark history")
+    case .incarnationsSpent:
+      ReasonText(.error, .elsewhere, "this device has begun too many logs and can write no more")
     }
   }
+
+  public var severity: Severity { text.severity }
 
   /// A clause for people; `peer` is the other device's name where there is one.
-  public func sentence(peer: String? = nil) -> String {
-    let other = peer ?? "the other device"
-    return switch self {
-    case .inSync: "in sync"
-    case .sending: "sending what \(other) lacks"
-    case .receiving: "receiving what this device lacks"
-    case .connecting: "connecting"
-    case .offline: "\(other) can't be reached now; it is tried again by itself"
-    case .dialRefused: "nobody listens at the address of \(other)"
-    case .dialTimeout: "the address of \(other) does not answer"
-    case .noRoute: "there is no way to the address of \(other)"
-    case .notAMember: "\(other) does not belong to this circle"
-    case .revoked: "\(other) was revoked"
-    case .paused: "paused by you"
-    case .syncOff: "sync of records is off on this device"
-    case .freeTier: "free: settings sync, records stay on this device"
-    case .peerSyncOff: "sync of records is off on \(other)"
-    case .peerFreeTier: "\(other) is free: only settings sync with it"
-    case .entitlementExpired: "premium has expired; records stay on this device"
-    case .entitlementNotYetValid: "premium has not begun yet; records stay on this device"
-    case .peerEntitlementExpired: "premium of \(other) has expired; only settings sync with it"
-    case .clockAhead: "the clock of this device ran ahead of its peers"
-    case .peerClockAhead: "the clock of \(other) is ahead; its newest changes wait for their time"
-    case .parked: "changes dated in the future wait for their time"
-    case .newerProtocol: "\(other) speaks a newer protocol"
-    case .waitingDependency: "changes wait for others that they build on"
-    case .massDelete: "\(other) deleted much at once"
-    case .fork: "two different logs of one device exist, as after a restored copy of its data"
-    case .badSignature: "\(other) sent something with a wrong signature and was disconnected"
-    case .digestMismatch: "the same changes gave different data on \(other)"
-    case .diskFull: "the disk is full; nothing more is stored"
-    case .refusedByPeer: "\(other) refused the connection"
-    case .turnedAway: "\(other) does not let this device in; it may have been revoked"
-    case .revocationUnheard: "not every device has heard that \(other) was revoked"
-    case .conflicts: "changes made at the same time wait for a look"
-    case .directionWaiting: "a forced direction waits for what it needs to know"
-    case .incarnationsSpent: "this device has begun too many logs and can write no more"
-    case .directionOvertaken: "records of a forced direction were changed by a device that did not know of it"
-    }
-  }
+  public func sentence(peer: String? = nil) -> String { Self.fill(text.sentence, peer) }
 
-  /// The command to type next; nil where waiting is the right thing or nothing helps.
-  public func next(peer: String? = nil) -> String? {
-    let other = peer.map(shellWord) ?? "PEER"
-    return switch self {
-    case .inSync, .sending, .receiving, .connecting, .offline, .peerClockAhead, .parked, .waitingDependency,
-      .fork, .badSignature, .peerSyncOff, .entitlementNotYetValid, .revoked, .diskFull, .directionWaiting,
-      .incarnationsSpent:
-      nil
-    case .clockAhead: "waymark restamp"
-    case .digestMismatch: "waymark verify \(other)"
-    case .dialRefused, .dialTimeout, .noRoute: "waymark peers add ADDR:PORT"
-    case .notAMember, .refusedByPeer: "waymark invite"
-    case .paused: "waymark peers resume \(other)"
-    case .syncOff: "waymark sync on"
-    case .freeTier, .peerFreeTier: "waymark help premium"
-    case .entitlementExpired, .peerEntitlementExpired: "waymark entitlement install FILE"
-    case .newerProtocol: "waymark version"
-    case .turnedAway: "waymark members, on \(peer ?? "the other device")"
-    case .revocationUnheard: "waymark members"
-    case .massDelete: "waymark history"
-    case .conflicts: "waymark conflicts"
-    case .directionOvertaken: "waymark history"
-    }
+  /// What to do next; nil where waiting is the right thing or nothing helps.
+  public func next(peer: String? = nil) -> String? { text.next.map { Self.fill($0, peer) } }
+
+  private static func fill(_ text: String, _ peer: String?) -> String {
+    text.replacing("{PEER}", with: peer.map(shellWord) ?? "PEER")
+      .replacing("{peer}", with: peer ?? "the other device")
   }
 }
 

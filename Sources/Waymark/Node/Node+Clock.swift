@@ -51,6 +51,21 @@ extension Node {
       ])
   }
 
+  /// This machine's clock is not that of the other devices, and nothing says that it is they who are wrong.
+  func skewNotice(_ now: Moment) throws -> NoticeSnapshot? {
+    guard case .disputed(let theirs) = wallStanding(now),
+      replica.sessions.values.contains(where: { $0.device != nil }),
+      try authorsAhead(now).isEmpty
+    else { return nil }
+    let minutes = abs(theirs - now) / 60_000
+    return NoticeSnapshot(
+      .clockSkew,
+      text:
+        "the clock of this machine is \(minutes) minutes \(theirs > now ? "behind" : "ahead of") that of other "
+        + "devices: one of them is wrong",
+      details: [.init("skewMilliseconds", .integer(theirs - now))])
+  }
+
   /// The devices whose sets wait for their time here, unless it is this machine's clock that is wrong.
   func authorsAhead(_ now: Moment) throws -> Set<DeviceKey> {
     let authors = Set(try store.parkedAuthors()).subtracting([identity.device])

@@ -23,6 +23,7 @@ extension Node {
       log.info("peers", "connected to \(name(of: device))")
       network?.identified(link, as: device, at: time)
       // Who was dialled may have been paused before it said who it is.
+      rememberSoon()
       if isPaused(device) { hangUp(link) }
     case .laneOpened(let device, let lane): log.info("sync", "\(lane) open with \(name(of: device))")
     case .laneClosed(let device, let lane, let reason):
@@ -30,6 +31,7 @@ extension Node {
     case .inSync(let device):
       log.debug("sync", "in sync with \(name(of: device))")
       noteSeen(with: device)
+      rememberSoon()
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
       }
@@ -78,12 +80,13 @@ extension Node {
   }
 
   func name(of device: DeviceKey) -> String {
-    circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
+    remembered.names[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
 
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
     scheduleCheckpoint()
+    counters.add(report)
     guard report.foldedAnything else { return }
     lookForOvertaking()
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
@@ -93,21 +96,21 @@ extension Node {
     var found = notices.map { notice in
       switch notice {
       case .storeFailed(let why):
-        NoticeSnapshot(.diskFull, text: "the store refused to write: \(why)", next: "waymark status")
+        NoticeSnapshot(.storeFailed, text: "the store refused to write: \(why)")
       case .damagedSet(let number):
         NoticeSnapshot(
-          .digestMismatch,
+          .damagedSet,
           text:
             "the disk has altered change set \(number.map(String.init) ?? "of a cut log"): no peer is sent it",
           next: "waymark verify --deep")
       case .digestMismatch(let device, let lane):
         NoticeSnapshot(
           .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
-          next: Reason.digestMismatch.next(peer: name(of: device)))
+          next: Reason.digestMismatch.next(peer: name(of: device)),
+          details: [.init("device", .string(device.description))])
       case .settingsBeyondLimits:
         NoticeSnapshot(
-          .conflicts, text: "the settings of all devices together are beyond their limits",
-          next: "waymark settings list")
+          .settingsBeyondLimits)
       }
     }
     if waiting != nil {
@@ -121,7 +124,8 @@ extension Node {
     if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
     found += directionNotices()
     found += try massDeletes().map(notice)
-    found += try [spentNotice(), clockNotice(now), parkedNotice(now)].compactMap { $0 }
+    found += try [spentNotice(), clockNotice(now), skewNotice(now), parkedNotice(now), unseenNotice(now)]
+      .compactMap { $0 }
     return found
   }
 }

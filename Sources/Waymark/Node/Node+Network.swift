@@ -163,6 +163,7 @@ extension Node {
     if let id = id(of: link) {
       let session = replica.sessions[id]
       network?.links[id] = nil
+      counters.add(link.byteCounts)
       if let device = session?.device { ended(device, session?.goodbye, end) }
       handle(.closed(id))
       forgetQuestions(id, of: session?.device)
@@ -187,6 +188,9 @@ extension Node {
 
   private func ended(_ device: DeviceKey, _ goodbye: ReasonCode?, _ end: LinkEnd) {
     network?.lastSeen[device] = wall()
+    // It pauses this device: asking on would only be hung up on again.
+    if goodbye == .paused { network?.refusals[device] = .refusedByPeer }
+    rememberSoon()
     log.info("peers", "disconnected from \(name(of: device))")
     switch end {
     case .violation, .invalidMessage:
@@ -220,6 +224,7 @@ extension Node {
   func close(_ id: LinkID, _ cause: CloseCause) {
     guard let active = network?.links[id] else { return }
     let device = replica.sessions[id]?.device
+    counters.refused[cause.word, default: 0] += 1
     switch cause {
     case .misbehaved(let what):
       log.warning("peers", "\(device.map(name) ?? active.remoteAddress): \(what)")

@@ -19,7 +19,8 @@ extension Node {
         reason: gate.premiumReason.map { Reason($0) }),
       sync: SyncSnapshot(preference: gate.preference, isActive: gate.isOpen, reason: reason),
       settings: try lane(.settings, nil), records: try lane(.records, reason),
-      conflicts: try store.conflictCount(), notices: try noticeSnapshots(now), peers: try peerSnapshots(now))
+      conflicts: try store.conflictCount(), notices: try noticeSnapshots(now), peers: try peerSnapshots(now),
+      loss: try lossSnapshot())
   }
 
   private func lane(_ lane: Lane, _ reason: Reason?) throws -> LaneSnapshot {
@@ -34,21 +35,22 @@ extension Node {
   func peerSnapshots(_ now: Moment) throws -> [PeerSnapshot] {
     let ahead = try authorsAhead(now)
     return circle.evaluation.members.values.filter { $0.device != identity.device }
-      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+      .sorted { (name(of: $0.device), $0.device) < (name(of: $1.device), $1.device) }
       .map { peerSnapshot($0, now, isAhead: ahead.contains($0.device)) }
   }
 
   private func peerSnapshot(_ peer: Member, _ now: Moment, isAhead: Bool) -> PeerSnapshot {
     let session = replica.session(with: peer.device)
     var (state, reason) = standing(of: peer, session)
+    if isDiskFull, session != nil, state != .inSync { reason = .diskFull }
     if isAhead, session != nil, reason.severity == .info { reason = .peerClockAhead }
     return PeerSnapshot(
-      device: peer.device, name: peer.name, state: state, reason: reason,
-      since: session?.openedAt ?? network?.lastSeen[peer.device],
-      address: session.flatMap { network?.address(of: $0.link) } ?? network?.lastAddress[peer.device]
+      device: peer.device, name: name(of: peer.device), state: state, reason: reason,
+      since: session?.openedAt ?? lastSeen(of: peer.device, now),
+      address: session.flatMap { network?.address(of: $0.link) } ?? lastAddress(of: peer.device)
         ?? circle.addresses(of: peer.device).first,
       roundTripMilliseconds: session?.roundTrip, clockSkewMilliseconds: session?.clockSkew,
-      lastSync: replica.lastSync[peer.device],
+      lastSeen: lastSeen(of: peer.device, now), lastSync: replica.lastSync[peer.device],
       settings: peerLane(.settings, session), records: peerLane(.records, session))
   }
 
@@ -58,6 +60,10 @@ extension Node {
     let lanes = Lane.allCases.map { session[$0] }
     if lanes.contains(where: { !$0.asked.isEmpty }) { return (.receiving, .receiving) }
     if lanes.contains(where: \.isServing) { return (.sending, .sending) }
+    // It told of sets, was asked, and ended its answer without them.
+    if lanes.contains(where: { $0.isStalled && !$0.lacking.isEmpty }) {
+      return (.receiving, .waitingDependency)
+    }
     if session.isInSync {
       // In sync on what is open; a closed records lane says why.
       return (

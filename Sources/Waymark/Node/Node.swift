@@ -44,6 +44,8 @@ public actor Node {
   /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
   var seenSets: [Lane: Int64]
   var questions = Questions()
+  var remembered: Remembered
+  var counters = Counters()
   /// The command line's socket, while the node serves it.
   var control: ControlServer?
 
@@ -82,6 +84,8 @@ public actor Node {
     }
     waiting = isMember || wasMember ? nil : stored.waiting
     seenSets = try Self.seenSets(store)
+    remembered = Remembered(
+      seen: try Self.seenPeers(store), holdings: try store.holdings(), names: try Self.peerNames(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: IncarnationToken(home), now: wall(), seed: randomSeed(),
@@ -127,6 +131,7 @@ public actor Node {
     guard replicator.isOpen else { return }
     control?.stop()
     control = nil
+    remember()
     stopServing()
     timers.cancelAll()
     // A clean end leaves no work for the next start.
@@ -169,6 +174,10 @@ extension MetaKey {
   static let deletions = "deletions"
   /// For each lane the newest set number when the device was last in sync.
   static let seen = "seen-sets"
+  /// When and where each peer was last connected.
+  static let seenPeers = "seen-peers"
+  /// What the person calls other devices on this one, each line a device and its name.
+  static let peerNames = "peer-names"
   /// The end of a mock purchase.
   static let mockPurchase = "mock-purchase"
   /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.
@@ -177,5 +186,5 @@ extension MetaKey {
   static let completedOnboarding = "completed-onboarding"
 
   /// The person's choices on this device, which a backup takes along.
-  static let choices = [preference, addresses, paused, completedOnboarding]
+  static let choices = [preference, addresses, paused, completedOnboarding, peerNames]
 }

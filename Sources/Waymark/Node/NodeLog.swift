@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Where a node says what it does; never keys, contents of records, or a peer's text.
 public struct NodeLog: Sendable {
   public enum Level: Int, Comparable, Sendable, CaseIterable {
@@ -9,16 +11,38 @@ public struct NodeLog: Sendable {
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }
 
+  /// The least level that is said; it can be changed while the node runs.
+  private final class Threshold: Sendable {
+    let level: Mutex<Level>
+    init(_ level: Level) { self.level = Mutex(level) }
+  }
+
+  private let threshold: Threshold
   private let sink: @Sendable (Level, _ area: String, _ message: String) -> Void
 
-  public init(_ sink: @escaping @Sendable (Level, _ area: String, _ message: String) -> Void) {
+  public init(
+    least: Level = .debug, _ sink: @escaping @Sendable (Level, _ area: String, _ message: String) -> Void
+  ) {
+    threshold = Threshold(least)
     self.sink = sink
   }
 
   public static let silent = NodeLog { _, _, _ in }
 
-  func debug(_ area: String, _ message: String) { sink(.debug, area, message) }
-  func info(_ area: String, _ message: String) { sink(.info, area, message) }
-  func warning(_ area: String, _ message: String) { sink(.warning, area, message) }
-  func error(_ area: String, _ message: String) { sink(.error, area, message) }
+  public var level: Level {
+    get { threshold.level.withLock { $0 } }
+    nonmutating set { threshold.level.withLock { $0 = newValue } }
+  }
+
+  func debug(_ area: String, _ message: String) { say(.debug, area, message) }
+  func info(_ area: String, _ message: String) { say(.info, area, message) }
+  func warning(_ area: String, _ message: String) { say(.warning, area, message) }
+  func error(_ area: String, _ message: String) { say(.error, area, message) }
+
+  /// Says something about the log itself, whatever the level.
+  func say(_ message: String) { sink(.info, "log", message) }
+
+  private func say(_ level: Level, _ area: String, _ message: @autoclosure () -> String) {
+    if level >= self.level { sink(level, area, message()) }
+  }
 }

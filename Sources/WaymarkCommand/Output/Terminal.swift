@@ -32,10 +32,13 @@ struct Terminal: Sendable {
     canAsk = isatty(STDIN_FILENO) == 1 && error.isTerminal
   }
 
-  private static func width(of descriptor: Int32) -> Int {
+  private static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
+
+  /// What a terminal shows now; no more columns than lines are read well.
+  static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return 80 }
-    return min(Int(size.ws_col), widthMax)
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return (80, 24) }
+    return (min(Int(size.ws_col), widthMax), max(4, Int(size.ws_row)))
   }
 
   // MARK: Writing

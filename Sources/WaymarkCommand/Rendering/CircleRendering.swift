@@ -36,6 +36,13 @@ extension Rendering {
     let peers = document["peers"]?.array ?? []
     guard !peers.isEmpty else { return notes.paragraph("No other device yet. Next: waymark invite") }
     data.table(peerTable(peers))
+    // What concerns several, or this device itself, is said once.
+    for cause in document["reasons"]?.array ?? [] where cause["name"]?.string == nil {
+      guard cause["consequences"]?.array?.isEmpty == false else { continue }
+      let next = cause["next"]?.string.map { ": \(printable($0))" } ?? "."
+      let text = printable(cause["text"]?.string ?? "")
+      notes.paragraph(text.prefix(1).uppercased() + text.dropFirst() + next)
+    }
   }
 
   /// `wait` prints nothing but the verdict.

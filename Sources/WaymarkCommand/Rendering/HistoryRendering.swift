@@ -36,7 +36,7 @@ extension Rendering {
   }
 
   /// `import · 3 trips, 20,000 logs added`, `trip edit · Rome: name, notes · undone by 3fa91c22`
-  private func what(_ operation: JSON) -> String {
+  func what(_ operation: JSON) -> String {
     var parts = [verb(operation)]
     if let record = operation["record"], !record.isNull {
       let fields = (operation["fields"]?.array ?? []).compactMap(\.string)

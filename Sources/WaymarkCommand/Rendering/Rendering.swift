@@ -17,6 +17,12 @@ struct Rendering {
     let words = invocation.words
     switch words[0] {
     case "status": status(document)
+    case "why": why(document)
+    case "doctor": doctor(document)
+    case "metrics": metrics(document)
+    case "log": data.line(document["level"]?.string ?? "")
+    case "peers" where words.last == "ping": ping(document)
+    case "peers" where words.last == "rename": renamed(document)
     case "revoke": revocation(document)
     case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
       circle(document, words)

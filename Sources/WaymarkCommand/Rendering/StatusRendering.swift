@@ -143,7 +143,10 @@ extension Rendering {
 
   private func closingLines(_ document: JSON, _ peers: [JSON]) -> [(text: String, stress: Stress)] {
     var lines: [(text: String, stress: Stress)] = []
-    if let text = safetyText(document, peers) { lines.append((text, .none)) }
+    if document["running"]?.boolean != true, !peers.isEmpty {
+      lines.append(("The node does not run here, so nothing is exchanged: waymark run", .careful))
+    }
+    if let loss = document["loss"] { lines += lossLines(loss, peers) }
     for notice in document["notices"]?.array ?? [] {
       let next = notice["next"]?.string.map { ": \(printable($0))" } ?? ""
       let text = sentence(printable(notice["text"]?.string ?? ""))
@@ -156,28 +159,6 @@ extension Rendering {
       lines.append(("\(counted(conflicts, "conflict")) \(verb) for you: waymark conflicts", .careful))
     }
     return lines
-  }
-
-  /// Whether another device has all that this one has; nil where that is not known.
-  private func safetyText(_ document: JSON, _ peers: [JSON]) -> String? {
-    guard !peers.isEmpty else { return nil }
-    let lanes = ["settings", "records"].filter {
-      (document["lanes"]?[$0]?["changeSets"]?.integer ?? 0) > 0
-    }
-    guard !lanes.isEmpty else { return nil }
-    let holders = peers.filter { peer in
-      lanes.allSatisfy { peer["lanes"]?[$0]?["ahead"]?.integer == 0 }
-    }
-    if let holder = holders.first {
-      let name = printable(holder["name"]?.string ?? "")
-      return "If this disk died now, nothing would be lost: \(name) has everything."
-    }
-    let known = peers.compactMap { peer -> Int64? in
-      let counts = lanes.map { peer["lanes"]?[$0]?["ahead"]?.integer }
-      return counts.contains(nil) ? nil : counts.compactMap(\.self).reduce(0, +)
-    }
-    guard let fewest = known.min() else { return nil }
-    return "If this disk died now, \(counted(fewest, "change set")) would be lost: no other device has all."
   }
 
   private func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
@@ -220,14 +201,35 @@ extension Rendering {
 
   private func why(_ peer: JSON) -> String {
     if peer["reason"]?.string == "in_sync" { return "" }
+    // What follows from something else is said there, once.
+    guard peer["consequenceOf"]?.string == nil else { return lastSeen(peer) ?? "" }
     var parts: [String] = []
-    if peer["state"]?.string == "offline" {
-      let seen = (peer["since"]?.string ?? peer["lastSync"]?.string).map { "last seen \(time.short($0))" }
-      let place = peer["address"]?.string.map { "at \($0)" }
-      if let seen { parts.append([seen, place].compactMap(\.self).joined(separator: " ")) }
+    if peer["reason"]?.string == "offline", let seen = lastSeen(peer) {
+      parts.append(seen)
+    } else {
+      parts.append(short(peer["text"]?.string ?? "", peer))
     }
-    if parts.isEmpty { parts.append(peer["text"]?.string ?? "") }
-    if let next = peer["next"]?.string { parts.append(next) }
+    if let next = peer["next"]?.string { parts.append(short(next, peer)) }
     return parts.joined(separator: " · ")
+  }
+
+  /// The row begins with the name: it need not be said again, except where it is to be typed.
+  private func short(_ text: String, _ peer: JSON) -> String {
+    guard let name = peer["name"]?.string, !name.isEmpty else { return text }
+    return text.replacing(", on \(name)", with: ", there").replacing(
+      "the address of \(name)", with: "its address"
+    )
+    .replacing("the clock of \(name)", with: "its clock").replacing("premium of \(name)", with: "its premium")
+    .replacing("off on \(name)", with: "off there").replacing("with \(name)", with: "with it")
+    .replacing("\(name) ", with: "it ")
+  }
+
+  /// `last seen 13:02 at 192.168.1.23`, of a peer that is not connected.
+  private func lastSeen(_ peer: JSON) -> String? {
+    guard peer["state"]?.string == "offline",
+      let seen = peer["lastSeen"]?.string ?? peer["since"]?.string ?? peer["lastSync"]?.string
+    else { return nil }
+    let place = peer["address"]?.string.map { " at \($0)" } ?? ""
+    return "last seen \(time.short(seen))\(place)"
   }
 }

@@ -3,11 +3,12 @@ import Waymark
 /// Every command that `waymark` offers, in the order in which help lists them.
 enum CommandTable {
   static let all: [CommandSpec] =
-    circle + keys + watching + records + state + premium + files + largeChanges + about
+    circle + keys + watching + peerNames + glance + records + state + premium + files + largeChanges + about
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
-    ("Your circle of devices", circle), ("Keys", keys), ("See what is going on", watching),
+    ("Your circle of devices", circle), ("Keys", keys),
+    ("See what is going on", watching + peerNames + glance),
     ("Trips and habits", records), ("Profile, settings, onboarding", state),
     ("Premium", premium), ("Files", files), ("Large changes", largeChanges), ("About this program", about),
   ]
@@ -86,6 +87,9 @@ enum CommandTable {
     CommandSpec(
       words: ["status"], summary: "say how things are, and what waits",
       options: [
+        .init(
+          flag: "--watch", placeholder: nil,
+          summary: "go on showing it until Ctrl-C; JSON lines if it is not a terminal"),
         .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait"),
         .init(
           flag: "--acknowledge", placeholder: nil,

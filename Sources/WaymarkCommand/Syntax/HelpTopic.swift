@@ -1,3 +1,5 @@
+import Waymark
+
 /// A page that explains something that is not one command.
 struct HelpTopic {
   let name: String
@@ -6,7 +8,20 @@ struct HelpTopic {
   /// The text of a topic; nil if there is none of that name.
   static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
 
-  static let all = [premium, sync, conflicts, trash, revoking, ids, fields, exitCodes, home, keys]
+  static let all = [premium, sync, conflicts, trash, revoking, ids, fields, exitCodes, home, keys, reasons]
+
+  /// From the table itself.
+  private static let reasons = HelpTopic(
+    name: "reasons",
+    text: "Reasons\nThe codes of status, peers, why, doctor and metrics, how grave each is, and what to do.\n"
+      + Reason.allCases.map(line).joined(separator: "\n"))
+
+  private static func line(_ reason: Reason) -> String {
+    let remedy =
+      reason.next().map { "Next: \($0)" } ?? (reason.text.remedy == .time ? "It passes by itself." : "")
+    return "\n  \(reason.rawValue)  \(reason.severity.rawValue)\n    \(reason.sentence())"
+      + (remedy.isEmpty ? "" : "\n    \(remedy)")
+  }
 
   private static let premium = HelpTopic(
     name: "premium",

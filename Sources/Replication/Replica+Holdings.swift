@@ -1,0 +1,58 @@
+// Protocol/session.md, "What a peer is known to hold"
+
+package import Wire
+
+extension Replica {
+  /// What one device is known to hold, by its own word: heads that it told, sets that it sent. What was sent to it
+  /// counts only once it says so.
+  package struct Holding: Hashable, Sendable {
+    package var settings = LaneHolding()
+    package var records = LaneHolding()
+    /// When it was last in sync on every open lane.
+    package var syncedAt: Moment?
+
+    package init() {}
+
+    package subscript(lane: Lane) -> LaneHolding {
+      get { lane == .settings ? settings : records }
+      set { if lane == .settings { settings = newValue } else { records = newValue } }
+    }
+  }
+
+  package struct LaneHolding: Hashable, Sendable {
+    package var heads = Heads()
+    /// When it last held exactly what was here.
+    package var levelAt: Moment?
+    /// When it last said anything of what it holds.
+    package var toldAt: Moment?
+
+    package init() {}
+  }
+
+  /// A peer told its heads, all of them or those that moved.
+  mutating func noteTold(_ link: LinkID, _ lane: Lane, _ heads: [LogHead], isComplete: Bool, _ now: Now) {
+    guard let peer = sessions[link]?.device else { return }
+    var holding = holdings[peer] ?? Holding()
+    if isComplete { holding[lane].heads = Heads() }
+    holding[lane].heads.hear(heads)
+    holding[lane].toldAt = now.wall
+    holdings[peer] = holding
+  }
+
+  /// A peer was found to hold exactly the sets that are here.
+  mutating func noteLevel(_ link: LinkID, _ lane: Lane, _ now: Now, isDigestEqual: Bool) {
+    guard let peer = sessions[link]?.device else { return }
+    let heads = self[lane].heads
+    var holding = holdings[peer] ?? Holding()
+    if holding[lane].heads != heads { holding[lane].heads = heads }
+    holding[lane].toldAt = now.wall
+    if isDigestEqual { holding[lane].levelAt = now.wall }
+    holdings[peer] = holding
+  }
+
+  /// Who sends a set has it.
+  mutating func noteSent(_ link: LinkID, _ head: LogHead) {
+    guard let peer = sessions[link]?.device else { return }
+    holdings[peer, default: Holding()][head.log.lane].heads.advance(to: head)
+  }
+}

@@ -1,0 +1,106 @@
+// Protocol/store.md, "Tables": what each device is known to hold, kept in `meta` under `node.holds.` and its key.
+
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+extension Store {
+  /// What each device was known to hold when that was last kept; lines that can't be read count as not known.
+  package func holdings() throws -> [DeviceKey: Replica.Holding] {
+    let sql = "SELECT key, value FROM meta WHERE key BETWEEN ?1 AND ?2"
+    return try connection.with(sql) { row in
+      try row.bind(1, .text(Self.holdingsPrefix))
+      try row.bind(2, .text(Self.holdingsPrefix + "~"))
+      var holdings: [DeviceKey: Replica.Holding] = [:]
+      while try row.step() {
+        guard let device = DeviceKey(hex: row.text(0).dropFirst(Self.holdingsPrefix.count)) else { continue }
+        let lines = String(decoding: row.bytes(1), as: UTF8.self).split(separator: "\n")
+        holdings[device] = Replica.Holding(lines: lines)
+      }
+      return holdings
+    }
+  }
+
+  /// Keeps what a device is known to hold of the logs that are here; nil forgets it.
+  package func keep(_ holding: Replica.Holding?, of device: DeviceKey) throws {
+    let key = String(Self.holdingsPrefix.dropFirst("node.".count)) + device.description
+    let logs = Set(Lane.allCases.flatMap { heads($0) }.map(\.log))
+    let lines = holding?.lines { logs.contains($0) }
+    try setMeta(key, lines.map { Array($0.joined(separator: "\n").utf8) })
+  }
+
+  private static let holdingsPrefix = "node.holds."
+}
+
+extension Replica.Holding {
+  fileprivate init(lines: [Substring]) {
+    self.init()
+    var heads: [Lane: [LogHead]] = [:]
+    for line in lines {
+      let words = line.split(separator: " ")
+      switch words.first {
+      case "synced" where words.count == 2: syncedAt = Moment(words[1])
+      case "lane" where words.count == 4:
+        guard let lane = UInt8(words[1]).flatMap(Lane.init) else { continue }
+        self[lane].levelAt = Moment(words[2])
+        self[lane].toldAt = Moment(words[3])
+      case "head":
+        guard let head = LogHead(words: words) else { continue }
+        heads[head.log.lane, default: []].append(head)
+      default: continue
+      }
+    }
+    for (lane, heads) in heads { self[lane].heads = Heads(heads) }
+  }
+
+  fileprivate func lines(_ isKept: (LogKey) -> Bool) -> [String] {
+    var lines = syncedAt.map { ["synced \($0)"] } ?? []
+    for lane in Lane.allCases {
+      func text(_ moment: Moment?) -> String { moment.map(String.init) ?? "-" }
+      lines.append("lane \(lane.rawValue) \(text(self[lane].levelAt)) \(text(self[lane].toldAt))")
+      for head in self[lane].heads.sorted where isKept(head.log) {
+        lines.append(
+          "head \(lane.rawValue) \(head.log.device) \(head.log.incarnation) \(head.sequence) \(head.id)")
+      }
+    }
+    return lines
+  }
+}
+
+extension LogHead {
+  fileprivate init?(words: [Substring]) {
+    guard words.count == 6, let lane = UInt8(words[1]).flatMap(Lane.init),
+      let device = DeviceKey(hex: words[2]), let incarnation = Incarnation(hex: words[3]),
+      let sequence = UInt64(words[4]), sequence > 0, let id = ChangeSetID(hex: words[5])
+    else { return nil }
+    self.init(
+      log: LogKey(device: device, incarnation: incarnation, lane: lane), sequence: sequence, id: id,
+      foldedSequence: 0)
+  }
+}
+
+extension Store {
+  /// Whether a head of any device is that of a set that is stored here.
+  package func holds(_ head: LogHead) throws -> Bool {
+    try logs.branch(of: head.id, head.log, head.sequence) != nil
+  }
+
+  /// When the set of a head was written, and what it is part of; nil if it is not stored.
+  package func origin(of head: LogHead) throws -> (clock: Clock, operation: OperationKey)? {
+    let sql = """
+      SELECT c.clock, c.operation FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE b.device = ?1 AND b.incarnation = ?2 AND b.lane = ?3 AND c.sequence = ?4 AND c.id = ?5
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, head.log.device.bytes)
+      try row.bind(2, head.log.incarnation.bytes)
+      try row.bind(3, Int64(head.log.lane.rawValue))
+      try row.bind(4, Int64(bitPattern: head.sequence))
+      try row.bind(5, head.id.bytes)
+      guard try row.step(), let id = OperationID(bytes: row.bytes(1)) else { return nil }
+      let operation = OperationKey(id: id, device: head.log.device)
+      return (Clock(raw: UInt64(bitPattern: row.integer(0))), operation)
+    }
+  }
+}

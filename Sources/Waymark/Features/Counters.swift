@@ -1,0 +1,45 @@
+import Replication
+import Storage
+
+/// What a node has counted since it opened, for `metrics`.
+struct Counters: Sendable {
+  /// Change sets that got their place in the store, own ones among them.
+  var applied: UInt64 = 0
+  /// Change sets that got none, by why.
+  var rejected: [String: UInt64] = ["duplicate": 0, "excluded": 0, "early": 0, "invalid": 0]
+  /// Connections that were ended because of the other side, by why.
+  var refused: [String: UInt64] = ["misbehaved": 0, "not_a_member": 0, "revoked": 0]
+  /// Of connections that have ended.
+  var bytesReceived: UInt64 = 0
+  var bytesSent: UInt64 = 0
+
+  mutating func add(_ report: CommitReport) {
+    for placement in report.placements {
+      switch placement {
+      case .place: applied += 1
+      case .duplicate: rejected["duplicate", default: 0] += 1
+      case .excluded: rejected["excluded", default: 0] += 1
+      case .missing: rejected["early", default: 0] += 1
+      case .refused: rejected["invalid", default: 0] += 1
+      }
+    }
+  }
+
+  mutating func add(_ bytes: (received: Int, sent: Int)) {
+    bytesReceived += UInt64(bytes.received)
+    bytesSent += UInt64(bytes.sent)
+  }
+}
+
+extension CloseCause {
+  var word: String {
+    switch self {
+    case .notAMember: "not_a_member"
+    case .revoked: "revoked"
+    case .excluded: "excluded"
+    case .duplicate: "duplicate"
+    case .misbehaved: "misbehaved"
+    case .shuttingDown: "shutting_down"
+    }
+  }
+}

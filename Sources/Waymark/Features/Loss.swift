@@ -1,0 +1,146 @@
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// What would be lost if this disk died now: what is stored here and, by the word of the other devices, nowhere else.
+struct LossSnapshot: Sendable {
+  /// Change sets that no other device is known to hold.
+  var changeSets: UInt64
+  /// The newest of them, as a document of its operation.
+  var newest: JSON?
+  /// What is known of each other device, by name.
+  var peers: [Holder]
+
+  struct Holder: Sendable {
+    var device: DeviceKey
+    var name: String
+    /// Change sets that are here and that the device is not known to hold; nil if it never said what it holds.
+    var lacking: UInt64?
+    /// When the newest of these was written.
+    var newest: Moment?
+    /// When the device last said what it holds.
+    var asOf: Moment?
+  }
+}
+
+extension Node {
+  func lossSnapshot() throws -> LossSnapshot {
+    let peers = circle.evaluation.members.values.filter { $0.device != identity.device }
+      .map { (device: $0.device, name: name(of: $0.device)) }.sorted {
+        ($0.name, $0.device) < ($1.name, $1.device)
+      }
+    let tips = Lane.allCases.flatMap { replica[$0].heads.sorted }
+    var only: [LogHead] = []
+    var count: UInt64 = 0
+    var lacking: [DeviceKey: [(tip: LogHead, count: UInt64)]] = [:]
+    for tip in tips {
+      var best: UInt64 = 0
+      for peer in peers {
+        let held = try held(tip, by: peer.device)
+        best = max(best, held)
+        if held < tip.sequence { lacking[peer.device, default: []].append((tip, tip.sequence - held)) }
+      }
+      guard best < tip.sequence else { continue }
+      only.append(tip)
+      count &+= tip.sequence - best
+    }
+    return LossSnapshot(
+      changeSets: count, newest: try newest(only).flatMap(operationJSON),
+      peers: try peers.map { peer in
+        let holding = replica.holdings[peer.device]
+        let asOf = Lane.allCases.compactMap { holding?[$0].toldAt }.max()
+        let missing = lacking[peer.device] ?? []
+        return LossSnapshot.Holder(
+          device: peer.device, name: peer.name,
+          lacking: asOf.map { _ in missing.reduce(0) { $0 &+ $1.count } },
+          newest: asOf == nil ? nil : try newest(missing.map(\.tip))?.clock.milliseconds, asOf: asOf)
+      })
+  }
+
+  /// Up to which sequence a device holds the branch that ends in a tip, as far as it has said; 0 for none.
+  private func held(_ tip: LogHead, by device: DeviceKey) throws -> UInt64 {
+    let theirs = replica.holdings[device]?[tip.log.lane].heads.tips(of: tip.log) ?? []
+    if theirs.contains(where: { $0.id == tip.id }) { return tip.sequence }
+    guard theirs.count == 1, let head = theirs.first, replica[tip.log.lane].heads.tips(of: tip.log).count == 1
+    else { return 0 }
+    // More of a log than is here: of the own one that can't be, so it is another branch. Of another's it is what is
+    // still to come, and a set stands on all before it.
+    if head.sequence > tip.sequence { return tip.log.device == identity.device ? 0 : tip.sequence }
+    return try store.holds(head) ? head.sequence : 0
+  }
+
+  private func newest(_ tips: [LogHead]) throws -> (clock: Clock, operation: OperationKey)? {
+    try tips.compactMap { try store.origin(of: $0) }.max { $0.clock < $1.clock }
+  }
+
+  private func operationJSON(_ origin: (clock: Clock, operation: OperationKey)) throws -> JSON? {
+    // What is parked is no operation yet.
+    guard let operation = try store.operation(origin.operation) else {
+      return [
+        "id": .string(origin.operation.id.description), "verb": .null,
+        "time": timeJSON(origin.clock.milliseconds), "deviceName": .string(name(of: origin.operation.device)),
+      ]
+    }
+    return .object(try operationDocument.members(operation))
+  }
+
+  // MARK: Not seen
+
+  /// Devices that were not seen for long: what they hold may be out of date, or they may be lost.
+  func unseenNotice(_ now: Moment) -> NoticeSnapshot? {
+    // Right after a start nobody is connected yet.
+    if let started = network?.startedAt, now - started < Self.settlingMilliseconds { return nil }
+    guard member != nil else { return nil }
+    let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in
+      guard member.device != identity.device, !isPaused(member.device) else { return nil }
+      let last = lastSeen(of: member.device, now) ?? replica.lastSync[member.device] ?? member.issued
+      return now - last > Self.unseenMilliseconds ? (member, last) : nil
+    }.sorted { ($0.1, $0.0.device) < ($1.1, $1.0.device) }
+    guard let (first, since) = unseen.first else { return nil }
+    let names = unseen.map { name(of: $0.0.device) }
+    let days = (now - since) / 86_400_000
+    let text =
+      unseen.count == 1
+      ? "\(names[0]) was not seen for \(days) days, since \(CivilTime.text(since).prefix(10))"
+      : "\(names.joined(separator: ", ")) were not seen for two weeks or more"
+    return NoticeSnapshot(
+      .notSeen, text: text,
+      next: unseen.count == 1
+        ? "waymark run, on \(names[0]); if it is lost: waymark revoke \(shellWord(names[0]))"
+        : "waymark peers",
+      details: [
+        .init("device", .string(first.device.description)),
+        .init(
+          "devices",
+          .array(
+            unseen.map { member, since in
+              [
+                "device": .string(member.device.description), "name": .string(name(of: member.device)),
+                "lastSeen": timeJSON(lastSeen(of: member.device, now)), "since": timeJSON(since),
+              ]
+            })),
+      ])
+  }
+
+  private static let settlingMilliseconds: Moment = 60_000
+  /// Fourteen days.
+  static let unseenMilliseconds: Moment = 14 * 86_400_000
+}
+
+extension LossSnapshot {
+  var json: JSON {
+    [
+      "changeSets": .integer(changeSets), "newest": newest ?? .null,
+      "holders": .array(peers.filter { $0.lacking == 0 }.map { .string($0.name) }),
+      "devices": .array(
+        peers.map { peer in
+          [
+            "device": .string(peer.device.description), "name": .string(peer.name),
+            "lacking": peer.lacking.map { JSON.integer($0) } ?? .null, "newestLacking": timeJSON(peer.newest),
+            "asOf": timeJSON(peer.asOf),
+          ]
+        }),
+    ]
+  }
+}

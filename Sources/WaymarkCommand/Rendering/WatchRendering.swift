@@ -1,0 +1,38 @@
+import Waymark
+
+/// `status --watch`: the status, how far everyone has caught up, and what was done last.
+extension Rendering {
+  mutating func watch(_ watched: Watched) {
+    status(watched.status)
+    bars(watched)
+    lastOperations(watched.operations)
+  }
+
+  private mutating func bars(_ watched: Watched) {
+    let directions = [("behind", "from"), ("ahead", "to")]
+    for peer in watched.status["peers"]?.array ?? [] {
+      for (direction, word) in directions {
+        guard let (done, total, seconds) = watched.catchUp(peer, direction) else { continue }
+        let name = "\(word) \(printable(peer["name"]?.string ?? ""))"
+        data.gap()
+        data.line(
+          ProgressLine.text(name.cut(to: 30), done: done, total: total, seconds: seconds, width: data.width))
+      }
+    }
+  }
+
+  private mutating func lastOperations(_ operations: [JSON]) {
+    guard !operations.isEmpty else { return }
+    var table = TextTable([.init(""), .init("", widthMin: 8), .init("", widthMin: 24)])
+    table.hasHead = false
+    for operation in operations {
+      table.rows.append([
+        .init(time.short(operation["time"]?.string), .faint), .init(operation["deviceName"]?.string ?? ""),
+        .init(what(operation)),
+      ])
+    }
+    data.gap()
+    data.line("Done last", .faint)
+    data.table(table)
+  }
+}

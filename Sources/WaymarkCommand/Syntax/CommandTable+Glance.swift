@@ -1,0 +1,52 @@
+/// Commands that say how things are, and why.
+extension CommandTable {
+  static let glance: [CommandSpec] = [
+    CommandSpec(
+      words: ["why"], summary: "say why a device is not in sync, or where a record's values are from",
+      operands: [.init(placeholder: "PEER|RECORD", key: "subject")],
+      details: """
+        Of a device: what keeps it from being in sync, what that is because of, and what to do. Of a
+        record: for each value who wrote it, when, on which device, and what it won against.
+        """),
+    CommandSpec(
+      words: ["doctor"], summary: "look for whatever is wrong, and say what to do about it",
+      options: [
+        .init(
+          flag: "--report", placeholder: "FILE",
+          summary: "write what was found to a file that can be given to others", type: .path)
+      ],
+      details: """
+        Looks at the configuration, permissions, keys, store, clock, disk, port and the other devices.
+        Ends with 1 if anything is broken. The report names devices and addresses; it holds nothing of
+        trips, habits, settings or the profile.
+        """),
+    CommandSpec(
+      words: ["metrics"], summary: "print numbers for Prometheus",
+      options: [
+        .init(
+          flag: "--write", placeholder: "FILE",
+          summary: "put them in a file, in one step: for the textfile collector (FILE.prom)", type: .path)
+      ],
+      details: """
+        Opens no port. To have them collected, run this every minute:
+          waymark metrics --write /var/lib/prometheus/node-exporter/waymark.prom
+        """),
+    CommandSpec(
+      words: ["log", "level"], summary: "say or set how much the running node logs",
+      operands: [.init(placeholder: "LEVEL", key: "level", isOptional: true)],
+      details: "LEVEL is debug, info, warning or error, and holds until the node ends."),
+  ]
+
+  static let peerNames: [CommandSpec] = [
+    CommandSpec(
+      words: ["peers", "ping"], summary: "measure the way to a connected peer and back",
+      operands: [.init(placeholder: "PEER", key: "peer")],
+      options: [.init(flag: "--count", placeholder: "N", summary: "how many times; default 3")]),
+    CommandSpec(
+      words: ["peers", "rename"], summary: "call a peer by another name on this device",
+      operands: [
+        .init(placeholder: "PEER", key: "peer"), .init(placeholder: "NAME", key: "name", isOptional: true),
+      ],
+      details: "Without NAME by its own name again. Other devices go on using that."),
+  ]
+}

@@ -1,0 +1,205 @@
+import Foundation
+import Synchronization
+import Waymark
+
+/// `status --watch`: the same again and again, in place on a terminal, else as JSON lines.
+extension Session {
+  func watch() async throws -> Int32 {
+    let screen = Screen(terminal, isShown: terminal.output.isTerminal && !invocation.options.json)
+    let signals = WatchSignals(screen)
+    defer { screen.leave() }
+    var watched = Watched()
+    while true {
+      do {
+        try await look(&watched)
+      } catch {
+        screen.leave()
+        throw error
+      }
+      if screen.isShown {
+        screen.draw(frame(watched))
+      } else if let line = watched.news() {
+        terminal.data(line)
+      }
+      // Not one long sleep: the person may press Ctrl-C or pull at the window.
+      for _ in 0..<(watched.isRunning ? 10 : 30) {
+        guard !signals.isEnded else {
+          screen.leave()
+          if screen.isShown { terminal.raw(frame(watched, isLast: true).joined(separator: "\n") + "\n") }
+          return ExitCode.interrupted
+        }
+        if signals.takeResize() { break }
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+  }
+
+  private func look(_ watched: inout Watched) async throws {
+    do {
+      let status = try await WaymarkClient.perform(CommandRequest("status"), home: home)
+      // Only a terminal shows it, and only a running node answers without opening the store anew.
+      let history = try await WaymarkClient.perform(
+        CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
+      watched.take(status, history["operations"]?.array ?? [])
+    } catch let failure as CommandFailure where ["hung_up", "store_held"].contains(failure.code) {
+      // The node is on its way up or down; what was seen last stands until it is there again.
+      guard watched.hasFailed < 20, !watched.status.isNull || failure.code == "hung_up" else { throw failure }
+      watched.hasFailed += 1
+    }
+  }
+
+  private func frame(_ watched: Watched, isLast: Bool = false) -> [String] {
+    let size = Terminal.size(of: terminal.output.descriptor)
+    var rendering = Rendering(
+      width: size.columns, hasColor: terminal.output.hasColor, notesWidth: size.columns,
+      notesHaveColor: false,
+      time: TimeText(now: systemWall()))
+    rendering.watch(watched)
+    var lines = rendering.data.lines
+    guard !isLast else { return lines }
+    if lines.count > size.rows {
+      lines = lines.prefix(size.rows - 1) + ["… and \(lines.count - size.rows + 1) more lines"]
+    }
+    return lines
+  }
+
+  static let operationsShown = 5
+}
+
+/// What `status --watch` has seen.
+struct Watched {
+  private(set) var status: JSON = .null
+  private(set) var operations: [JSON] = []
+  /// How often in a row the node gave no answer.
+  var hasFailed = 0
+  /// For each peer and direction the most change sets since it last was even, and when that began.
+  private(set) var peaks: [String: (count: Int64, since: ContinuousClock.Instant)] = [:]
+  private var said: JSON = .null
+
+  var isRunning: Bool { status["running"]?.boolean == true }
+
+  mutating func take(_ status: JSON, _ operations: [JSON], at now: ContinuousClock.Instant = .now) {
+    self.status = status
+    self.operations = operations
+    hasFailed = 0
+    for peer in status["peers"]?.array ?? [] {
+      for direction in ["behind", "ahead"] {
+        let key = Self.key(peer, direction)
+        let count = Self.count(direction, peer)
+        if count == 0 {
+          peaks[key] = nil
+        } else if count > peaks[key]?.count ?? 0 {
+          peaks[key] = (count, peaks[key]?.since ?? now)
+        }
+      }
+    }
+  }
+
+  /// What is still to come from a peer, or to go to it, and of how many.
+  func catchUp(_ peer: JSON, _ direction: String, at now: ContinuousClock.Instant = .now)
+    -> (done: Int64, total: Int64, seconds: Double)?
+  {
+    let count = Self.count(direction, peer)
+    guard count > 0, let peak = peaks[Self.key(peer, direction)] else { return nil }
+    return (peak.count - count, peak.count, (now - peak.since) / .seconds(1))
+  }
+
+  /// A line of JSON, if something is different from the last one, the mere passing of time left out.
+  mutating func news() -> String? {
+    let lasting = Self.lasting(status)
+    guard lasting != said, !status.isNull else { return nil }
+    said = lasting
+    let members = (status.members ?? []).filter { $0.key != "schema" }
+    let head = [JSON.Member("type", "status"), JSON.Member("schema", "waymark.status/1")]
+    return JSON.object(head + members).text()
+  }
+
+  private static func key(_ peer: JSON, _ direction: String) -> String {
+    "\(peer["device"]?.string ?? "") \(direction)"
+  }
+
+  private static func count(_ direction: String, _ peer: JSON) -> Int64 {
+    ["settings", "records"].reduce(0) { $0 + (peer["lanes"]?[$1]?[direction]?.integer ?? 0) }
+  }
+
+  private static func lasting(_ json: JSON) -> JSON {
+    switch json {
+    case .object(let members):
+      .object(
+        members.filter { !passing.contains($0.key) }.map { JSON.Member($0.key, lasting($0.value)) })
+    case .array(let items): .array(items.map(lasting))
+    default: json
+    }
+  }
+
+  private static let passing: Set<String> = [
+    "since", "lastSync", "lastSeen", "asOf", "roundTripMilliseconds", "clockSkewMilliseconds",
+  ]
+}
+
+/// What the person does meanwhile.
+private final class WatchSignals: Sendable {
+  private let state = Mutex((isEnded: false, isResized: false))
+
+  init(_ screen: Screen) {
+    Interrupts.handle([SIGINT, SIGTERM, SIGHUP]) { [weak self] _ in self?.state.withLock { $0.isEnded = true }
+    }
+    Interrupts.handle([SIGWINCH]) { [weak self] _ in self?.state.withLock { $0.isResized = true } }
+    guard screen.isShown else { return }
+    // Whoever stops the program gets the terminal back as it was, and the picture again later.
+    Interrupts.handle([SIGTSTP]) { [weak self] _ in
+      screen.leave()
+      kill(getpid(), SIGSTOP)
+      screen.enter()
+      self?.state.withLock { $0.isResized = true }
+    }
+  }
+
+  var isEnded: Bool { state.withLock { $0.isEnded } }
+
+  func takeResize() -> Bool {
+    state.withLock { state in
+      defer { state.isResized = false }
+      return state.isResized
+    }
+  }
+}
+
+/// A picture on the terminal that is drawn anew in place; what was on the terminal before comes back.
+final class Screen: Sendable {
+  let isShown: Bool
+  private let terminal: Terminal
+  private let isThere = Mutex(false)
+
+  init(_ terminal: Terminal, isShown: Bool) {
+    self.terminal = terminal
+    self.isShown = isShown
+    enter()
+  }
+
+  /// The other screen, without a cursor.
+  func enter() {
+    guard isShown else { return }
+    isThere.withLock { isThere in
+      if !isThere { terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[H\u{1B}[2J") }
+      isThere = true
+    }
+  }
+
+  /// A second time does nothing.
+  func leave() {
+    isThere.withLock { isThere in
+      if isThere { terminal.raw("\u{1B}[?25h\u{1B}[?1049l") }
+      isThere = false
+    }
+  }
+
+  /// Writes over what is there, line by line: nothing flickers.
+  func draw(_ lines: [String]) {
+    isThere.withLock { isThere in
+      guard isThere else { return }
+      let text = lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
+      terminal.raw("\u{1B}[H" + text + "\u{1B}[J")
+    }
+  }
+}

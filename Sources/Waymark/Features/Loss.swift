@@ -98,7 +98,7 @@ extension Node {
       return now - last > Self.unseenMilliseconds ? (member, last) : nil
     }.sorted { ($0.1, $0.0.device) < ($1.1, $1.0.device) }
     guard let (first, since) = unseen.first else { return nil }
-    let names = unseen.map { name(of: $0.0.device) }
+    let names = unseen.map { name(of: $0.0.device) }.sorted()
     let days = (now - since) / 86_400_000
     let text =
       unseen.count == 1

@@ -161,7 +161,7 @@ extension Reason {
     case .waitingDependency:
       ReasonText(
         .warning, .elsewhere,
-        "{peer} has changes that it does not send: some that they build on are missing there",
+        "{peer} has changes that it can't send, or that build on such",
         next: "waymark verify --deep, on {peer}")
     case .massDelete: ReasonText(.warning, .command, "{peer} deleted much at once", next: "waymark history")
     case .fork:

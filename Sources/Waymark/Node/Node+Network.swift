@@ -164,7 +164,7 @@ extension Node {
       let session = replica.sessions[id]
       network?.links[id] = nil
       counters.add(link.byteCounts)
-      if let device = session?.device { ended(device, session?.goodbye, end) }
+      if let session, let device = session.device { ended(device, session, end) }
       handle(.closed(id))
       forgetQuestions(id, of: session?.device)
       log.debug("link", "ended: \(end)")
@@ -186,10 +186,16 @@ extension Node {
     }
   }
 
-  private func ended(_ device: DeviceKey, _ goodbye: ReasonCode?, _ end: LinkEnd) {
+  private func ended(_ device: DeviceKey, _ session: Session, _ end: LinkEnd) {
     network?.lastSeen[device] = wall()
     // It pauses this device: asking on would only be hung up on again.
-    if goodbye == .paused { network?.refusals[device] = .refusedByPeer }
+    if session.goodbye == .paused { network?.refusals[device] = .refusedByPeer }
+    // It hung up in good order and without a word, in place of what it was asked for: it can't read that itself.
+    if end == .closedByPeer, session.goodbye == nil,
+      Lane.allCases.contains(where: { !session[$0].asked.isEmpty })
+    {
+      network?.refusals[device] = .waitingDependency
+    }
     rememberSoon()
     log.info("peers", "disconnected from \(name(of: device))")
     switch end {
@@ -224,7 +230,7 @@ extension Node {
   func close(_ id: LinkID, _ cause: CloseCause) {
     guard let active = network?.links[id] else { return }
     let device = replica.sessions[id]?.device
-    counters.refused[cause.word, default: 0] += 1
+    if let count = counters.refused[cause.word] { counters.refused[cause.word] = count + 1 }
     switch cause {
     case .misbehaved(let what):
       log.warning("peers", "\(device.map(name) ?? active.remoteAddress): \(what)")

@@ -92,13 +92,13 @@ extension Rendering {
   }
 
   private func closedText(_ lane: String, _ reason: String?, _ document: JSON) -> String {
-    switch reason {
-    case "sync_off": "sync is off, records stay on this device (waymark sync on)"
-    case "entitlement_expired": "premium has expired, records stay on this device"
-    case "entitlement_not_yet_valid": "premium has not begun yet, records stay on this device"
-    case "free_tier", nil: "stay on this device"
-    case let reason?: printable(reason)
+    // The head says what it is to be free.
+    guard let reason, reason != "free_tier" else { return "stay on this device" }
+    let cause = document["reasons"]?.array?.first {
+      $0["reason"]?.string == reason && $0["name"]?.string == nil
     }
+    guard let text = cause?["text"]?.string else { return printable(reason) }
+    return printable(text) + (cause?["next"]?.string.map { " (\(printable($0)))" } ?? "")
   }
 
   private func syncText(_ lane: String, _ peers: [JSON]) -> String {

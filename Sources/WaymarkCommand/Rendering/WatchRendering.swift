@@ -2,17 +2,17 @@ import Waymark
 
 /// `status --watch`: the status, how far everyone has caught up, and what was done last.
 extension Rendering {
-  mutating func watch(_ watched: Watched) {
+  mutating func watch(_ watched: Watched, at now: ContinuousClock.Instant = .now) {
     status(watched.status)
-    bars(watched)
+    bars(watched, now)
     lastOperations(watched.operations)
   }
 
-  private mutating func bars(_ watched: Watched) {
+  private mutating func bars(_ watched: Watched, _ now: ContinuousClock.Instant) {
     let directions = [("behind", "from"), ("ahead", "to")]
     for peer in watched.status["peers"]?.array ?? [] {
       for (direction, word) in directions {
-        guard let (done, total, seconds) = watched.catchUp(peer, direction) else { continue }
+        guard let (done, total, seconds) = watched.catchUp(peer, direction, at: now) else { continue }
         let name = "\(word) \(printable(peer["name"]?.string ?? ""))"
         data.gap()
         data.line(

@@ -1,0 +1,212 @@
+import Foundation
+import Testing
+import Wire
+
+@testable import Waymark
+@testable import WaymarkCommand
+
+/// Whole pages as they stand on a terminal, at 80 and 120 columns, with colour and without. The pages are in `Tests/Fixtures/Pages/`;
+/// `WAYMARK_GOLDEN=write` writes them anew, to be read before they are kept.
+struct GoldenTests {
+  struct Sheet: Sendable, CustomTestStringConvertible {
+    let columns: Int
+    let hasColor: Bool
+
+    var name: String { "\(columns)-\(hasColor ? "colour" : "plain")" }
+    var testDescription: String { name }
+    /// Lines longer than this are hard to read, however wide the terminal is.
+    var width: Int { min(columns, Terminal.widthMax) }
+  }
+
+  static let sheets = [80, 120].flatMap { columns in
+    [true, false].map { Sheet(columns: columns, hasColor: $0) }
+  }
+
+  @Test(arguments: sheets) func `a status stands as it was read last`(_ sheet: Sheet) throws {
+    try compare("status", sheet) { $0.status(Self.status) }
+  }
+
+  @Test(arguments: sheets) func `a status that is watched stands as it was read last`(_ sheet: Sheet) throws {
+    var watched = Watched()
+    let began = ContinuousClock.now - .seconds(2)
+    watched.take(Self.watched(behind: 20_000), [], at: began)
+    watched.take(Self.watched(behind: 8_000), Self.operations, at: began + .seconds(1))
+    try compare("watch", sheet) { $0.watch(watched, at: began + .seconds(2)) }
+  }
+
+  @Test(arguments: sheets) func `why and doctor stand as they were read last`(_ sheet: Sheet) throws {
+    try compare("why-peer", sheet) { $0.why(Self.whyPeer) }
+    try compare("why-record", sheet) { $0.why(Self.whyRecord) }
+    try compare("doctor", sheet) { $0.doctor(Self.doctor) }
+  }
+
+  private func compare(_ name: String, _ sheet: Sheet, _ body: (inout Rendering) -> Void) throws {
+    let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
+    var rendering = Rendering(
+      width: sheet.width, hasColor: sheet.hasColor, notesWidth: sheet.width, notesHaveColor: false,
+      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+    body(&rendering)
+    let page = (rendering.data.lines + rendering.notes.lines).map { $0 + "\n" }.joined()
+    if !sheet.hasColor {
+      for line in rendering.data.lines { #expect(line.displayWidth <= sheet.width, "\(line)") }
+      #expect(!page.contains("\u{1B}"))
+    }
+    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "Fixtures/Pages/\(name)-\(sheet.name).txt")
+    if ProcessInfo.processInfo.environment["WAYMARK_GOLDEN"] == "write" {
+      try FileManager.default.createDirectory(
+        at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+      try page.write(to: file, atomically: true, encoding: .utf8)
+    }
+    #expect(page == (try String(contentsOf: file, encoding: .utf8)), "\(file.lastPathComponent)")
+  }
+
+  // MARK: Documents
+
+  private static func lane(behind: Int64?, ahead: Int64?, equal: Bool?, open: Bool = true) -> JSON {
+    [
+      "open": .bool(open), "reason": open ? nil : "offline", "behind": behind.map { .integer($0) } ?? nil,
+      "ahead": ahead.map { .integer($0) } ?? nil, "digestEqual": equal.map { .bool($0) } ?? nil,
+    ]
+  }
+
+  private static func peer(
+    _ name: String, _ state: String, _ reason: Reason, _ lane: JSON, address: String = "192.168.1.23:7433",
+    consequenceOf: Reason? = nil
+  ) -> JSON {
+    [
+      "device": .string("d0" + name), "name": .string(name), "state": .string(state),
+      "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
+      "text": .string(reason.sentence(peer: name)), "next": .text(reason.next(peer: name)), "since": nil,
+      "address": .string(address), "lastSeen": "2026-11-21T10:02:00Z", "lastSync": "2026-11-21T10:02:00Z",
+      "roundTripMilliseconds": nil, "clockSkewMilliseconds": -97_000,
+      "lanes": ["settings": lane, "records": lane], "consequenceOf": .text(consequenceOf?.rawValue),
+    ]
+  }
+
+  private static func cause(_ reason: Reason, _ name: String?) -> JSON {
+    [
+      "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
+      "remedy": .string(reason.text.remedy.rawValue), "text": .string(reason.sentence(peer: name)),
+      "next": .text(reason.next(peer: name)), "device": nil, "name": .text(name), "consequences": [],
+    ]
+  }
+
+  private static let closed = lane(behind: nil, ahead: nil, equal: nil, open: false)
+  private static let even = lane(behind: 0, ahead: 0, equal: true)
+
+  private static let names = (
+    long: "the-old-desktop-in-the-study-upstairs", wide: "お父さんの古いノートパソコン", right: "מחשב נייד"
+  )
+
+  private static func document(_ peers: [JSON], running: Bool = true) -> JSON {
+    let own: JSON = ["open": true, "reason": nil, "digest": "00", "changeSets": 40, "parked": 2]
+    return [
+      "device": "3fa912bc00", "name": "laptop", "running": .bool(running),
+      "runningSince": "2026-11-18T08:00:00Z",
+      "premium": ["active": true, "source": "certificate", "validUntil": "2027-03-01T00:00:00Z"],
+      "sync": ["preference": true, "active": true, "reason": nil],
+      "lanes": ["settings": own, "records": own],
+      "counts": ["trips": 25, "habits": 12, "habitLogs": 20_000, "settings": 3], "conflicts": 1,
+      "notices": [
+        [
+          "reason": "not_seen", "severity": "warning",
+          "text": "\(names.wide) was not seen for 20 days, since 2026-11-01",
+          "next": "waymark run, on \(names.wide); if it is lost: waymark revoke '\(names.wide)'",
+        ]
+      ],
+      "peers": .array(peers), "reasons": [],
+      "loss": [
+        "changeSets": 2,
+        "newest": ["verb": "trip.edit", "record": ["name": "Ελλάδα"], "time": "2026-11-21T11:58:00Z"],
+        "devices": .array(
+          peers.enumerated().map { index, peer in
+            [
+              "device": peer["device"] ?? nil, "name": peer["name"] ?? nil, "lacking": index == 3 ? nil : 2,
+              "asOf": "2026-11-21T10:02:00Z",
+            ]
+          }),
+      ],
+    ]
+  }
+
+  private static let status = document([
+    peer("nas", "in_sync", .inSync, even),
+    peer(names.long, "offline", .dialRefused, closed),
+    peer(names.wide, "offline", .offline, closed, address: "[2001:db8::1:2:3:4]:7433"),
+    peer(names.right, "paused", .paused, closed),
+    peer("phone", "refused", .peerFreeTier, even),
+  ])
+
+  private static func watched(behind: Int64) -> JSON {
+    document([
+      peer("nas", "in_sync", .inSync, even),
+      peer(names.long, "receiving", .receiving, lane(behind: behind, ahead: 0, equal: nil)),
+    ])
+  }
+
+  private static let operations: [JSON] = [
+    [
+      "id": "120de230aa", "verb": "trip.edit", "time": "2026-11-21T11:58:00Z", "deviceName": "laptop",
+      "record": ["kind": "trip", "id": "00", "name": "Ελλάδα"], "fields": ["name", "notes"],
+    ],
+    [
+      "id": "220de230aa", "verb": "import", "time": "2026-11-21T09:58:00Z",
+      "deviceName": .string(names.wide), "record": nil,
+      "counts": [["kind": "log", "added": 20_000, "changed": 0, "deleted": 0, "restored": 0]],
+    ],
+  ]
+
+  private static let whyPeer: JSON = [
+    "subject": "peer", "peer": peer(names.long, "offline", .dialRefused, closed),
+    "causes": [cause(.dialRefused, names.long)], "lacking": 3, "newestLacking": "2026-11-21T11:58:00Z",
+    "asOf": "2026-11-21T10:02:00Z",
+  ]
+
+  private static let whyRecord: JSON = [
+    "subject": "record",
+    "record": [
+      "kind": "trip", "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Ελλάδα", "state": "visible",
+    ],
+    "values": [
+      [
+        "field": "name",
+        "written": [
+          "value": "Ελλάδα", "verb": "trip.edit", "time": "2026-11-21T11:58:00Z", "deviceName": "laptop",
+        ],
+        "wonAgainst": [
+          [
+            "value": "Greece in spring, with everybody who wants to come along and all of their children",
+            "verb": "trip.edit", "time": "2026-11-21T11:57:00Z", "deviceName": .string(names.wide),
+            "how": "concurrent",
+          ],
+          [
+            "value": "Greece", "verb": "trip.add", "time": "2026-11-01T11:57:00Z", "deviceName": "laptop",
+            "how": "earlier",
+          ],
+        ],
+      ]
+    ],
+  ]
+
+  private static let doctor: JSON = [
+    "ok": false, "report": "/tmp/report.json",
+    "findings": [
+      Finding(.permissions, .ok, "ok", "/home/anna/.local/share/waymark and the keys are this user's alone.")
+        .json,
+      Finding(
+        .keys, .info, "root_key_here", "The root key of the circle lies on this device.",
+        next: "keep a copy elsewhere: waymark help revoking"
+      ).json,
+      Finding(
+        .clock, .error, "clock_skew",
+        "The clock of this machine is 97 minutes behind that of other devices: one of them is wrong.",
+        next: Reason.clockSkew.next()
+      ).json,
+      Finding(
+        .peers, .warning, "dial_refused", Reason.dialRefused.sentence(peer: names.wide) + ".",
+        next: Reason.dialRefused.next(peer: names.wide)
+      ).json,
+    ],
+  ]
+}

@@ -140,19 +140,6 @@ package final class Connection {
     walFrames.pointee = 0
   }
 
-  /// Makes durable what the write-ahead log holds. What a process had written when it was killed shows as
-  /// committed, synced or not.
-  package func syncLog() throws(SQLiteError) {
-    var file: UnsafeMutablePointer<sqlite3_file>?
-    try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file), "sync")
-    // A database in memory has no file.
-    guard let file, let sync = file.pointee.pMethods?.pointee.xSync else { return }
-    let code = sync(file, SQLITE_SYNC_NORMAL)
-    guard code == SQLITE_OK else {
-      throw SQLiteError(code: code, message: "the write-ahead log cannot be synced", sql: nil)
-    }
-  }
-
   /// From now on closing writes nothing: the write-ahead log stays beside the database as it is.
   package func leaveLogOnClose() {
     _ = waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

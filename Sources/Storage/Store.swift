@@ -122,6 +122,9 @@ package final class Store {
     try connection.checkpoint(isShrinking: isShrinking)
   }
 
+  /// Makes sure that what the store shows is on the disk, after a sync that failed.
+  package func rewriteLog() throws { try connection.rewriteLog() }
+
   /// From now on closing the store writes nothing.
   package func leaveLogOnClose() { connection.leaveLogOnClose() }
 
@@ -188,6 +191,17 @@ package final class Store {
         }
       }
     }
+  }
+
+  /// Keeps these statements and no others, in one transaction.
+  package func replaceStatements(_ all: [(id: StatementID, bytes: [UInt8])]) throws {
+    let kept = Set(all.map(\.id))
+    let held = try connection.with("SELECT id FROM statements") { row in
+      var ids: [StatementID] = []
+      while try row.step() { if let id = StatementID(bytes: row.bytes(0)) { ids.append(id) } }
+      return ids
+    }
+    try saveStatements(all, removed: held.filter { !kept.contains($0) })
   }
 
   /// Adds statements in the transaction that is under way.

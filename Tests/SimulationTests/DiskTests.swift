@@ -83,6 +83,31 @@ import Wire
     #expect(shown > 0)
   }
 
+  /// The system takes for written what it could not write, so the next sync succeeds without it: whatever stands
+  /// behind such a hole in the log would go with it.
+  @Test(arguments: Survival.variants)
+  func `what is committed after a sync that failed survives a power loss`(_ survival: Survival) throws {
+    let disk = Disk()
+    do {
+      let volume = try Volume(disk)
+      let store = try Store(on: volume, path: "store.db")
+      try store.setMeta("word", [1])
+      disk.faults.failure = DiskFaults.Failure(.inputOutput, at: [.sync], after: 0, lasts: false)
+      #expect(throws: SQLiteError.self) { try store.setMeta("word", [2]) }
+      volume.cut()
+    }
+    let volume = try Volume(disk)
+    let store = try Store(on: volume, path: "store.db")
+    try store.rewriteLog()
+    try store.setMeta("next", [3])
+    withExtendedLifetime(store) { volume.cut() }
+    var random = SplitMix(seed: 1)
+    disk.powerLoss(survival, &random)
+    let after = try Store(on: Volume(disk), path: "store.db")
+    #expect(try after.meta("next") == [3])
+    #expect(try after.meta("word") == [2])
+  }
+
   @Test func `without syncs a power loss takes what was committed`() throws {
     let disk = Disk()
     let volume = try Volume(disk)

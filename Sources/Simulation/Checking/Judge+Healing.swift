@@ -20,8 +20,12 @@ extension Judge {
     for node in nodes.dropFirst() {
       let difference = ids.symmetricDifference(heldIDs(view(node)))
       guard let id = difference.min() else { continue }
+      let holder = ids.contains(id) ? first : node
+      let kind = view(holder).statements.values.first { $0.id == id }?.kind ?? 0
       throw Violation(
-        .notConverged, node, "\(first) and it differ in \(difference.count) statements, \(id) one of them")
+        .notConverged, node,
+        "\(first) and it differ in \(difference.count) statements; one is \(id) of kind \(kind), at \(holder)"
+      )
     }
     for node in nodes { try checkProofs(view(node)) }
   }

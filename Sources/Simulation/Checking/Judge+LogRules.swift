@@ -64,7 +64,9 @@ extension Judge {
     let what = "change set \(library.sets[set].id) of \(header.log) is folded"
     // On a disk that is full a cut takes effect as soon as there is room.
     let mayBeLate = ledgers[view.name]?.hasRoom == false
-    if !mayBeLate, !isAllowed(set, view) { throw Violation(.revocation, view.name, "\(what) though a cut leaves it out") }
+    if !mayBeLate, !isAllowed(set, view) {
+      throw Violation(.revocation, view.name, "\(what) though a cut leaves it out")
+    }
     if let previous = library.predecessors[set], view[previous] != .folded {
       throw Violation(.state, view.name, "\(what) before its predecessor")
     }

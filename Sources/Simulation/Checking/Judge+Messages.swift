@@ -126,12 +126,13 @@ extension Judge {
   }
 
   private func checkOpen(_ view: NodeView, _ to: String, _ link: UInt64, _ what: String) throws {
-    if isOpen(view, to, link) { return }
+    // While its disk is full, its store does not show which entitlements it knows.
+    if isOpen(view, to, link) || ledgers[view.name]?.hasRoom == false { return }
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: link, what: what, isAnswer: false))
   }
 
   private func checkAnswer(_ view: NodeView, _ to: String, _ what: String) throws {
-    if isOwnGateOpen(view), isPeerPremium(view, to) { return }
+    if isOwnGateOpen(view), isPeerPremium(view, to) || ledgers[view.name]?.hasRoom == false { return }
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: 0, what: what, isAnswer: true))
   }
 
@@ -194,26 +195,29 @@ extension Judge {
       throw Violation(.falseSync, view.name, "what it told \(to) of its \(lie) is not what its store holds")
     }
     for state in states { ledger.remember(state) }
-    for (peers, certificates, isRecordsOpen) in ledger.claims where !peers.isEmpty {
+    for (peers, certificates, openLink) in ledger.claims where !peers.isEmpty {
       let mine = states.map { NodeState(certificates: certificates, lanes: $0.lanes) }
-      try checkClaim(view, peers, mine, isRecordsOpen)
+      try checkClaim(view, peers, mine, openLink)
     }
   }
 
   /// A node says that it is in sync with one of these, two copies of one device perhaps.
   ///
-  /// - Parameter isRecordsOpen: whether it holds the records lane for open, in the session that it speaks of.
-  package func claimedInSync(_ node: String, withOneOf peers: [String], isRecordsOpen: Bool) throws {
+  /// - Parameter openLink: the connection that it speaks of, if it holds the records lane for open there.
+  package func claimedInSync(_ node: String, withOneOf peers: [String], openLink: UInt64?) throws {
     guard let view = views[node] else { return }
     guard let ledger = ledgers[node], ledger.hasRoom else { return }
-    ledger.claims.append((peers, try certificates(view), isRecordsOpen))
+    ledger.claims.append((peers, try certificates(view), openLink))
   }
 
-  private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState], _ isOpen: Bool) throws {
+  private func checkClaim(_ view: NodeView, _ peers: [String], _ states: [NodeState], _ openLink: UInt64?)
+    throws
+  {
     for peer in peers {
       guard let other = views[peer], ledgers[peer]?.hadNoRoom == false else { return }
       let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
-      let isRecordsOpen = isOpen && isOwnGateOpen(view) && isPeerPremium(view, peer) && isTold(view, peer)
+      let isTold = openLink.map { self.isTold(view, $0) } ?? false
+      let isRecordsOpen = isTold && isOwnGateOpen(view) && isPeerPremium(view, peer)
       let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })
       if theirs.contains(where: { mine.contains($0.hash(withRecords: isRecordsOpen)) }) { return }
     }
@@ -221,11 +225,10 @@ extension Judge {
       .falseSync, view.name, "it says that it is in sync with \(peers[0]), whose store never was the same")
   }
 
-  /// Whether a node has heard from a peer that its records lane is open.
-  private func isTold(_ view: NodeView, _ peer: String) -> Bool {
-    links.contains {
-      $0.key.node == view.name && $0.value.peer == peer && $0.value.announced == 0 && !$0.value.hasOpened
-    }
+  /// Whether a node has heard over a connection that the peer's records lane is open.
+  private func isTold(_ view: NodeView, _ link: UInt64) -> Bool {
+    guard let heard = links[LinkKey(link: link, node: view.name)] else { return false }
+    return heard.announced == 0 && !heard.hasOpened
   }
 }
 

@@ -188,8 +188,9 @@ final class NodeLedger {
   var said: [(to: String, certificates: Name32, SaidState)] = []
   var unseen: [(id: Name32, to: String)] = []
   var doubts: [Doubt] = []
-  /// With whom it has said that it is in sync: each time one of these.
-  var claims: [(peers: [String], certificates: Name32, isRecordsOpen: Bool)] = []
+  /// With whom it has said that it is in sync, one of these each time; and over which connection, if the records lane
+  /// is open there.
+  var claims: [(peers: [String], certificates: Name32, openLink: UInt64?)] = []
 
   /// Where its lanes stood in the midst of the step.
   var passed: [[LaneState]] = []

@@ -34,6 +34,8 @@ final class Device {
   var isResting = false
   /// The next end of its process is a power loss.
   var isDoomedToPowerLoss = false
+  /// The disk has failed a process, and no loss of power has shown since what is on it.
+  var isSuspect = false
   /// A copy of the disk that may be put back.
   var backup: Disk?
   /// What a store of this device begins with, where it is not what all began with.
@@ -129,6 +131,8 @@ final class Process {
     self.world = world
     volume = try Volume(device.disk)
     let store = try Store(on: volume, path: Device.storeFile)
+    if device.isSuspect { try store.rewriteLog() }
+    device.isSuspect = false
     if try store.meta(MetaKey.incarnation) == nil { try world.found(store, of: device) }
     let circle = try Circle(store: store)
     dialing = Dialing(seed: world.random.next())
@@ -205,6 +209,7 @@ final class Process {
       if case .message(let link, let message, let bytes) = arrival {
         let sender = world.devices[link.devices[link.devices[0] == device.number ? 1 : 0]]
         world.watch.arrived(bytes, from: sender, to: device, on: link)
+        world.log?("  \(device.name) hears of \(sender.name): \(message.name)")
         inputs.append(.received(link.id, message))
         continue
       }
@@ -368,6 +373,7 @@ extension Process: ReplicatorShell {
       awaitRoom()
     } else {
       // As the node does: rather stop than go on where nobody knows what the disk holds.
+      device.isSuspect = true
       volume.cut()
     }
   }
@@ -388,5 +394,25 @@ struct IncarnationFile: IncarnationPlace {
 
   private func text(_ incarnation: Incarnation) -> [UInt8] {
     Array("\(incarnation) \(identity)".utf8)
+  }
+}
+
+extension Message {
+  /// What people who look for a cause want to know of it.
+  fileprivate var name: String {
+    switch self {
+    case .introduction: "introduction"
+    case .summary(let summary):
+      "summary \(summary.certificates), settings \(summary.settings), records \(summary.records)"
+    case .statementIDs(let ids, _): "\(ids.count) statement ids"
+    case .statements(let statements, let last): "\(statements.count) statements\(last ? ", the last" : "")"
+    case .heads(let lane, let heads, let complete): "\(complete ? "all " : "")\(heads.count) heads of \(lane)"
+    case .want(let lane, let wants): "wants \(wants) of \(lane)"
+    case .sets(let lane, let sets): "sets \(sets.map(\.id)) of \(lane)"
+    case .served(let lane): "served \(lane)"
+    case .state(let hash, _, let echo): "state \(hash)\(echo ? ", and asks" : "")"
+    case .goodbye(let reason): "goodbye \(reason)"
+    case .query, .answer, .refusal: "a question or an answer"
+    }
   }
 }

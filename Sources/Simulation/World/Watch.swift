@@ -101,7 +101,7 @@ final class Watch {
     try quietly(device) {
       try judge.claimedInSync(
         device.name, withOneOf: peers.filter(\.isHonest).map(\.name),
-        isRecordsOpen: session?[.records].isOpen ?? false)
+        openLink: session.flatMap { $0[.records].isOpen ? $0.link.rawValue : nil })
     }
   }
 

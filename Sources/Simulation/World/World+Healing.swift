@@ -84,7 +84,7 @@ extension World {
 
   /// Everybody writes once more, and everybody hears of it: no session is left that only looks alive.
   func lastWords() throws {
-    for process in members() where !process.isDiskFull {
+    for process in members() {
       writeLastWord(process.device)
       if random.happens(perThousand: 300) { writeMuch(process.device) }
     }
@@ -150,6 +150,9 @@ extension World {
     let waiting = devices.filter { !$0.isGone && $0.isHonest && $0.process == nil }
     guard waiting.isEmpty else { return ["\(waiting[0].name) has not started"] }
     let members = members()
+    if let full = members.first(where: \.isDiskFull) {
+      return ["\(full.device.name) has not looked whether there is room"]
+    }
     var found: [String] = []
     // Two copies of one device that run at the same time take each other's links; what they lack, others bring.
     for process in members.dropFirst() { found += differences(members[0], process, .settings) }

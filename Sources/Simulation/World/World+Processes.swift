@@ -31,6 +31,7 @@ extension World {
         return fail(.start, "\(device.name) can't open its store: \(error)")
       }
       tally.count("failed start")
+      device.isSuspect = true
       device.disk.restart()
       later(1_000 + random.wait(3_000), .start(device.number))
     }
@@ -61,7 +62,13 @@ extension World {
     process.replicator.close()
     device.process = nil
     device.generation += 1
-    if death == .powerLoss { device.disk.powerLoss(&random) } else { device.disk.restart() }
+    if death == .powerLoss {
+      device.disk.powerLoss(&random)
+      // What is there now is on the disk.
+      device.isSuspect = false
+    } else {
+      device.disk.restart()
+    }
     if let wait { later(wait, .start(device.number)) }
   }
 
@@ -110,6 +117,7 @@ extension World {
 
   func storeFailed(_ error: any Error, on device: Device) {
     tally.count(isNoRoom(error) ? "felt a full disk" : "felt a disk error")
+    log?("  \(device.name): its store refused: \(error)")
     guard device.disk.isFaulty || isNoRoom(error) else {
       return fail(.store, "the store of \(device.name) refused, and its disk is well: \(error)")
     }

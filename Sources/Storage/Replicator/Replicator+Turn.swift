@@ -102,7 +102,7 @@ extension Replicator {
 
   /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
   package func roomAgain(now: Now) {
-    trying { try store.saveStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
+    trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
     keepHeard()
     // Cuts that came to be known meanwhile may have found no room either.
     var following: [Effect] = []

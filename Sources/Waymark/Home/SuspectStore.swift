@@ -1,6 +1,7 @@
 // Protocol/store.md, "A disk that fails"
 
 import Foundation
+import Storage
 public import Wire
 
 #if canImport(Glibc)
@@ -11,7 +12,7 @@ public import Wire
 
 /// A store that is to be verified before anything else is done with it, because the disk failed it.
 public enum SuspectStore {
-  /// Verifies the store if it is suspect; does nothing else.
+  /// Writes its log anew and verifies the store if it is suspect; does nothing else.
   ///
   /// - Parameter events: progress.
   /// - Throws: `CommandFailure` if anything is not as the signed log says; then the store stays suspect.
@@ -22,6 +23,7 @@ public enum SuspectStore {
     let request = CommandRequest("verify", ["deep": true])
     let document: JSON
     do {
+      try rewriteLog(home)
       document = try await DeepCheck(home).runClosed(request, events)
     } catch {
       throw CommandFailure.opening(home, error)
@@ -33,6 +35,13 @@ public enum SuspectStore {
         next: document["next"]?.string ?? "waymark verify --deep")
     }
     home.forgetSuspicion()
+  }
+
+  /// What the system takes for written since a sync failed, the disk may not have.
+  private static func rewriteLog(_ home: Home) throws {
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    try Store(path: home.store).rewriteLog()
   }
 }
 

@@ -210,11 +210,11 @@ import Wire
     }
     try world.write("alice", .settings, insert(setting(1), [:]))
     expect(.falseSync) {
-      try world.judge.claimedInSync("alice", withOneOf: ["bob"], isRecordsOpen: true)
+      try world.judge.claimedInSync("alice", withOneOf: ["bob"], openLink: nil)
       try world.look("alice")
     }
     try world.meet()
-    try world.judge.claimedInSync("alice", withOneOf: ["bob"], isRecordsOpen: true)
+    try world.judge.claimedInSync("alice", withOneOf: ["bob"], openLink: 1)
     try world.look("alice")
   }
 

@@ -1,0 +1,50 @@
+internal import CSQLite
+
+extension Connection {
+  /// Makes durable what the write-ahead log holds. What a process had written when it was killed shows as
+  /// committed, synced or not.
+  package func syncLog() throws(SQLiteError) {
+    try withLog { log, methods in methods.xSync(log, SQLITE_SYNC_NORMAL) }
+  }
+
+  /// Writes the write-ahead log again, byte for byte, and syncs it.
+  ///
+  /// After a sync that failed, the system shows what it was told to write, takes it for written, and may never write
+  /// it: the next sync succeeds without it (Rebello and others, "Can Applications Recover from fsync Failures?",
+  /// 2020). What is committed behind such a hole would go with the first loss of power.
+  package func rewriteLog() throws(SQLiteError) {
+    try execute("BEGIN IMMEDIATE")
+    let result = Result { () throws(SQLiteError) in try withLog(Self.rewrite) }
+    try execute("ROLLBACK")
+    try result.get()
+  }
+
+  private static func rewrite(_ log: UnsafeMutablePointer<sqlite3_file>, _ methods: sqlite3_io_methods)
+    -> Int32
+  {
+    var size: Int64 = 0
+    var code = methods.xFileSize(log, &size)
+    var piece = [UInt8](repeating: 0, count: 1 << 20)
+    var offset: Int64 = 0
+    while code == SQLITE_OK, offset < size {
+      let count = Int32(min(Int64(piece.count), size - offset))
+      code = methods.xRead(log, &piece, count, offset)
+      if code == SQLITE_OK { code = methods.xWrite(log, piece, count, offset) }
+      offset += Int64(count)
+    }
+    return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
+  }
+
+  /// Lends the file of the write-ahead log; does nothing where there is none, as for a database in memory.
+  private func withLog(
+    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> Int32
+  ) throws(SQLiteError) {
+    var log: UnsafeMutablePointer<sqlite3_file>?
+    try check(sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log), "write-ahead log")
+    guard let log, let methods = log.pointee.pMethods?.pointee else { return }
+    let code = body(log, methods)
+    guard code == SQLITE_OK else {
+      throw SQLiteError(code: code, message: "the write-ahead log cannot be written and synced", sql: nil)
+    }
+  }
+}

@@ -50,6 +50,8 @@ def attack(stage, words):
     stage.begin(stage.mallory)
     for title, group, leaves_nothing, every in GROUPS:
         attempts.group(title, group[::every] if is_brief else group, leaves_nothing)
+        if title == "change sets" and attempts.count:
+            stage.check_blame(stage.mallory)
     assert not attempts.failures, attempts.failures
     say(f"{attempts.count} attempts, and the circle stands")
 

@@ -193,6 +193,16 @@ class Stage:
         for node in self.nodes:
             assert node.process.poll() is None, f"{node.name} died: {node.last_words()}"
 
+    def check_blame(self, device):
+        """Whoever sends what no correct node sends is named, with the words that people read."""
+        name = device.name
+
+        def blamed():
+            peers = self.alice.ask("status")["peers"]
+            return any(each["name"] == name and each["reason"] == "bad_signature" for each in peers)
+
+        self.eventually(blamed, f"alice says what {name} did", 30)
+
     def check(self):
         """After a group of attempts: everything, and that honest devices go on."""
         self.check_lives()

@@ -31,7 +31,7 @@ import Wire
     .directionWaiting: "DirectionTests", .directionOvertaken: "DirectionTests",
     .incarnationsSpent: "WaymarkTests, RestampTests: sixteen logs begun",
     .fork: "Tests/Interop/scenario.py: two sets of one key for one place",
-    .badSignature: "Tests/Hostile/sets.py: a member that sends what no correct node sends",
+    .badSignature: "Tests/Hostile, check_blame: a member that sends what no correct node sends",
   ]
 
   @Test func `every reason is provoked somewhere`() {

@@ -15,7 +15,8 @@ extension Replica {
 
     package subscript(lane: Lane) -> LaneHolding {
       get { lane == .settings ? settings : records }
-      set { if lane == .settings { settings = newValue } else { records = newValue } }
+      // In place: a copy of many heads for each set that comes would be felt.
+      _modify { if lane == .settings { yield &settings } else { yield &records } }
     }
   }
 
@@ -32,22 +33,18 @@ extension Replica {
   /// A peer told its heads, all of them or those that moved.
   mutating func noteTold(_ link: LinkID, _ lane: Lane, _ heads: [LogHead], isComplete: Bool, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
-    var holding = holdings[peer] ?? Holding()
-    if isComplete { holding[lane].heads = Heads() }
-    holding[lane].heads.hear(heads)
-    holding[lane].toldAt = now.wall
-    holdings[peer] = holding
+    if isComplete { holdings[peer]?[lane].heads = Heads() }
+    holdings[peer, default: Holding()][lane].heads.hear(heads)
+    holdings[peer, default: Holding()][lane].toldAt = now.wall
   }
 
   /// A peer was found to hold exactly the sets that are here.
   mutating func noteLevel(_ link: LinkID, _ lane: Lane, _ now: Now, isDigestEqual: Bool) {
     guard let peer = sessions[link]?.device else { return }
     let heads = self[lane].heads
-    var holding = holdings[peer] ?? Holding()
-    if holding[lane].heads != heads { holding[lane].heads = heads }
-    holding[lane].toldAt = now.wall
-    if isDigestEqual { holding[lane].levelAt = now.wall }
-    holdings[peer] = holding
+    holdings[peer, default: Holding()][lane].heads = heads
+    holdings[peer, default: Holding()][lane].toldAt = now.wall
+    if isDigestEqual { holdings[peer]?[lane].levelAt = now.wall }
   }
 
   /// Who sends a set has it.

@@ -22,13 +22,15 @@ extension Session {
         terminal.data(line)
       }
       // Not one long sleep: the person may press Ctrl-C or pull at the window.
-      for _ in 0..<(watched.isRunning ? 10 : 30) {
+      let began = ContinuousClock.now
+      // Where no node runs, each look opens the store, and keeps a node out that starts just then: so seldom.
+      while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(10)) {
         guard !signals.isEnded else {
           screen.leave()
           if screen.isShown { terminal.raw(frame(watched, isLast: true).joined(separator: "\n") + "\n") }
           return ExitCode.interrupted
         }
-        if signals.takeResize() { break }
+        if signals.takeResize() || (!watched.isRunning && WaymarkClient.isRunning(home)) { break }
         try await Task.sleep(for: .milliseconds(100))
       }
     }
@@ -37,7 +39,6 @@ extension Session {
   private func look(_ watched: inout Watched) async throws {
     do {
       let status = try await WaymarkClient.perform(CommandRequest("status"), home: home)
-      // Only a terminal shows it, and only a running node answers without opening the store anew.
       let history = try await WaymarkClient.perform(
         CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
       watched.take(status, history["operations"]?.array ?? [])
@@ -177,11 +178,11 @@ final class Screen: Sendable {
     enter()
   }
 
-  /// The other screen, without a cursor.
+  /// The other screen, without a cursor, and with lines that end where the terminal does.
   func enter() {
     guard isShown else { return }
     isThere.withLock { isThere in
-      if !isThere { terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[H\u{1B}[2J") }
+      if !isThere { terminal.raw("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[H\u{1B}[2J") }
       isThere = true
     }
   }
@@ -189,7 +190,7 @@ final class Screen: Sendable {
   /// A second time does nothing.
   func leave() {
     isThere.withLock { isThere in
-      if isThere { terminal.raw("\u{1B}[?25h\u{1B}[?1049l") }
+      if isThere { terminal.raw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l") }
       isThere = false
     }
   }

@@ -177,6 +177,8 @@ import Wire
     try await probe.see(.clockSkew, on: alice)
     let ahead = try await probe.see(.peerClockAhead, on: bob)
     #expect(ahead["consequences"] == ["alice"], "said once, and not of the changes that wait too")
+    let codes = try await bob.status().document["reasons"]?.array?.compactMap { $0["reason"]?.string } ?? []
+    #expect(codes.contains("clock_skew") == false, "his own clock is right: \(codes)")
     try await alice.stop()
     alice.clockAhead = 0
     try await alice.start()

@@ -306,6 +306,8 @@ public struct Doctor {
           .safety, .warning, "unreplicated",
           "\(plural(Int(clamping: count), "change set")) would be lost if this disk died now.",
           next: "waymark status"))
+    } else if !devices.contains(where: { $0["lacking"]?.integer != nil }) {
+      findings.append(Finding(.safety, .ok, "ok", "There is nothing here that could be lost."))
     } else {
       findings.append(Finding(.safety, .ok, "ok", "Other devices hold everything that is here."))
     }

@@ -22,7 +22,9 @@ extension Rendering {
   private mutating func paragraphs(_ parts: [String]) {
     let line = parts.joined(separator: "   ")
     guard line.displayWidth > data.width else { return data.line(line) }
-    data.line(parts.dropLast().joined(separator: "   "))
+    let first = parts.dropLast().joined(separator: "   ")
+    // Words of a paragraph lose the room between them; only a very long name needs that.
+    if first.displayWidth > data.width { data.paragraph(first, indent: 0) } else { data.line(first) }
     data.paragraph(parts.last ?? "", indent: 0)
   }
 
@@ -145,6 +147,12 @@ extension Rendering {
     var lines: [(text: String, stress: Stress)] = []
     if document["running"]?.boolean != true, !peers.isEmpty {
       lines.append(("The node does not run here, so nothing is exchanged: waymark run", .careful))
+    }
+    // The rows say nothing of what this machine itself lacks.
+    for cause in document["reasons"]?.array ?? []
+    where cause["reason"]?.string == "no_route" && cause["name"]?.string == nil {
+      let next = cause["next"]?.string.map { ": \(printable($0))" } ?? "."
+      lines.append((sentence(printable(cause["text"]?.string ?? "")) + next, .careful))
     }
     if let loss = document["loss"] { lines += lossLines(loss, peers) }
     for notice in document["notices"]?.array ?? [] {

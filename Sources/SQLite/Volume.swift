@@ -74,10 +74,12 @@ package final class Volume {
   func open(_ name: String?, _ flags: Int32) -> (handle: FileHandle?, code: Int32) {
     var handle: FileHandle?
     let code = run(SQLITE_CANTOPEN) { () throws(FileFault) in
-      let (file, isNew) = try fileSystem.open(name, creates: flags & SQLITE_OPEN_CREATE != 0)
+      let creates = flags & SQLITE_OPEN_CREATE != 0
+      let (file, _) = try fileSystem.open(name, creates: creates)
       let opened = FileHandle(file, name: name, volume: self)
       let isJournal = flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0
-      opened.syncsDirectory = isNew && isJournal
+      // As SQLite does by itself: whether or not the file is there, nobody knows if its name is durable.
+      opened.syncsDirectory = creates && isJournal
       opened.deletes = flags & SQLITE_OPEN_DELETEONCLOSE != 0
       if flags & SQLITE_OPEN_MAIN_DB != 0, let name { opened.place = place(name) }
       handle = opened

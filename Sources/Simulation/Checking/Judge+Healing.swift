@@ -8,7 +8,9 @@ extension Judge {
   /// - Parameters:
   ///   - nodes: members that are connected, directly or through one another.
   ///   - premium: those of them among which the records lane is open.
-  package func healed(_ nodes: [String], premium: [String]) throws {
+  ///   - excused: those that keep to themselves what they wrote, because they may begin no other log; nil if the
+  ///     world does not tell who else is premium.
+  package func healed(_ nodes: [String], premium: [String], excused: [String]? = nil) throws {
     for node in nodes { try readWhole(node, isStart: false) }
     for (lane, group) in [(0, nodes), (1, premium)] {
       guard let first = group.first else { continue }
@@ -28,6 +30,7 @@ extension Judge {
       )
     }
     for node in nodes { try checkProofs(view(node)) }
+    if let excused { try checkPremium(nodes, premium, excused: excused) }
   }
 
   /// The statements of a node but for addresses, which may be on their way again at any time.

@@ -4,7 +4,9 @@ import SQLite
 
 extension Judge {
   /// A node has told a person that it keeps what they wrote, in these sets.
-  package func acknowledged(_ node: String, _ ids: [[UInt8]]) throws {
+  ///
+  /// - Parameter wall: what its clock showed; nil if the world does not tell.
+  package func acknowledged(_ node: String, _ ids: [[UInt8]], wall: Int64? = nil) throws {
     let view = view(node)
     for id in ids.compactMap({ Name32($0) }) {
       if !isStored(id, view) { try readNews(node) }
@@ -13,7 +15,10 @@ extension Judge {
       }
       ledgers[node]?.acknowledged.insert(id)
     }
-    try checkSeen(Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } }), view)
+    let written = Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } })
+    ledgers[node]?.fresh.formUnion(ids.compactMap { Name32($0) })
+    try checkSeen(written, view)
+    try checkWritten(written, view, wall: wall)
   }
 
   /// Who writes has seen all that is folded where it is written, and declares it: change-set.md, "Writing a set".
@@ -59,7 +64,7 @@ extension Judge {
     // Another's cut, or a revocation, takes out what its author may have promised.
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
     // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
-    if isCut, ledger.mayFork, try NodeReading.asideIDs(view.connection).contains(id) { return }
+    if isCut, ledger.hasTwin, try NodeReading.asideIDs(view.connection).contains(id) { return }
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }

@@ -36,6 +36,7 @@ extension Judge {
     } catch {
       throw Violation(.falseMisbehaviour, from, "it sent a message to \(to) that is none: \(error)")
     }
+    if !message.isForAnybody { noteOutsider(to, view, ledger) }
     switch message {
     case .summary(let certificates, let settings, let records):
       let said = SaidState.summary(
@@ -45,7 +46,9 @@ extension Judge {
     case .sets(let lane, let sets):
       if lane == 1 { try checkOpen(view, to, link, "\(sets.count) sets") }
       for set in sets { ledger.unseen.append((PlainSealing.setID(set.header), to)) }
+      try checkAsked(sets.map { PlainSealing.setID($0.header) }, to: to, view, ledger)
     case .heads(let lane, let ids):
+      try checkAsked(ids, to: to, view, ledger)
       if lane == 1, !ids.isEmpty { try checkOpen(view, to, link, "heads") }
     case .want(let lane): if lane == 1 { try checkOpen(view, to, link, "a want") }
     case .answer(let lane): if lane == 1 { try checkAnswer(view, to, "an answer") }
@@ -71,6 +74,7 @@ extension Judge {
     ledger.wall = wall
     if ledger.admitted == nil { startAdmitting(view, ledger) }
     guard let message = try? PlainMessage(bytes) else { return }
+    noteArrival(of: message, ledger)
     switch message {
     case .summary(_, _, let records):
       let key = LinkKey(link: link, node: to)
@@ -85,6 +89,14 @@ extension Judge {
         let id = PlainSealing.setID(set.header)
         if isOpen { ledger.admitted?.insert(id) } else { ledger.turnedAway[id] = (from, link) }
       }
+    default: break
+    }
+  }
+
+  private func noteArrival(of message: PlainMessage, _ ledger: NodeLedger) {
+    switch message {
+    case .summary, .heads, .state: ledger.toldAt = ledger.toldAt ?? steady
+    case .sets(_, let sets): ledger.arrived.formUnion(sets.map { PlainSealing.setID($0.header) })
     default: break
     }
   }
@@ -179,6 +191,7 @@ extension Judge {
         .gate, view.name, "it sent \(doubt.what) of the records lane to \(doubt.to) while the lane was closed"
       )
     }
+    try checkOutsiders(view, ledger)
     for (id, to) in ledger.unseen {
       guard let set = library.index(of: id), view[set] != .absent else {
         throw Violation(.sentUnstored, view.name, "it sent set \(id) to \(to) and does not hold it")

@@ -37,6 +37,7 @@ extension Judge {
     for set in news.folded { try checkFolds(set, view, isNew: true) }
     noteClocks(news.folded, view)
     try checkForks(news.stored)
+    noteOwnFromElsewhere(news.stored, view)
     try checkAdmitted(news.stored, view)
     try checkRecords(touchedBy: news.folded, view)
     for set in news.stored { try checkWaits(set, view) }
@@ -87,6 +88,7 @@ extension Judge {
     let fresh = news.stored.filter { !before.contains($0) || view.unjudged.contains($0) }
     view.unjudged = []
     try checkForks(fresh)
+    if !isStart { noteOwnFromElsewhere(fresh, view) }
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)
     try checkWholeStore(view)

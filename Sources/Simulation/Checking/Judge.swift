@@ -16,6 +16,8 @@ package final class Judge {
   var statements: [Name32: (bytes: [UInt8], statement: PlainStatement)] = [:]
   var ledgers: [String: NodeLedger] = [:]
   var links: [LinkKey: LinkView] = [:]
+  /// Milliseconds on a clock that only goes on; nil while the world does not tell.
+  package var steady: Int64?
   /// Devices that are not honest, by name.
   var strangers: [String: Name32] = [:]
   /// What was seen to work, so that a run can show that it looked at all.
@@ -56,6 +58,8 @@ package final class Judge {
     try readWhole(node, isStart: true)
     // What a node that was killed had handed out before must be there.
     (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
+    (ledger.arrived, ledger.outsiders) = ([], [])
+    ledger.forgetRun()
     ledger.hadNoRoom = false
     if mayHaveLost { ledger.unseen = [] }
     try checkSaid(self.view(node), before: nil)
@@ -104,13 +108,15 @@ package final class Judge {
   }
 
   /// What a node may lose is not held against it: its disk lied, or an older copy of its data was put back.
-  package func mayHaveLost(_ node: String) {
-    views[node]?.mayHaveLost = true
-    ledger(node).mayFork = true
-  }
+  package func mayHaveLost(_ node: String) { views[node]?.mayHaveLost = true }
 
-  /// The data of a node runs, or has run, in another place too: it may fork its log.
-  package func cloned(_ node: String) { ledger(node).mayFork = true }
+  /// The data of a node runs, or has run, in another place too.
+  ///
+  /// - Parameter isHidden: neither can see that it is a copy, so the two may fork their log.
+  package func cloned(_ node: String, isHidden: Bool = true) {
+    ledger(node).hasTwin = true
+    if isHidden { ledger(node).mayFork = true }
+  }
 
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
@@ -119,10 +125,6 @@ package final class Judge {
     let ledger = ledger(node)
     ledger.hasRoom = hasRoom
     if !hasRoom { ledger.hadNoRoom = true }
-  }
-
-  package func becamePremiumHere(_ node: String, _ isPremium: Bool) {
-    ledgers[node]?.isPremiumHere = isPremium
   }
 
   // MARK: What others tell
@@ -173,8 +175,20 @@ final class NodeLedger {
   var hadNoRoom = false
   /// Its wall clock at the last step.
   var wall: Int64 = 0
-  /// Whether two data directories may have written the same log.
+  /// Whether two data directories may have written the same log; or have been, the one a copy of the other.
   var mayFork = false
+  var hasTwin = false
+  /// Sets that have come since the last look, of both lanes.
+  var arrived: Set<Name32> = []
+  /// Incarnations of its own of which others have brought sets since it started.
+  var elsewhere: Set<Name16> = []
+  /// What it has written since it started, and when a peer first told where it stands.
+  var fresh: Set<Name32> = []
+  var toldAt: Int64?
+  /// To whom it has sent in this step what only members get.
+  var outsiders: Set<String> = []
+  /// How many statements its beliefs were compared with.
+  var believed = 0
   var acknowledged: Set<Name32> = []
   /// Own sets that it has sent to somebody.
   var sent: Set<Name32> = []
@@ -195,7 +209,13 @@ final class NodeLedger {
   /// Where its lanes stood in the midst of the step.
   var passed: [[LaneState]] = []
 
-  func forgetStep() { (said, unseen, doubts, claims, passed) = ([], [], [], [], []) }
+  func forgetStep() {
+    (said, unseen, doubts, claims, passed) = ([], [], [], [], [])
+    (arrived, outsiders) = ([], [])
+  }
+
+  /// A new process knows nothing of what its predecessor heard.
+  func forgetRun() { (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0) }
 
   func remember(_ state: NodeState) {
     if states.last == state { return }

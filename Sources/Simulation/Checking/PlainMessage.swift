@@ -36,6 +36,9 @@ enum PlainMessage {
     self = message
   }
 
+  /// Whether it may go to a device that is no member: all that says why.
+  var isForAnybody: Bool { if case .other = self { true } else { false } }
+
   private static func message(_ tag: UInt64, _ parts: [PlainItem], _ bytes: [UInt8]) -> PlainMessage? {
     switch tag {
     case 2:

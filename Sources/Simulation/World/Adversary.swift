@@ -11,9 +11,20 @@ extension World {
   func misbehave(_ fault: Fault) -> Bool {
     let adversaries = devices.filter { !$0.isHonest && $0.process?.isServing == true }
     guard let device = random.pick(adversaries), let process = device.process else { return false }
+    if process.links.isEmpty {
+      // Whoever is turned away comes again at once.
+      process.dialing.hurry(now: device.wall)
+      process.receive(.dial)
+    }
     switch fault {
-    case .forge, .malleate, .truncate, .garble, .hoard, .claimPremium, .replay:
+    case .forge, .malleate, .truncate, .garble, .hoard, .replay:
       device.mischief.append(fault)
+      return true
+    case .claimPremium:
+      device.claimsPremium = true
+      return true
+    case .deaf:
+      device.isDeaf = true
       return true
     case .storm:
       for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
@@ -23,6 +34,7 @@ extension World {
       process.receive(.dial)
       return true
     case .lie, .unsolicited, .oversize: return sendNonsense(fault, process)
+    case .closedLane: return useClosedLane(process)
     default: return sendSets(fault, process)
     }
   }
@@ -39,11 +51,33 @@ extension World {
       tally.count("hoarded")
       return []
     }
+    let message = sender.claimsPremium ? claimingPremium(message) : message
     guard let fault = sender.mischief.first else { return [message] }
     guard let spoiled = spoil(message, fault, sender) else { return [message] }
     sender.mischief.removeFirst()
     tally.count("did \(fault)")
     return spoiled
+  }
+
+  /// What it says of its own gate is a lie from now on.
+  private func claimingPremium(_ message: [UInt8]) -> [UInt8] {
+    guard case .summary(var summary)? = try? Message(decoding: message), !summary.records.isOpen else {
+      return message
+    }
+    summary.records.reason = .open
+    tally.count("did \(Fault.claimPremium)")
+    return Message.summary(summary).encoded
+  }
+
+  /// Whether a device hears nothing of what is new in the circle, its own revocation for one.
+  func isDeaf(_ device: Device, to message: Message) -> Bool {
+    guard device.isDeaf else { return false }
+    switch message {
+    case .statements, .statementIDs, .goodbye: break
+    default: return false
+    }
+    tally.count("did \(Fault.deaf)")
+    return true
   }
 
   private func isSets(_ message: [UInt8]) -> Bool {
@@ -63,12 +97,6 @@ extension World {
     case .hoard:
       sender.hoards = 10
       return [message]
-    case .claimPremium:
-      guard case .summary(var summary)? = try? Message(decoding: message), !summary.records.isOpen else {
-        return nil
-      }
-      summary.records.reason = .open
-      return [Message.summary(summary).encoded]
     default:
       guard case .sets(let lane, let sets)? = try? Message(decoding: message), let first = sets.first else {
         return nil
@@ -122,72 +150,5 @@ extension World {
     return true
   }
 
-  private func random32() -> Bytes32 { Bytes32(random.next(), random.next(), random.next(), random.next()) }
-
-  /// Sets that it signs itself, each wrong in its way, to one peer or to several.
-  private func sendSets(_ fault: Fault, _ process: Process) -> Bool {
-    let links = process.links.keys.sorted()
-    guard !links.isEmpty else { return false }
-    let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
-    let device = process.device
-    let log = LogKey(device: device.key, incarnation: process.replicator.incarnation, lane: lane)
-    guard var position = try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
-    else {
-      return false
-    }
-    spoil(&position, fault)
-    var sent = false
-    for (number, link) in links.enumerated() {
-      // Equivocation: each peer gets another one for the same place. The others get the same one, or none.
-      guard fault == .equivocate || number == 0 || random.happens(perThousand: 300) else { continue }
-      guard let sets = author(fault, position, lane, number, device) else { continue }
-      process.send(Message.encodedSets(lane, sets), to: link)
-      sent = true
-    }
-    return sent
-  }
-
-  private func spoil(_ position: inout AuthorPosition, _ fault: Fault) {
-    switch fault {
-    case .foreign: position.circle = CircleID(random32())
-    case .gap: position.sequence &+= UInt64(1 + random.below(5))
-    case .brokenLink: if position.id != nil { position.id = ChangeSetID(random32()) }
-    case .unknownDependency:
-      position.unseen = [
-        Dependency(
-          device: devices[0].key, incarnation: Incarnation(random16()), sequence: 1,
-          id: ChangeSetID(random32()))
-      ]
-    case .past: position.clock = .zero
-    default: break
-    }
-  }
-
-  private func author(
-    _ fault: Fault, _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device
-  ) -> [RawChangeSet]? {
-    var author = Author(position: position, key: device.keys.signing)
-    let isElsewhere = fault == .wrongLane
-    let kind = (lane == .records) != isElsewhere ? KindNumbers.trip : KindNumbers.setting
-    let key = RecordKey(kind: kind, id: RecordID(Bytes16(UInt64(random.below(8)) << 60, UInt64(number))))
-    var value = Value.text("adversary \(number)")
-    if fault == .poison {
-      value =
-        [
-          .text("\u{0}"), .bytes([UInt8](repeating: 0xff, count: 40_000)),
-          .array([.array([.array([.null])])]),
-          .integer(.min), .float(-.greatestFiniteMagnitude),
-        ][random.below(5)]
-    }
-    let wall =
-      switch fault {
-      case .future:
-        device.wall + [1_000, Limits.clockDriftMilliseconds + 1, 365 * 86_400_000][random.below(3)]
-      case .past: Moment(1)
-      default: device.wall
-      }
-    let draft = EntryDraft(.put, key, [(0, .bool(true)), (1, value)])
-    let operation = OperationDraft(id: OperationID(random16()), verb: "adversary")
-    return try? author.write([draft], operation: operation, wall: wall).map(\.raw)
-  }
+  func random32() -> Bytes32 { Bytes32(random.next(), random.next(), random.next(), random.next()) }
 }

@@ -45,6 +45,9 @@ final class Device {
   var captured: [[UInt8]] = []
   /// How many messages with sets it keeps to itself.
   var hoards = 0
+  /// An adversary says from now on that its records lane is open, or hears of no statement any more.
+  var claimsPremium = false
+  var isDeaf = false
   /// Set for a copy of another device.
   var twinNumber: Int?
 
@@ -210,7 +213,7 @@ final class Process {
         let sender = world.devices[link.devices[link.devices[0] == device.number ? 1 : 0]]
         world.watch.arrived(bytes, from: sender, to: device, on: link)
         world.log?("  \(device.name) hears of \(sender.name): \(message.name)")
-        inputs.append(.received(link.id, message))
+        if !world.isDeaf(device, to: message) { inputs.append(.received(link.id, message)) }
         continue
       }
       flush(&inputs)

@@ -17,6 +17,8 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
+  case sloppy, otherBody = "other-body", unknownAuthor = "unknown-author", closedLane = "closed-lane"
+  case strangeProfile = "strange-profile", branches, deaf
 
   package var description: String { rawValue }
 
@@ -25,7 +27,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
     switch self {
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
       .future, .past, .lie, .hoard, .garble, .oversize, .unsolicited, .poison, .wrongLane, .claimPremium,
-      .beyondCut, .storm:
+      .beyondCut, .storm, .sloppy, .otherBody, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf:
       true
     default: false
     }

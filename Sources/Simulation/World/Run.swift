@@ -3,7 +3,7 @@ package import Replication
 /// What was found broken in a run.
 package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Rule: String, Sendable {
-    case start, digest, fork, store, penalty, liveness, judge
+    case start, digest, fork, store, liveness, judge
   }
 
   package let rule: Rule

@@ -1,3 +1,4 @@
+import Membership
 import Replication
 import SQLite
 import Storage
@@ -44,6 +45,42 @@ final class Watch {
         try judge.looked(at: device.name, wall: device.wall)
       }
     }
+    try compareBeliefs(device, isWhole: isWhole || looks.isMultiple(of: 16))
+  }
+
+  /// What the process takes for true, and how much it keeps in mind.
+  private func compareBeliefs(_ device: Device, isWhole: Bool) throws {
+    guard let process = device.process, !process.isEnded else { return }
+    let replica = process.replicator.replica
+    let evaluation = replica.circle.evaluation
+    judge.hasRoom(device.name, !process.isDiskFull)
+    let beliefs = Beliefs(
+      statements: replica.circle.ids.count, members: evaluation.members.keys.map(\.bytes),
+      isGateOpen: replica.ownGate(now: device.wall).isOpen
+    ) { author, incarnation, lane in
+      guard let author = DeviceKey(bytes: author), let incarnation = Incarnation(bytes: incarnation),
+        let lane = Lane(rawValue: UInt8(lane))
+      else { return nil }
+      let log = LogKey(device: author, incarnation: incarnation, lane: lane)
+      guard case .cut(let cuts) = evaluation.admission(of: log, at: device.key) else { return nil }
+      return cuts.map { $0.map(\.bytes) }
+    }
+    try judge.believed(device.name, beliefs, isWhole: isWhole)
+    if isWhole { try measure(device.name, process) }
+  }
+
+  /// What a process keeps of its sessions, with the most that Protocol/limits.md allows.
+  private func measure(_ name: String, _ process: Process) throws {
+    let sessions = process.replicator.replica.sessions.values
+    try judge.measured(name, "the number of sessions", sessions.count, max: 64)
+    for session in sessions.sorted(by: { $0.link < $1.link }) {
+      for lane in Lane.allCases {
+        let state = session[lane]
+        try judge.measured(
+          name, "the number of logs that a peer has more of", state.lacking.count, max: 32_768)
+        try judge.measured(name, "the number of logs asked for", state.asked.count, max: 1_024)
+      }
+    }
   }
 
   /// The store of a process has changed, and will perhaps change again before its step is over.
@@ -54,7 +91,7 @@ final class Watch {
 
   func acknowledged(_ device: Device, _ sets: [ChangeSetID]) throws {
     try stepped(device)
-    try judge.acknowledged(device.name, sets.map(\.bytes))
+    try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall)
   }
 
   func wroteAgain(_ device: Device) throws { try stepped(device) }
@@ -62,8 +99,9 @@ final class Watch {
   func restored(_ device: Device) throws { judge.mayHaveLost(device.name) }
 
   func cloned(_ device: Device, as twin: Device) throws {
-    judge.cloned(device.name)
-    judge.cloned(twin.name)
+    let isHidden = device.storeIdentity == twin.storeIdentity
+    judge.cloned(device.name, isHidden: isHidden)
+    judge.cloned(twin.name, isHidden: isHidden)
   }
 
   func preferred(_ device: Device) throws { judge.preferred(device.name, sync: device.preference) }
@@ -81,6 +119,7 @@ final class Watch {
   func sent(_ message: [UInt8], from sender: Device, to receiver: Device, on link: Link) throws {
     guard sender.isHonest else { return }
     if !receiver.isHonest { judge.introduced(receiver.name, device: receiver.key.bytes) }
+    judge.steady = sender.world.now
     judge.hasRoom(sender.name, sender.process?.isDiskFull == false)
     try quietly(sender) {
       try judge.sent(sender.name, to: receiver.name, link: link.id.rawValue, message, wall: sender.wall)
@@ -91,6 +130,7 @@ final class Watch {
   func arrived(_ message: [UInt8], from sender: Device, to receiver: Device, on link: Link) {
     guard receiver.isHonest else { return }
     if !sender.isHonest { judge.introduced(sender.name, device: sender.key.bytes) }
+    judge.steady = sender.world.now
     judge.arrived(sender.name, to: receiver.name, link: link.id.rawValue, message, wall: receiver.wall)
   }
 
@@ -106,7 +146,12 @@ final class Watch {
   }
 
   /// All faults are over, and these should be the same now.
-  func healed(_ members: [Device], premium: [Device]) throws {
-    try judge.healed(members.map(\.name), premium: premium.map(\.name))
+  func healed(_ members: [Device], premium: [Device], excused: [Device]) throws {
+    try judge.healed(members.map(\.name), premium: premium.map(\.name), excused: excused.map(\.name))
+  }
+
+  /// A device takes another one for one that keeps to no rule.
+  func penalised(_ peer: Device, by device: Device, _ why: String) throws {
+    try judge.closedAsMisbehaved(device.name, peer: peer.name, cause: why)
   }
 }

@@ -122,6 +122,7 @@ extension World {
 
   private func processes(_ fault: Fault) -> Bool {
     guard let device = random.pick(running), let process = device.process else { return false }
+    log?("  on \(device.name)")
     switch fault {
     case .kill: stop(device, .killed, restartAfter: random.wait(3_000))
     case .restart:
@@ -188,6 +189,7 @@ extension World {
 
   private func disks(_ fault: Fault) -> Bool {
     guard let device = random.pick(running), let process = device.process else { return false }
+    log?("  on \(device.name)")
     switch fault {
     case .diskFull: device.disk.faults.capacity = device.disk.used + random.below(100_000)
     case .readError: device.disk.faults.readErrorsPerMillion = random.logarithmic(10, 20_000)
@@ -224,10 +226,13 @@ extension World {
     guard let device = random.pick(devices) else { return false }
     tally.count("clock \(fault)")
     device.clock.change(at: now)
-    let minutes = Limits.clockDriftMilliseconds
+    let minutes = Self.driftMilliseconds
     switch fault {
     case .skew: device.clock.offset = Moment(random.below(Int(2 * minutes))) - minutes
     case .drift: device.clock.change(at: now, drift: Moment(random.below(100_000)) - 50_000)
+    case .jump where random.happens(perThousand: 500):
+      // Little more than what clocks may differ by: what is written now waits for a short while elsewhere.
+      device.clock.offset = minutes + Moment(random.below(10_000)) - 2_000
     case .jump: device.clock.offset += Moment(random.below(7_200_000)) - 3_600_000
     case .farJump:
       let years = Moment(random.below(20)) - 10
@@ -274,9 +279,11 @@ extension World {
   /// Somebody buys, for a while that begins or ends soon, or from an issuer that the circle does not know.
   private func entitle(_ device: Device, _ fault: Fault) -> Bool {
     let begin = now + Moment(random.below(60_000)) - 50_000
-    let end = begin + (fault == .expire ? 10_000 + random.wait(60_000) : Self.start)
+    let end =
+      fault == .expire ? max(begin, now) + Moment(random.logarithmic(500, 60_000)) : begin + Self.start
     let key = fault == .strangerIssuer ? authority.stranger : nil
-    let devices = random.happens(perThousand: 700) ? [device.key] : nil
+    let target = random.happens(perThousand: 700) ? random.pick(unpaid) ?? device : device
+    let devices = random.happens(perThousand: 850) ? [target.key] : nil
     guard
       let statement = try? authority.entitlement(
         for: devices, begin..<end, issuedAt: min(begin, now), by: key)
@@ -321,8 +328,12 @@ extension World {
     guard let process = device.process, process.isServing, process.isMember else { return false }
     let store = process.replicator.store
     let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
-    let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.map { log, heads in
-      KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id))
+    // Mostly all is kept that the issuer has seen; sometimes the log ends further back, or is not kept at all.
+    let isSevere = random.happens(perThousand: 300)
+    let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.compactMap { log, heads in
+      let tips = isSevere ? heads.map { earlier($0, store) } : heads.map(\.id)
+      return isSevere && random.happens(perThousand: 200)
+        ? nil : KeptLog(incarnation: log.incarnation, lane: log.lane, tips: tips)
     }
     let key = random.happens(perThousand: 200) ? authority.root : device.keys.signing
     guard
@@ -333,6 +344,14 @@ extension World {
     revocations += 1
     learn(device, statement)
     return true
+  }
+
+  /// A set on the way to a tip.
+  private func earlier(_ head: LogHead, _ store: Store) -> ChangeSetID {
+    let sequence = 1 + UInt64(random.below(Int(clamping: head.sequence)))
+    let want = Want(log: head.log, from: sequence, through: sequence, tip: head.id)
+    let found = try? store.read(head.log.lane, [want], bytesMax: 1, setsMax: 1).sets.first
+    return found?.id ?? head.id
   }
 
   func isRevoked(_ key: DeviceKey) -> Bool { revoked.contains(key) }

@@ -9,8 +9,10 @@ import Wire
 extension World {
   func letPeopleAct() {
     later(random.wait(options.peopleEvery), .people)
-    let able = devices.filter { $0.process?.isServing == true && $0.process?.isDiskFull == false }
+    let able = devices.filter { $0.process?.isServing == true }
     guard let device = random.pick(able) else { return }
+    // A person may try on a full disk too, and is refused.
+    guard device.process?.isDiskFull == false || random.happens(perThousand: 200) else { return }
     act(at: device)
   }
 
@@ -21,7 +23,8 @@ extension World {
     case 10..<12: write(device, "delete", [EntryDraft(.delete, recordKey())])
     case 12: write(device, "restore", [EntryDraft(.restore, recordKey())])
     case 13: write(device, "settings", [setting()])
-    case 14, 15: writeProfile(device)
+    case 14: writeProfile(device)
+    case 15: random.happens(perThousand: 500) ? writeProfile(device) : importProfile(device)
     case 16: write(device, "mixed", [insert(), setting()])
     case 17 where random.happens(perThousand: 200): writeMuch(device)
     case 17: write(device, "many", (0..<1 + random.logarithmic(1, 1_500)).map { insert(number: 1_000 + $0) })
@@ -148,5 +151,18 @@ extension World {
     write(
       device, "profile", [EntryDraft(.put, key, fields)],
       leastClock: Clock(milliseconds: min(max(updated, 0), Limits.timeMillisecondsMax)))
+  }
+
+  /// A file keeps its time of change, which may be far from any clock and the same in two files.
+  private func importProfile(_ device: Device) {
+    let times = [Self.start - 1_000, Self.start, Self.start + 30_000, device.wall + 40 * 86_400_000]
+    var fields: [(field: FieldNumber, value: Value)] = [
+      (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(4)])),
+    ]
+    for field in 2...4 {
+      let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
+      fields.append((FieldNumber(field), values[random.below(values.count)]))
+    }
+    write(device, "import", [EntryDraft(.put, FixedRecords.profile, fields)])
   }
 }

@@ -56,6 +56,7 @@ extension World {
 
   private func bury(_ process: Process, _ death: Death, restartAfter wait: Moment?) {
     let device = process.device
+    log?("  \(device.name) ends: \(death)")
     device.isDoomedToPowerLoss = false
     abandonLinks(of: process, isSilent: death == .powerLoss)
     judged { try $0.stopped(device) }
@@ -125,7 +126,8 @@ extension World {
 
   func penalised(_ peer: DeviceKey, by device: Device, _ why: String) {
     guard device.isHonest, isHonest(peer) else { return tally.count("penalised adversary") }
-    fail(.penalty, "\(device.name) holds \(name(of: peer)) for one that keeps to no rule: \(why)")
+    guard let peer = devices.first(where: { $0.key == peer }) else { return }
+    judged { try $0.penalised(peer, by: device, why) }
   }
 
   func isHonest(_ key: DeviceKey) -> Bool {

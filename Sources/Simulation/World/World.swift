@@ -91,18 +91,34 @@ package final class World {
     return number < names.count ? names[number] : "device-\(number)"
   }
 
-  /// Those who pay have an entitlement: one for each, or one for all, as chance has it.
+  /// Those who pay have an entitlement: one for each, or one for all, as chance has it; for ever, or for some time.
   private func entitle(_ keys: [DeviceKeys]) throws {
-    let paying = keys.enumerated().filter {
-      $0.offset < options.devices - options.free || $0.offset >= options.devices
+    let isForAll = options.free == 0 && random.happens(perThousand: 400)
+    let paying = keys.enumerated().filter { number, _ in
+      if number >= options.devices { return isForAll || random.happens(perThousand: 500) }
+      return number < options.devices - options.free
     }
-    .map(\.element.device)
-    let forever = Self.start - 1_000..<Self.start * 2
-    guard options.free > 0 || random.happens(perThousand: 500) else {
-      return firstStatements.append(try authority.entitlement(for: nil, forever, issuedAt: 0))
+    let days = Moment(20 + random.below(1_000))
+    let end = random.happens(perThousand: 300) ? Self.start + days * 86_400_000 : Self.start * 2
+    let times = Self.start - 1_000..<end
+    if isForAll {
+      return firstStatements.append(try authority.entitlement(for: nil, times, issuedAt: 0))
     }
-    for device in paying {
-      firstStatements.append(try authority.entitlement(for: [device], forever, issuedAt: 0))
+    for device in paying.map(\.element.device) {
+      firstStatements.append(try authority.entitlement(for: [device], times, issuedAt: 0))
+    }
+  }
+
+  /// Devices that have no entitlement from the start.
+  var unpaid: [Device] {
+    devices.filter { device in
+      !firstStatements.contains {
+        if case .entitlement(let body) = $0.content {
+          body.devices?.contains(device.key) ?? true
+        } else {
+          false
+        }
+      }
     }
   }
 
@@ -175,7 +191,8 @@ package final class World {
     let members = members()
     try watch.healed(
       members.filter { !$0.keepsBack(.settings) }.map(\.device),
-      premium: premium(members).filter { !$0.keepsBack(.settings) }.map(\.device))
+      premium: premium(members).filter { !$0.keepsBack(.settings) }.map(\.device),
+      excused: members.filter { $0.keepsBack(.records) }.map(\.device))
   }
 
   private func happen(_ event: Event) {

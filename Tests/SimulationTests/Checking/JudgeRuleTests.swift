@@ -218,6 +218,65 @@ import Wire
     try world.look("alice")
   }
 
+  @Test func `a node that takes other things for true than its statements say`() throws {
+    let world = try JudgedWorld()
+    let all = ["alice", "bob"].map { JudgedWorld.key($0).publicKey }
+    func beliefs(_ members: [[UInt8]], isOpen: Bool = true, cuts: [[[UInt8]]]? = nil) -> Beliefs {
+      Beliefs(statements: world.statements.count, members: members, isGateOpen: isOpen) { _, _, _ in cuts }
+    }
+    try world.write("alice", .settings, insert(setting(1), [:]))
+    try world.judge.believed("alice", beliefs(all), isWhole: true)
+    expect(.revocation) { try world.judge.believed("alice", beliefs([all[0]]), isWhole: true) }
+    expect(.revocation) { try world.judge.believed("alice", beliefs(all, cuts: [[]]), isWhole: true) }
+    expect(.gate) { try world.judge.believed("alice", beliefs(all, isOpen: false), isWhole: true) }
+  }
+
+  @Test func `a premium device whose lane stays closed`() throws {
+    let world = try JudgedWorld()
+    try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: ["bob"])
+    expect(.gate) { try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: []) }
+  }
+
+  @Test func `a set that is dated before or long after it was written`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("alice", .settings, insert(setting(1), [:]))
+    let ids = sets.map(\.id.bytes)
+    try world.judge.acknowledged("alice", ids, wall: world.wall)
+    expect(.state) { try world.judge.acknowledged("alice", ids, wall: world.wall + 1) }
+    expect(.state) { try world.judge.acknowledged("alice", ids, wall: world.wall - 2) }
+  }
+
+  @Test func `a log that others have brought more of, or that is proven to have forked, and that goes on`()
+    throws
+  {
+    let world = try JudgedWorld()
+    try world.add("copy", keys: "alice")
+    for name in ["alice", "copy"] { world.judge.cloned(name) }
+    let sets = try world.write("alice", .settings, insert(setting(1), [:]))
+    world.judge.arrived("alice", to: "copy", link: 1, message(.settings, sets), wall: world.wall)
+    try world.sync("alice", to: "copy")
+    expect(.equivocation) { try world.write("copy", .settings, insert(setting(2), [:])) }
+  }
+
+  @Test func `new sets that are shown before anybody has told of their log`() throws {
+    let world = try JudgedWorld()
+    let sets = try world.write("alice", .settings, insert(setting(1), [:]))
+    world.judge.steady = 1_000
+    expect(.equivocation) { try send(world, "alice", "bob", message(.settings, sets)) }
+    world.judge.arrived("bob", to: "alice", link: 1, summary(.open), wall: world.wall)
+    world.judge.steady = 1_019
+    expect(.equivocation) { try send(world, "alice", "bob", message(.settings, sets)) }
+    world.judge.steady = 1_020
+    try send(world, "alice", "bob", message(.settings, sets))
+  }
+
+  @Test func `a word to one that is no member`() throws {
+    let world = try JudgedWorld()
+    world.judge.introduced("mallory", device: JudgedWorld.key("mallory").publicKey)
+    expect(.revocation) { try send(world, "alice", "mallory", Message.want(.settings, []).encoded) }
+    try send(world, "alice", "mallory", Message.goodbye(.notAMember).encoded)
+  }
+
   @Test func `counters and closes that the world tells of`() throws {
     let world = try JudgedWorld()
     try world.judge.measured("alice", "the queue", 8, max: 8)

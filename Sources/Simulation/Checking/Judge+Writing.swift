@@ -1,0 +1,101 @@
+// Protocol/change-set.md, "Writing a set"; Protocol/session.md, "Own log after a start"
+
+extension Judge {
+  /// What a node has just written is dated by its clock and by what it has seen, in a log that is its own alone.
+  ///
+  /// - Parameter wall: what its clock showed; nil if the world does not tell.
+  func checkWritten(_ written: Set<Int>, _ view: NodeView, wall: Int64?) throws {
+    guard let ledger = ledgers[view.name] else { return }
+    for set in written.sorted() {
+      let header = library.sets[set].header
+      let what = "set \(library.sets[set].id) of \(header.log)"
+      if let wall { try checkDate(set, written, view, wall, what) }
+      guard ledger.hasRoom else { continue }
+      if view.circle?.forkProofs.keys.contains(where: { isOfIncarnation($0, header.log) }) == true {
+        throw Violation(
+          .equivocation, view.name, "\(what) was written though there is proof that its log has forked")
+      }
+      if ledger.elsewhere.contains(header.log.incarnation) {
+        throw Violation(
+          .equivocation, view.name, "\(what) was written though sets of that log have come from elsewhere")
+      }
+    }
+  }
+
+  private func checkDate(
+    _ set: Int, _ written: Set<Int>, _ view: NodeView, _ wall: Int64, _ what: String
+  ) throws {
+    let time = Int64(library.sets[set].header.clock >> 16)
+    guard time >= wall else {
+      throw Violation(.state, view.name, "\(what) is dated \(wall - time) ms before it was written")
+    }
+    // A counter that is full carries into the milliseconds.
+    let latest = latestDate(set, written, view, wall) + 1
+    guard time <= latest else {
+      throw Violation(.state, view.name, "\(what) is dated \(time - latest) ms after all that its author saw")
+    }
+  }
+
+  private func isOfIncarnation(_ log: PlainLog, _ other: PlainLog) -> Bool {
+    (log.device, log.incarnation) == (other.device, other.incarnation)
+  }
+
+  /// The newest time that an author may give a set: its wall clock's, or that of what it has seen.
+  private func latestDate(_ set: Int, _ written: Set<Int>, _ view: NodeView, _ wall: Int64) -> Int64 {
+    let log = library.sets[set].header.log
+    var latest = wall
+    for other in view.numbers where !written.contains(other) {
+      let header = library.sets[other].header
+      guard header.log.lane == log.lane, header.log == log || view[other] == .folded else { continue }
+      latest = max(latest, Int64(header.clock >> 16))
+    }
+    // A profile is dated no earlier than it says of itself.
+    for written in written {
+      for entry in library.sets[written].entries where entry.key == PlainKinds.profile {
+        guard let cell = entry.cells.first(where: { $0.field == 1 }),
+          let item = try? PlainItem.read(Array(library.sets[written].content(cell.content))),
+          let time = item.integer
+        else { continue }
+        latest = max(latest, time)
+      }
+    }
+    return latest
+  }
+
+  /// Own sets that somebody else has brought: another copy of the node's data writes that log.
+  func noteOwnFromElsewhere(_ stored: [Int], _ view: NodeView) {
+    guard let ledger = ledgers[view.name], !ledger.arrived.isEmpty else { return }
+    for set in stored {
+      let header = library.sets[set].header
+      let id = library.sets[set].id
+      guard header.log.device == view.device, ledger.arrived.contains(id), !ledger.acknowledged.contains(id)
+      else { continue }
+      ledger.elsewhere.insert(header.log.incarnation)
+    }
+  }
+
+  /// What was written since the start goes to nobody before somebody has told what it holds.
+  func checkAsked(_ ids: [Name32], to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
+    guard let steady else { return }
+    for id in ids where ledger.fresh.contains(id) {
+      if let told = ledger.toldAt, steady - told >= 20 { continue }
+      throw Violation(
+        .equivocation, view.name, "it showed \(to) its new set \(id) before anybody had told of its logs")
+    }
+  }
+
+  /// Nothing but reasons goes to a device that is out of the circle.
+  func checkOutsiders(_ view: NodeView, _ ledger: NodeLedger) throws {
+    guard ledger.hasRoom, let circle = view.circle else { return }
+    for name in ledger.outsiders.sorted() {
+      guard let device = device(name), !circle.members.contains(device) else { continue }
+      throw Violation(.revocation, view.name, "it goes on talking with \(name), which is no member")
+    }
+  }
+
+  /// Whom a message goes to that only members get.
+  func noteOutsider(_ to: String, _ view: NodeView, _ ledger: NodeLedger) {
+    guard let circle = view.circle, let device = device(to), !circle.members.contains(device) else { return }
+    ledger.outsiders.insert(to)
+  }
+}

@@ -1,0 +1,257 @@
+import Membership
+import Records
+import Replication
+import Sodium
+import Storage
+import Wire
+
+/// Change sets of members that keep to no rule: signed with a real key, and each wrong in its way.
+extension World {
+  /// Sends such sets to one peer or to several.
+  func sendSets(_ fault: Fault, _ process: Process) -> Bool {
+    let links = process.links.keys.sorted()
+    guard !links.isEmpty else { return false }
+    let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
+    var sent = false
+    for (number, link) in links.enumerated() {
+      // A fork: each peer gets another branch. Otherwise the others get the same, or nothing.
+      let isFork = fault == .equivocate || fault == .branches
+      guard isFork || number == 0 || random.happens(perThousand: 300) else { continue }
+      guard let sets = sets(fault, lane, number, process), !sets.isEmpty else { continue }
+      process.send(Message.encodedSets(lane, sets), to: link)
+      sent = true
+    }
+    return sent
+  }
+
+  private func sets(_ fault: Fault, _ lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
+    switch fault {
+    case .sloppy, .otherBody, .wrongLane, .unknownAuthor, .past: return handmade(fault, lane, process)
+    case .branches:
+      guard let position = position(lane, process) else { return nil }
+      return written(position, lane, number, process.device, count: 1 + random.below(12))
+    default:
+      guard var position = position(lane, process) else { return nil }
+      spoil(&position, fault)
+      return author(fault, position, lane, number, process.device)
+    }
+  }
+
+  /// Where the own log ends, or where one that nobody knows yet begins.
+  private func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
+    let incarnation = isFresh ? Incarnation(random16()) : process.replicator.incarnation
+    let log = LogKey(device: process.device.key, incarnation: incarnation, lane: lane)
+    return try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
+  }
+
+  private func spoil(_ position: inout AuthorPosition, _ fault: Fault) {
+    switch fault {
+    case .foreign: position.circle = CircleID(random32())
+    case .gap:
+      position.sequence &+= UInt64(1 + random.below(5))
+      if position.id == nil { position.id = ChangeSetID(random32()) }
+    case .brokenLink:
+      position.id = ChangeSetID(random32())
+      position.sequence = max(position.sequence, 1)
+    case .unknownDependency:
+      position.unseen = [
+        Dependency(
+          device: devices[0].key, incarnation: Incarnation(random16()), sequence: 1,
+          id: ChangeSetID(random32()))
+      ]
+    default: break
+    }
+  }
+
+  /// Sets as the author's own code writes them.
+  private func author(
+    _ fault: Fault, _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device
+  ) -> [RawChangeSet]? {
+    var author = Author(position: position, key: device.keys.signing)
+    var value = Value.text("adversary \(number)")
+    if fault == .poison {
+      value =
+        [
+          .text("\u{0}"), .bytes([UInt8](repeating: 0xff, count: 40_000)),
+          .array([.array([.array([.null])])]),
+          .integer(.min), .float(-.greatestFiniteMagnitude),
+        ][random.below(5)]
+    }
+    var draft = EntryDraft(.put, key(lane, number), [(0, .bool(true)), (1, value)])
+    if fault == .strangeProfile {
+      guard lane == .records else { return nil }
+      draft = strangeProfile(device)
+    }
+    var wall = device.wall
+    if fault == .future {
+      let ahead: [Moment] = [1_000, Self.driftMilliseconds + Moment(random.below(10_000)), 365 * 86_400_000]
+      wall += ahead[random.below(3)]
+    }
+    let operation = OperationDraft(id: OperationID(random16()), verb: "adversary")
+    return try? author.write([draft], operation: operation, wall: wall).map(\.raw)
+  }
+
+  /// Several sets one after the other: what another peer gets leaves them at their beginning.
+  private func written(
+    _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device, count: Int
+  ) -> [RawChangeSet]? {
+    var author = Author(position: position, key: device.keys.signing)
+    var sets: [RawChangeSet] = []
+    for step in 0..<count {
+      let draft = EntryDraft(
+        .put, key(lane, number), [(0, .bool(true)), (1, .text("branch \(number) \(step)"))])
+      let operation = OperationDraft(id: OperationID(random16()), verb: "adversary")
+      sets += (try? author.write([draft], operation: operation, wall: device.wall).map(\.raw)) ?? []
+    }
+    return sets
+  }
+
+  private func key(_ lane: Lane, _ number: Int) -> RecordKey {
+    RecordKey(
+      kind: lane == .records ? KindNumbers.trip : KindNumbers.setting,
+      id: RecordID(Bytes16(UInt64(random.below(8)) << 60, UInt64(number))))
+  }
+
+  /// A profile with a time of change that no clock shows.
+  private func strangeProfile(_ device: Device) -> EntryDraft {
+    let times = [device.wall + 365 * 86_400_000, .max, .min, 0, device.wall + 1]
+    return EntryDraft(
+      .put, FixedRecords.profile,
+      [
+        (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(5)])),
+        (2, random.happens(perThousand: 500) ? .null : .text("adversary")),
+        (3, .text(random.happens(perThousand: 500) ? "" : "x")),
+      ])
+  }
+
+  /// What clocks may differ by, as Protocol/limits.md has it.
+  static let driftMilliseconds: Moment = 600_000
+
+  // MARK: By hand
+
+  /// Sets that the author's own code would refuse to write, in a log of their own.
+  private func handmade(_ fault: Fault, _ lane: Lane, _ process: Process) -> [RawChangeSet]? {
+    guard var position = position(lane, process, isFresh: true) else { return nil }
+    let device = process.device
+    var key = device.keys.signing
+    let clock = Clock.ticking(after: position.clock, wall: device.wall)
+    position.unseen = Array(position.unseen.prefix(Limits.dependenciesMax))
+    switch fault {
+    case .unknownAuthor:
+      guard let nobody = try? Authority.key(random.next(), "nobody") else { return nil }
+      key = nobody
+      position.log = LogKey(device: DeviceKey(nobody), incarnation: position.log.incarnation, lane: lane)
+      return [signed(&position, clock, plainBody(lane), by: key)]
+    case .past:
+      // Below what it has seen; or below the set before it, and nothing seen.
+      if !position.unseen.isEmpty, random.happens(perThousand: 500) {
+        return [signed(&position, Clock(milliseconds: 1), plainBody(lane), by: key)]
+      }
+      position.unseen = []
+      let first = signed(&position, clock, plainBody(lane), by: key)
+      let earlier = random.happens(perThousand: 500) ? clock : Clock(milliseconds: device.wall - 1_000)
+      return [first, signed(&position, earlier, plainBody(lane), by: key)]
+    case .otherBody:
+      let set = signed(&position, clock, plainBody(lane, word: "one thing"), by: key)
+      return [
+        RawChangeSet(header: set.header, signature: set.signature, body: plainBody(lane, word: "two thing"))
+      ]
+    case .wrongLane:
+      return [signed(&position, clock, plainBody(lane == .records ? .settings : .records), by: key)]
+    default:
+      let isHeader = random.happens(perThousand: 200)
+      let body = isHeader ? plainBody(lane) : body(lane, fields: 2, oddField())
+      return [signed(&position, clock, body, by: key, hasLongVersion: isHeader)]
+    }
+  }
+
+  /// Signs a set and moves behind it; nothing of it is checked.
+  private func signed(
+    _ position: inout AuthorPosition, _ clock: Clock, _ body: [UInt8], by key: SigningKey,
+    hasLongVersion: Bool = false
+  ) -> RawChangeSet {
+    let header = ChangeSetHeader(
+      circle: position.circle, log: position.log, sequence: position.sequence + 1, previous: position.id,
+      clock: clock, dependencies: position.unseen, operation: OperationID(random16()), bodyBytes: body.count,
+      bodyHash: blake2b256(ChangeSetPrefix.body, body))
+    var bytes = header.encoded
+    // The version stands first: 1 in two bytes.
+    if hasLongVersion { bytes.replaceSubrange(2..<3, with: [0x18, 0x01]) }
+    (position.sequence, position.id) = (header.sequence, ChangeSetID(header: bytes))
+    position.unseen = []
+    return RawChangeSet(
+      header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), body: body)
+  }
+
+  private func plainBody(_ lane: Lane, word: String = "by hand") -> [UInt8] {
+    var writer = CBORWriter(reserving: 32)
+    writer.unsigned(1)
+    writer.text(word)
+    return body(lane, fields: 2, writer.bytes)
+  }
+
+  /// A body with one insert, of which all fields but the life are given as they are to stand.
+  private func body(_ lane: Lane, fields count: Int, _ fields: [UInt8]) -> [UInt8] {
+    var writer = CBORWriter(reserving: 64)
+    writer.map(2)
+    writer.unsigned(0)
+    writer.text("adversary")
+    writer.unsigned(2)
+    writer.array(1)
+    writer.array(4)
+    writer.unsigned(0)
+    let key = key(lane, 0)
+    writer.unsigned(UInt64(key.kind.rawValue))
+    writer.byteString(key.id.raw)
+    writer.map(count)
+    writer.unsigned(0)
+    writer.bool(true)
+    writer.raw(fields)
+    return writer.bytes
+  }
+
+  /// A field whose encoding is not the one that the format allows.
+  private func oddField() -> [UInt8] {
+    let fields: [[UInt8]] = [
+      // 5 in two, three and nine bytes; the field's number in two; the length of a text in two.
+      [1, 0x18, 5], [1, 0x19, 0, 5], [1, 0x1b, 0, 0, 0, 0, 0, 0, 0, 5], [0x18, 1, 5], [1, 0x78, 1, 0x61],
+      // -6 in two bytes; an array of a length that follows; a text that is no UTF-8; a tag; undefined.
+      [1, 0x38, 5], [1, 0x9f, 5, 0xff], [1, 0x61, 0xff], [1, 0xc1, 5], [1, 0xf7],
+      // Short floats, infinity, not a number, -0.0; field 0 once more.
+      [1, 0xf9, 0x3c, 0], [1, 0xfa, 0x3f, 0x80, 0, 0], [1, 0xfb, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0],
+      [1, 0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0], [1, 0xfb, 0x80, 0, 0, 0, 0, 0, 0, 0], [0, 0xf5],
+    ]
+    return fields[random.below(fields.count)]
+  }
+
+  // MARK: A closed lane
+
+  /// Uses the records lane where it is closed: sends sets of it, asks for all that a peer has, and tells heads.
+  func useClosedLane(_ process: Process) -> Bool {
+    let closed = process.replicator.replica.sessions.values.filter {
+      $0.device != nil && !$0.isClosing && !$0[.records].isOpen
+    }
+    guard let session = random.pick(closed.sorted { $0.link < $1.link }),
+      let (link, end) = process.links[session.link],
+      let peer = devices[link.devices[1 - end]].process, !peer.isEnded
+    else { return false }
+    let heads = peer.replicator.store.heads(.records)
+    switch random.below(4) {
+    case 0:
+      guard let position = position(.records, process),
+        let sets = author(.closedLane, position, .records, 0, process.device)
+      else { return false }
+      process.send(Message.encodedSets(.records, sets), to: session.link)
+    case 1:
+      process.send(Message.heads(.records, heads, complete: true).encoded, to: session.link)
+    default:
+      let wants = heads.prefix(Limits.wantsMax).map {
+        Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
+      }
+      guard !wants.isEmpty else { return false }
+      process.send(Message.want(.records, Array(wants)).encoded, to: session.link)
+    }
+    tally.count("did \(Fault.closedLane)")
+    return true
+  }
+}

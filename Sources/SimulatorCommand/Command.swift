@@ -122,6 +122,8 @@ struct Command {
     }
     guard let failure = outcome.failure else { return true }
     print("FAILED: \(options)\n  \(failure)")
+    // It may be a long time until the next line, and whoever reads along a file wants to know now.
+    fflush(nil)
     guard shrinks else { return false }
     let smaller = Shrinking(outcome).smallest { print("  smaller: \($0.events) events") }
     print("SMALLEST: \(smaller.options)\n  \(smaller.failure.map { "\($0)" } ?? "")")

@@ -55,7 +55,8 @@ package struct Evaluation: Sendable {
   /// The revocations that count, by the device they name.
   package private(set) var revocations: [DeviceKey: [CountedRevocation]] = [:]
   private let chains: Chains
-  private var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
+  /// The ends that devices have set to logs of their own: the newest set that counts, nil for none.
+  package private(set) var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
   /// The issuers pinned by the genesis and the root.
   package private(set) var issuers: Set<DeviceKey>
   /// All entitlements held, of whatever issuer, ascending by id.

@@ -206,6 +206,11 @@ final class Logs: LogIndex {
   /// The number of another set with the predecessor of one that has just begun a branch; nil if there is none.
   func sibling(of set: VerifiedChangeSet, at place: SetPlace) throws -> Int64? {
     guard let branch = branches[place.branch], branch.first == set.header.sequence else { return nil }
+    return try sibling(of: branch)
+  }
+
+  /// The number of a set that stands where the first set of a branch stands; nil if the log does not fork there.
+  func sibling(of branch: Branch) throws -> Int64? {
     // A parent goes on after the fork: otherwise the set would have gone on the parent itself.
     let other = branch.parent ?? byLog[branch.log]?.first
     guard let other, other != branch.number else { return nil }

@@ -93,6 +93,19 @@ extension Store {
     }
   }
 
+  /// Two sets of each log that forked, but for logs of which that is known.
+  package func forks(but known: Set<LogKey>) throws -> [Fork] {
+    try logs.all.filter { logs.branchCount($0) > 1 && !known.contains($0) }.compactMap { log in
+      for branch in logs[log].reversed() {
+        guard let sibling = try logs.sibling(of: branch),
+          let number = try logs.number(branch.number, branch.first)
+        else { continue }
+        return Fork(set: try storedSet(number), sibling: try storedSet(sibling))
+      }
+      return nil
+    }
+  }
+
   /// The authors of parked sets.
   package func parkedAuthors() throws -> [DeviceKey] {
     let sql = """

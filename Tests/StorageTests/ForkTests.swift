@@ -73,6 +73,21 @@ import Wire
     #expect(report.forks.first?.set.header.previous == one[0].header.previous)
   }
 
+  @Test func `a store that is opened knows which logs have forked, also at their first set`() throws {
+    #expect(try alice.store.forks(but: []).isEmpty)
+    let one = try alice.write(at: 30, edit(rome, [1: .text("Roma")]))
+    let other = try copy.write(at: 31, edit(rome, [1: .text("Rom")]))
+    try alice.receive(other)
+    let fork = try #require(try alice.store.forks(but: []).first)
+    #expect(Set([fork.set.id, fork.sibling.id]) == [one[0].id, other[0].id])
+    #expect(try alice.store.forks(but: [one[0].header.log]).isEmpty)
+    for index in 0..<2 {
+      let carol = try Device("carol")
+      try bob.receive(try carol.write(at: 100, insert(trip(9), [1: .text("\(index)")])))
+    }
+    #expect(try bob.store.forks(but: []).map(\.set.header.sequence) == [1])
+  }
+
   @Test func `a log may fork at its first set, and three ways`() throws {
     let copies = try (0..<3).map { _ in try Device("carol") }
     for (index, copy) in copies.enumerated() {

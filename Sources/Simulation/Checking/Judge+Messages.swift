@@ -227,8 +227,9 @@ extension Judge {
     throws
   {
     for peer in peers {
-      guard let other = views[peer], ledgers[peer]?.hadNoRoom == false else { return }
-      let theirs = (ledgers[peer]?.states ?? []) + [NodeState(other, library)]
+      guard let other = views[peer], let ledger = ledgers[peer], !ledger.hadNoRoom, !ledger.wasCutShort
+      else { return }
+      let theirs = ledger.states + [NodeState(other, library)]
       let isTold = openLink.map { self.isTold(view, $0) } ?? false
       let isRecordsOpen = isTold && isOwnGateOpen(view) && isPeerPremium(view, peer)
       let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })

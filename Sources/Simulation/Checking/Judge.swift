@@ -56,6 +56,11 @@ package final class Judge {
     views[node]?.connection = connection
     let mayHaveLost = view.mayHaveLost
     try readWhole(node, isStart: true)
+    for said in ledger.said where ledger.wasCutShort {
+      ledger.remember(
+        NodeState(certificates: said.certificates, lanes: NodeState(self.view(node), library).lanes))
+    }
+    ledger.wasCutShort = false
     // What a node that was killed had handed out before must be there.
     (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
     (ledger.arrived, ledger.outsiders) = ([], [])
@@ -73,6 +78,7 @@ package final class Judge {
       let lanes = NodeState(view, library).lanes
       for said in ledger.said { ledger.remember(NodeState(certificates: said.certificates, lanes: lanes)) }
     }
+    ledgers[node]?.wasCutShort = ledgers[node]?.said.isEmpty == false
     // Its volume may be gone with the process.
     if let none = try? Connection(.memory) { views[node]?.connection = none }
   }
@@ -173,6 +179,8 @@ final class NodeLedger {
   var hasRoom = true
   /// What it said of itself since it started was not always what its store held.
   var hadNoRoom = false
+  /// It ended in the midst of a step: where it stood when it last spoke shows when it runs again.
+  var wasCutShort = false
   /// Its wall clock at the last step.
   var wall: Int64 = 0
   /// Whether two data directories may have written the same log; or have been, the one a copy of the other.

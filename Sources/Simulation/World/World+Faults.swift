@@ -207,6 +207,8 @@ extension World {
   func end(_ ending: Ending) {
     switch ending {
     case .weather(let latency, let jitter, let bytes, let refusals):
+      // What one fault found when it began, another may have caused: after the healing that is over too.
+      guard !isHealing else { return }
       (weather.latency, weather.jitter) = (latency, jitter)
       (weather.bytesPerMillisecond, weather.refusals) = (bytes, refusals)
     case .disk(let number): devices[number].disk.mend()

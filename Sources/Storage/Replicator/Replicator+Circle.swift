@@ -20,12 +20,13 @@ extension Replicator {
     if !proofs.isEmpty { handle(.statementsAdded(proofs), now: now) }
   }
 
-  /// Leaves an own log that has forked.
-  func noteForkProofs(_ now: Now) {
-    let isForked = circle.evaluation.forkProofs.contains {
-      $0.log.device == device && $0.log.incarnation == incarnation
+  /// Leaves an own log that has forked, or that another copy of this data has ended: what is written behind the end
+  /// of a log counts for nobody.
+  func leaveEndedLogs(_ now: Now) {
+    if circle.evaluation.hasForked(device, incarnation) { leaveIncarnation("its log has forked", now: now) }
+    if circle.evaluation.hasEnded(device, incarnation) {
+      leaveIncarnation("another copy of its data has ended its log", now: now)
     }
-    if isForked { leaveIncarnation("its log has forked", now: now) }
   }
 
   /// Keeps who holds which revocation: a restart must not make it doubtful again.
@@ -33,6 +34,18 @@ extension Replicator {
     let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
     replica.heard = replica.heard.filter { counted.contains($0.key) }
     trying { try store.keepHeardRevocations(replica.heard) }
+  }
+}
+
+extension Evaluation {
+  /// Whether a log of an incarnation is known to have forked.
+  func hasForked(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
+    forkProofs.contains { $0.log.device == device && $0.log.incarnation == incarnation }
+  }
+
+  /// Whether a device has itself ended a log of an incarnation.
+  func hasEnded(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
+    Lane.allCases.contains { logCuts[LogKey(device: device, incarnation: incarnation, lane: $0)] != nil }
   }
 }
 

@@ -66,7 +66,7 @@ extension Replicator {
     shell?.note(event)
     switch event {
     case .membershipChanged:
-      noteForkProofs(now)
+      leaveEndedLogs(now)
       admitByCircle(now, &following)
     case .heardRevocations: keepHeard()
     default: break

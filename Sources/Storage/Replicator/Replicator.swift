@@ -27,7 +27,7 @@ package final class Replicator {
   /// What of the own logs nobody was sent.
   package internal(set) var unsent: UnsentLogs
   /// Forks that the circle has not been told of.
-  var unprovenForks: [Fork] = []
+  var unprovenForks: [Fork]
   /// Cuts have changed what is stored, and the replica has not been told.
   var isLaidOutAnew = false
 
@@ -54,6 +54,8 @@ package final class Replicator {
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
       withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
     replica.heard = try store.heardRevocations()
+    // The last run may have ended between storing a set and telling that its log has forked.
+    unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
     opened = store
     replica.holdings = try store.holdings()
   }

@@ -51,6 +51,49 @@ import Wire
     #expect(try await loss()["devices"]?[0]?["lacking"] == 2)
   }
 
+  @Test func `what is kept of a peer counts only as far as it fits this very log`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    for name in ["Rome", "Oslo", "Bern"] { try await alice.text("trip", "add", "name=\(name)") }
+    try await bob.waitForSync(with: alice)
+    try await alice.wait(until: "Bob has said so") { $0.document["loss"]?["holders"] == ["bob"] }
+    try await bob.stop()
+    try await alice.stop()
+    func lost() async throws -> JSON? { try await alice.status().document["loss"]?["changeSets"] }
+    #expect(try await lost() == 0)
+    let kept = try await alice.status().changeSets("records")
+    #expect(kept == 3)
+    for (what, sequence, id) in [
+      ("another branch further on", "99", String(repeating: "ab", count: 32)),
+      ("another branch of the same length", "3", String(repeating: "ab", count: 32)),
+      ("another branch behind", "2", String(repeating: "ab", count: 32)),
+      ("no number", "many", ""), ("nothing of an id", "3", "abc"),
+    ] {
+      let script = """
+        import sqlite3, sys
+        store = sqlite3.connect(sys.argv[1])
+        for key, value in store.execute("SELECT key, value FROM meta WHERE key LIKE 'node.holds.%'").fetchall():
+            lines = [line.split(" ") for line in bytes(value).decode().split("\\n")]
+            for line in lines:
+                if line[0] == "head":
+                    line[4:] = sys.argv[2:4]
+            value = "\\n".join(" ".join(line) for line in lines).encode()
+            store.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
+        store.commit()
+        """
+      let child = try stage.python(script, [alice.home + "/store.db", sequence, id])
+      #expect(try await child.wait(seconds: 20, for: "sqlite") == 0)
+      #expect(try await lost() == 3, "\(what)")
+    }
+    // Bob himself puts it right.
+    try await alice.start()
+    try await bob.start()
+    try await alice.wait(until: "Bob has said so again") { $0.document["loss"]?["changeSets"] == 0 }
+  }
+
   @Test func `metrics are what Prometheus reads, and a file of them is whole and readable`() async throws {
     let stage = try Stage()
     defer { stage.end() }

@@ -39,8 +39,7 @@ public enum SuspectStore {
 
   /// What the system takes for written since a sync failed, the disk may not have.
   private static func rewriteLog(_ home: Home) throws {
-    let lock = try HomeLock(home)
-    defer { lock.release() }
+    // Opening it takes the lock of the home.
     try Store(path: home.store).rewriteLog()
   }
 }

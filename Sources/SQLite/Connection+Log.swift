@@ -24,7 +24,8 @@ extension Connection {
   {
     var size: Int64 = 0
     var code = methods.xFileSize(log, &size)
-    var piece = [UInt8](repeating: 0, count: 1 << 20)
+    // SQLite looks at the last 17 bits of a count only: of more it writes less, and calls the disk full.
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
     var offset: Int64 = 0
     while code == SQLITE_OK, offset < size {
       let count = Int32(min(Int64(piece.count), size - offset))

@@ -28,6 +28,20 @@ import Testing
     }
   }
 
+  @Test func `a write-ahead log of any size is written again as it was`() throws {
+    try inTemporaryFolder { folder in
+      let connection = try Connection(.file(folder + "/store"))
+      try connection.setUp()
+      try connection.execute("CREATE TABLE t(x)")
+      for _ in 1...100 { try connection.execute("INSERT INTO t VALUES (randomblob(8192))") }
+      let log = URL(filePath: folder + "/store-wal")
+      let before = try Data(contentsOf: log)
+      #expect(before.count > 2 << 18, "more than SQLite writes at once")
+      try connection.rewriteLog()
+      #expect(try Data(contentsOf: log) == before)
+    }
+  }
+
   @Test func `a file that is no database is refused at open`() throws {
     try inTemporaryFolder { folder in
       try Data(repeating: 0x41, count: 8_192).write(to: URL(filePath: folder + "/store"))

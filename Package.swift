@@ -77,7 +77,7 @@ let package = Package(
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
     tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
-    tests("ExchangeTests", ["Exchange", "Records", "Wire"]),
+    tests("ExchangeTests", ["Exchange", "Records", "SQLite", "Wire"]),
     .target(
       name: "FuzzTargets",
       dependencies: [

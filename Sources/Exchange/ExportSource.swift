@@ -34,6 +34,32 @@ package struct ExportSource: Sendable {
   }
 }
 
+extension ExportSource {
+  /// One trip with what belongs to it, and the organizations and addresses that this refers to.
+  func only(trip id: RecordID) -> ExportSource {
+    guard let trip = record(Registry.trip, id) else { return ExportSource() }
+    var part = ExportSource([trip])
+    for item in Registry.owners.flatMap({ records($0) }) where item.reference("trip") == id {
+      part.add(item)
+      guard let used = item.reference("organizationId").flatMap({ record(Registry.organization, $0) }) else {
+        continue
+      }
+      part.add(used)
+      if let address = used.reference("address").flatMap({ record(Registry.address, $0) }) {
+        part.add(address)
+      }
+    }
+    for attachment in records(Registry.attachment) {
+      guard let owner = attachment.held("parent").part(1).recordID,
+        Registry.owners.contains(where: { part.record($0, owner) != nil })
+      else { continue }
+      part.add(attachment)
+    }
+    for content in records(Registry.content) { part.add(content) }
+    return part
+  }
+}
+
 /// A file made for another application.
 package struct ExportedFile: Sendable {
   package let bytes: [UInt8]
@@ -41,13 +67,22 @@ package struct ExportedFile: Sendable {
   package let warnings: [String]
 }
 
+/// Files made for another application, in a folder.
+package struct ExportedFolder: Sendable {
+  /// Relative to the folder, with `/` between names.
+  package var files: [(path: String, bytes: [UInt8])] = []
+  package var warnings: [String] = []
+}
+
 /// Writes files of other applications.
 package enum Exporter {
   /// - Parameters:
+  ///   - format: one whose export is one file.
   ///   - now: milliseconds since 1970, for the file's own time.
   ///   - trip: to export one trip with what belongs to it, rather than everything.
   package static func file(
-    _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil
+    _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil,
+    zones: ZoneOffsets = .system
   ) -> ExportedFile {
     switch format {
     case .ritualist:
@@ -56,7 +91,26 @@ package enum Exporter {
     case .travelingSnails:
       var writer = TravelingSnailsWriter(source: source, now: now, trip: trip)
       return writer.write()
+    case .ics:
+      var writer = CalendarWriter(source: trip.map(source.only) ?? source, now: now, zones: zones)
+      return writer.write()
+    case .json: return Everything(trip.map(source.only) ?? source, zones: zones).json(now: now)
+    case .loopCSV, .csv, .loopDB, .habitbull, .surmai:
+      preconditionFailure("\(format.rawValue) is not written as one file")
     }
+  }
+
+  /// - Parameters:
+  ///   - format: one whose export is a folder.
+  package static func folder(
+    _ format: ExchangeFormat, from source: ExportSource, trip: RecordID? = nil, zones: ZoneOffsets = .system
+  ) -> ExportedFolder {
+    precondition(format.isFolder, "\(format.rawValue) is written as one file")
+    guard format == .csv else {
+      var writer = LoopWriter(source: source)
+      return writer.write()
+    }
+    return Everything(trip.map(source.only) ?? source, zones: zones).csv()
   }
 }
 

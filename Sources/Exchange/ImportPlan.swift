@@ -14,7 +14,7 @@ package struct ImportPlan: Sendable {
 
 /// A row of a file that is not imported.
 package struct SkippedRow: Hashable, Sendable {
-  /// Where the row stands: `habitLogs[12]`.
+  /// Where the row stands: `habitLogs[12]`, or `line 7`.
   package let place: String
   package let reason: String
 }

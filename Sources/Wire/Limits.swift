@@ -17,6 +17,15 @@ package enum Limits {
   package static let settingsKeysMax = 1_024
   package static let settingsBytesMax = 1024 * 1024
 
+  // MARK: Files of other applications
+  package static let importBytesMax = 256 * 1024 * 1024
+  package static let importRowsMax = 2_000_000
+  package static let importFilesMax = 10_000
+  package static let importColumnsMax = 1_024
+  package static let calendarDepthMax = 8
+  package static let calendarLineBytesMax = 24 * 1024 * 1024
+  package static let loopVersionMax = 25
+
   // MARK: Channel
   package static let frameBytesMax = 65_535
   package static let messageBytesMax = 1024 * 1024

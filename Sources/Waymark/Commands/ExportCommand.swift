@@ -5,17 +5,20 @@ import Replication
 import Storage
 import Wire
 
-/// `export --format F`: what is visible here, as a file of another application.
+/// `export --format F`: what is visible here, as a file of another application, or as a folder of several.
 extension Node {
   func exportFile(_ request: CommandRequest) async throws -> JSON {
-    let format = try exchangeFormat(try request.required("format", "--format FORMAT"))
-    let trip = try request.text("trip").map { try names.resolve(Registry.trip, $0).key }
-    if trip != nil && format != .travelingSnails {
-      throw CommandFailure.usage("--trip goes with --format traveling-snails only.")
+    let format = try exchangeFormat(
+      try request.required("format", "--format FORMAT"), ExchangeFormat.exported)
+    let trip = try request.text("trip").map { try names.resolve(Registry.trip, $0).key.id }
+    if trip != nil && (format == .ritualist || format == .loopCSV) {
+      throw CommandFailure.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
     }
     let source = try exportSource(format)
-    let file = await ExportFile.make(format, source, now: wall(), trip: trip?.id)
     let output = request.text("output")
+    if format.isFolder { return try await exportFolder(request, format, source, trip) }
+    let now = wall()
+    let file = await away { Exporter.file(format, from: source, now: now, trip: trip) }
     if let output { try Files.replace(output, with: file.bytes) }
     return document(
       request.command,
@@ -24,6 +27,26 @@ extension Node {
         .init("bytes", .integer(file.bytes.count)),
         .init("warnings", .array(file.warnings.map(JSON.string))),
         .init("content", output == nil ? .string(String(decoding: file.bytes, as: UTF8.self)) : .null),
+      ])
+  }
+
+  private func exportFolder(
+    _ request: CommandRequest, _ format: ExchangeFormat, _ source: ExportSource, _ trip: RecordID?
+  ) async throws -> JSON {
+    guard let output = request.text("output") else {
+      throw CommandFailure.usage(
+        "An export as \(format.rawValue) is several files: say which folder they go to.",
+        next: "waymark export --format \(format.rawValue) --output FOLDER")
+    }
+    let folder = await away { Exporter.folder(format, from: source, trip: trip) }
+    try Folders.create(output, with: folder.files)
+    return document(
+      request.command,
+      [
+        .init("format", .string(format.rawValue)), .init("output", .string(output)),
+        .init("bytes", .integer(folder.files.reduce(0) { $0 + $1.bytes.count })),
+        .init("files", .array(folder.files.map { .string($0.path) })),
+        .init("warnings", .array(folder.warnings.map(JSON.string))), .init("content", .null),
       ])
   }
 
@@ -45,26 +68,9 @@ extension Node {
   }
 }
 
-extension ExchangeFormat {
-  /// The kinds whose records the format holds.
-  fileprivate var kinds: [Kind] {
-    switch self {
-    case .ritualist: [Registry.category, Registry.habit, Registry.log, Registry.profile]
-    case .travelingSnails:
-      [Registry.trip] + Registry.owners + [Registry.organization, Registry.address, Registry.attachment]
-    }
-  }
-}
-
-/// Writing a file of another format, away from the node: a large one takes a while.
-private enum ExportFile {
-  static func make(
-    _ format: ExchangeFormat, _ source: ExportSource, now: Moment, trip: RecordID?
-  ) async -> ExportedFile {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(returning: Exporter.file(format, from: source, now: now, trip: trip))
-      }
-    }
+/// Does something away from the node: a large export takes a while.
+private func away<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  await withCheckedContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(returning: body()) }
   }
 }

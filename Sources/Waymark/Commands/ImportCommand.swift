@@ -12,7 +12,7 @@ extension Node {
   ) async throws -> JSON {
     let paths = request.texts("files")
     guard !paths.isEmpty else { throw CommandFailure.usage("`import` needs at least one file.") }
-    let format = try request.text("format").map(exchangeFormat)
+    let format = try request.text("format").map { try exchangeFormat($0, ExchangeFormat.imported) }
     var drafts: [RecordDraft] = []
     var skipped = 0
     var warnings: [String] = []
@@ -59,16 +59,16 @@ extension Node {
       ])
   }
 
-  func exchangeFormat(_ name: String) throws -> ExchangeFormat {
-    guard let format = ExchangeFormat(rawValue: name) else {
-      let known = ExchangeFormat.allCases.map(\.rawValue).joined(separator: ", ")
+  func exchangeFormat(_ name: String, _ known: [ExchangeFormat]) throws -> ExchangeFormat {
+    guard let format = ExchangeFormat(rawValue: name), known.contains(format) else {
+      let known = known.map(\.rawValue).joined(separator: ", ")
       throw CommandFailure.badValue("--format", name, allowed: "it is one of \(known)")
     }
     return format
   }
 }
 
-/// Reading a file for import, away from the node: a large one takes a while.
+/// Reading a file or a folder for import, away from the node: a large one takes a while.
 private enum ImportFile {
   static func plan(_ path: String, _ format: ExchangeFormat?) async throws -> ImportPlan {
     try await withCheckedThrowingContinuation { continuation in
@@ -79,13 +79,14 @@ private enum ImportFile {
   }
 
   private static func read(_ path: String, _ format: ExchangeFormat?) throws -> ImportPlan {
-    let bytes = try Files.read(path, bytesMax: Importer.bytesMax, what: "file to import")
-    do {
-      return try Importer.plan(bytes, format: format)
+    let source = try ImportFolder.source(path)
+    do throws(ExchangeError) {
+      return try Importer.plan(source, format: format)
     } catch {
       throw CommandFailure.failed(
         "import", "Nothing is imported from \(path): \(error).",
-        next: "have the application write the export again, then waymark import \(shellWord(path))")
+        next: error.remedy
+          ?? "have the application write the export again, then waymark import \(shellWord(path))")
     }
   }
 

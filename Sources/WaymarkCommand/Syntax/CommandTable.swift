@@ -332,13 +332,19 @@ enum CommandTable {
       words: ["import"], summary: "take over an export of another application",
       operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
       options: [
-        format,
+        format("see waymark help formats; recognised by the content if not named", ExchangeNames.imported),
         preview("count only, write nothing"),
-      ]),
+      ],
+      details: """
+        Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
+        a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), those of TripIt among them. One
+        import is one operation: waymark undo takes it back. The same file again changes nothing; an edited one
+        updates what it brought before. What is left out, and what can't be held, is listed with its place.
+        """),
     CommandSpec(
       words: ["export"], summary: "write an export that the other application reads",
       options: [
-        format,
+        format("see waymark help formats", ExchangeNames.exported),
         .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
         output("instead of standard output"),
       ]),
@@ -372,9 +378,11 @@ enum CommandTable {
     .init(flag: "--preview", placeholder: nil, summary: summary)
   }
 
-  private static let format = CommandSpec.Option(
-    flag: "--format", placeholder: "F", summary: "ritualist or traveling-snails",
-    type: .words(["ritualist", "traveling-snails"]))
+  private static func format(_ summary: String, _ names: [String]) -> CommandSpec.Option {
+    CommandSpec.Option(
+      flag: "--format", placeholder: "F", summary: summary,
+      type: .words(names))
+  }
 
   private static let about: [CommandSpec] = [
     CommandSpec(words: ["paths"], summary: "where the files of this node are"),

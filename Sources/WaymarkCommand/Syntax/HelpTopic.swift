@@ -8,7 +8,9 @@ struct HelpTopic {
   /// The text of a topic; nil if there is none of that name.
   static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
 
-  static let all = [premium, sync, conflicts, trash, revoking, ids, fields, exitCodes, home, keys, reasons]
+  static let all = [
+    premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, exitCodes, home, keys, reasons,
+  ]
 
   /// From the table itself.
   private static let reasons = HelpTopic(

@@ -26,6 +26,7 @@ package struct FuzzTarget: Sendable {
     FuzzTarget(name: "control", body: .waiting(fuzzControl), seeds: Seeds.control),
     FuzzTarget(name: "ritualist", body: .immediate(fuzzRitualist), seeds: Seeds.ritualist),
     FuzzTarget(name: "traveling-snails", body: .immediate(fuzzTravelingSnails), seeds: Seeds.travelingSnails),
+    FuzzTarget(name: "foreign-files", body: .immediate(fuzzForeignFile), seeds: Seeds.foreignFiles),
     FuzzTarget(name: "backups", body: .waiting(fuzzBackup), seeds: Seeds.backups),
   ]
 

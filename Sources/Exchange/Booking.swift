@@ -1,0 +1,134 @@
+import Records
+import Wire
+
+/// What KItinerary writes into an event: a reservation in the words of schema.org.
+struct Booking {
+  private let json: JSON
+  private let type: String
+  /// How many people it is for.
+  private let count: Int
+
+  /// Nil for an event without one, or with one that can't be read: then it is an event like others.
+  init?(_ event: CalendarEvent) {
+    guard let line = event.component["X-KDE-KITINERARY-RESERVATION"],
+      let parsed = (try? JSON.parse(line.value)) ?? (try? JSON.parse(line.text)),
+      let first = parsed.array.map(\.first) ?? parsed,
+      let type = first["@type"]?.string
+    else { return nil }
+    json = first
+    self.type = type
+    count = parsed.array?.count ?? 1
+  }
+
+  var isCancelled: Bool {
+    let status = json["reservationStatus"]?.string ?? ""
+    return status.hasSuffix("Cancelled")
+  }
+
+  private var subject: JSON { json["reservationFor"] ?? json }
+
+  func draft(
+    _ event: CalendarEvent, _ trip: RecordID, _ builder: inout PlanBuilder,
+    _ organizations: inout OrganizationNames
+  ) throws(RowError) -> RecordDraft {
+    let kind = kind
+    var draft = CalendarItem.draft(event, trip, kind)
+    if event.start.isDay {
+      if let start = time(startKeys, near: event) { draft[kind.number("start")] = start }
+      if let end = time(endKeys, near: event) { draft[kind.number("end")] = end }
+    }
+    if kind == Registry.transportation { draft[kind.number("type")] = .text(vehicle) }
+    let code = kind == Registry.transportation ? "confirmation" : "reservation"
+    draft[kind.number(code)] = json["reservationNumber"]?.string.flatMap(\.nonEmpty).map(Value.text) ?? .null
+    draft[kind.number("cost")] = cost
+    draft[kind.number("organizationId")] = try organization(&builder, &organizations)
+    if count > 1 { builder.count("events: a booking for several people is one record") }
+    return draft
+  }
+
+  private var kind: Kind {
+    switch type {
+    case "LodgingReservation": Registry.lodging
+    case "FlightReservation", "TrainReservation", "BusReservation", "BoatReservation", "RentalCarReservation",
+      "TaxiReservation":
+      Registry.transportation
+    default: Registry.activity
+    }
+  }
+
+  private var vehicle: String {
+    switch type {
+    case "FlightReservation": "plane"
+    case "TrainReservation": "train"
+    case "BoatReservation": "boat"
+    default: "car"
+    }
+  }
+
+  // MARK: Times
+
+  private var startKeys: [String] {
+    ["checkinTime", "checkinDate", "departureTime", "pickupTime", "startTime", "startDate"]
+  }
+
+  private var endKeys: [String] {
+    ["checkoutTime", "checkoutDate", "arrivalTime", "dropoffTime", "endTime", "endDate"]
+  }
+
+  private func time(_ keys: [String], near event: CalendarEvent) -> Value? {
+    for key in keys {
+      guard let found = json[key] ?? subject[key] else { continue }
+      guard let text = found.string ?? found["@value"]?.string, let time = WrittenTime(text)?.milliseconds
+      else {
+        continue
+      }
+      let zone = found["timezone"]?.string ?? event.start.zone
+      return .array([.integer(time), zone.map(Value.text) ?? .null])
+    }
+    return nil
+  }
+
+  // MARK: Price and organization
+
+  private var cost: Value {
+    guard let price = json["totalPrice"], let number = price.number ?? price.string,
+      let amount = ExactDecimal(jsonNumber: number) ?? ExactDecimal(number)
+    else { return .null }
+    let currency = json["priceCurrency"]?.string
+    let value = Value.array([.text(amount.description), currency.map(Value.text) ?? .null])
+    return FieldType.money.accepts(value) ? value : .null
+  }
+
+  private func organization(
+    _ builder: inout PlanBuilder, _ organizations: inout OrganizationNames
+  ) throws(RowError) -> Value {
+    guard type == "LodgingReservation" || type == "FoodEstablishmentReservation" else {
+      return try organizations.reference(company, in: &builder)
+    }
+    let reference = try organizations.reference(
+      subject["name"]?.string,
+      details: [
+        "phone": subject["telephone"]?.string, "website": subject["url"]?.string,
+        "email": subject["email"]?.string,
+      ], in: &builder)
+    if let address = subject["address"] {
+      organizations.putAddress(
+        reference,
+        [
+          "street": address["streetAddress"]?.string, "city": address["addressLocality"]?.string,
+          "state": address["addressRegion"]?.string, "country": address["addressCountry"]?.string,
+          "postalCode": address["postalCode"]?.string,
+        ], in: &builder)
+    }
+    return reference
+  }
+
+  /// Who carries, or rents the car.
+  private var company: String? {
+    let holders = [
+      subject["airline"], subject["trainCompany"], subject["busCompany"], subject["rentalCompany"],
+      subject["provider"], json["provider"],
+    ]
+    return holders.lazy.compactMap { $0 }.compactMap { $0["name"]?.string ?? $0["iataCode"]?.string }.first
+  }
+}

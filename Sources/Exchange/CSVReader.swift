@@ -1,0 +1,150 @@
+import Wire
+
+/// Reads comma-separated values (RFC 4180) row by row; lines end in CRLF, LF or CR.
+struct CSVReader {
+  /// What errors call the file; empty where there is only one.
+  let file: String
+  private let bytes: [UInt8]
+  private var position = 0
+  private var line = 1
+  private var rows = 0
+
+  init(_ bytes: [UInt8], file: String = "") {
+    self.bytes = bytes
+    self.file = file
+    if bytes.starts(with: FileSignature.byteOrderMark) { position = 3 }
+  }
+
+  /// Whether the last line ends as every line does that an application has written to its end.
+  var isEnded: Bool { bytes.last.map { $0 == Self.newline || $0 == Self.carriageReturn } ?? true }
+
+  /// The next row that is not empty; nil at the end.
+  mutating func next() throws(ExchangeError) -> CSVRow? {
+    while position < bytes.count {
+      let start = line
+      let fields = try readRow(start)
+      if fields == [""] { continue }
+      rows += 1
+      guard rows <= Limits.importRowsMax else {
+        throw damaged(start, "there are more than \(Limits.importRowsMax) rows")
+      }
+      return CSVRow(file: file, line: start, fields: fields)
+    }
+    return nil
+  }
+
+  /// All rows behind the header, each with as many cells as the header has.
+  mutating func forEach(
+    columns: Int, _ body: (CSVRow) throws(ExchangeError) -> Void
+  ) throws(ExchangeError) {
+    while let row = try next() {
+      guard row.fields.count == columns else {
+        throw damaged(row.line, "it has \(row.fields.count) cells, not \(columns)")
+      }
+      try body(row)
+    }
+  }
+
+  func damaged(_ line: Int, _ reason: String) -> ExchangeError {
+    .damaged(place: CSVRow(file: file, line: line, fields: []).place, reason: reason)
+  }
+
+  // MARK: Cells
+
+  private static let quote = UInt8(ascii: "\"")
+  private static let comma = UInt8(ascii: ",")
+  private static let newline = UInt8(ascii: "\n")
+  private static let carriageReturn = UInt8(ascii: "\r")
+
+  private mutating func readRow(_ start: Int) throws(ExchangeError) -> [String] {
+    var fields: [String] = []
+    while true {
+      fields.append(try readField(start))
+      guard fields.count <= Limits.importColumnsMax else {
+        throw damaged(start, "it has more than \(Limits.importColumnsMax) cells")
+      }
+      guard position < bytes.count else { return fields }
+      let byte = bytes[position]
+      position += 1
+      if byte == Self.comma { continue }
+      line += 1
+      if byte == Self.carriageReturn, position < bytes.count, bytes[position] == Self.newline {
+        position += 1
+      }
+      return fields
+    }
+  }
+
+  private mutating func readField(_ start: Int) throws(ExchangeError) -> String {
+    let isQuoted = position < bytes.count && bytes[position] == Self.quote
+    let cell = isQuoted ? try quotedCell(start) : plainCell()
+    guard let text = String(validating: cell, as: UTF8.self) else {
+      throw damaged(start, "it is no UTF-8 text")
+    }
+    return text
+  }
+
+  private mutating func plainCell() -> [UInt8] {
+    let start = position
+    while position < bytes.count, !isEnd(bytes[position]) { position += 1 }
+    return Array(bytes[start..<position])
+  }
+
+  /// What stands between quotation marks, where two of them mean one.
+  private mutating func quotedCell(_ start: Int) throws(ExchangeError) -> [UInt8] {
+    var cell: [UInt8] = []
+    position += 1
+    while position < bytes.count {
+      let byte = bytes[position]
+      position += 1
+      guard byte == Self.quote else {
+        if byte == Self.newline { line += 1 }
+        cell.append(byte)
+        continue
+      }
+      guard position < bytes.count, bytes[position] == Self.quote else {
+        guard position == bytes.count || isEnd(bytes[position]) else {
+          throw damaged(line, "there is more behind a closing quotation mark")
+        }
+        return cell
+      }
+      cell.append(byte)
+      position += 1
+    }
+    throw damaged(start, "a quotation mark is opened and never closed: the file is cut off")
+  }
+
+  private func isEnd(_ byte: UInt8) -> Bool {
+    byte == Self.comma || byte == Self.newline || byte == Self.carriageReturn
+  }
+}
+
+/// A row of comma-separated values.
+struct CSVRow {
+  let file: String
+  /// Where it begins, counted from 1.
+  let line: Int
+  let fields: [String]
+
+  /// `002 water/Checkmarks.csv, line 7`
+  var place: String { file.isEmpty ? "line \(line)" : "\(file), line \(line)" }
+}
+
+/// Which column has which name.
+struct CSVHeader {
+  private let columns: [String: Int]
+  let count: Int
+
+  init(_ names: [String]) {
+    count = names.count
+    columns = Dictionary(names.enumerated().map { ($1.lowercased(), $0) }) { first, _ in first }
+  }
+
+  func has(_ name: String) -> Bool { columns[name.lowercased()] != nil }
+
+  /// The cell of a column; empty where the file has no such column.
+  func cell(_ name: String, of row: CSVRow) -> String {
+    guard let column = columns[name.lowercased()], column < row.fields.count else { return "" }
+    return row.fields[column]
+  }
+}

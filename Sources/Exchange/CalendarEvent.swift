@@ -1,0 +1,143 @@
+import Records
+import Wire
+
+/// One VEVENT, understood as far as every event has the same things.
+struct CalendarEvent {
+  let component: CalendarComponent
+  /// Which calendar of the file it is from.
+  let calendar: Int
+  let uid: String
+  let name: String
+  let start: CalendarZones.Time
+  /// Of events of whole days the last second of the last day: DTEND names the day after it.
+  let end: CalendarZones.Time?
+  let notes: String?
+
+  var place: String { "line \(component.line)" }
+
+  /// Refuses what can't become one record.
+  init(_ component: CalendarComponent, calendar: Int, zones: CalendarZones) throws(RowError) {
+    self.component = component
+    self.calendar = calendar
+    guard let start = component["DTSTART"] else { throw RowError("it has no DTSTART") }
+    for property in ["RRULE", "RDATE"] where component[property] != nil {
+      throw RowError("it repeats (\(property)), and only single events are imported")
+    }
+    if component["RECURRENCE-ID"] != nil { throw RowError("it is one date of an event that repeats") }
+    if component.text("STATUS")?.uppercased() == "CANCELLED" { throw RowError("it is cancelled") }
+    self.start = try zones.time(start)
+    end = try Self.end(component, self.start, zones)
+    name = component.text("SUMMARY")?.trimmed ?? "Without a name"
+    uid = component.text("UID") ?? "\(start.value) \(name)"
+    notes = component.text("DESCRIPTION")?.trimmed.nonEmpty
+  }
+
+  private static func end(
+    _ component: CalendarComponent, _ start: CalendarZones.Time, _ zones: CalendarZones
+  ) throws(RowError) -> CalendarZones.Time? {
+    let day: Int64 = 86_400_000
+    var end: CalendarZones.Time
+    if let line = component["DTEND"] {
+      end = try zones.time(line)
+    } else if let line = component["DURATION"] {
+      guard let length = duration(line.value) else {
+        throw RowError("DURATION cannot be \"\(line.value.prefix(40))\": a time such as PT1H30M")
+      }
+      end = start
+      end.milliseconds += length
+    } else if start.isDay {
+      end = start
+      end.milliseconds += day
+    } else {
+      return nil
+    }
+    guard end.isDay else { return end }
+    // Some applications write the day itself where they mean one day.
+    end.milliseconds = end.milliseconds == start.milliseconds ? end.milliseconds + day : end.milliseconds
+    end.milliseconds -= 1_000
+    return end
+  }
+
+  /// `P1DT2H30M` in milliseconds; nil beyond a hundred years.
+  static func duration(_ text: String) -> Int64? {
+    var rest = text[...]
+    let isNegative = rest.hasPrefix("-")
+    if isNegative || rest.hasPrefix("+") { rest = rest.dropFirst() }
+    guard rest.first == "P", rest.count > 1 else { return nil }
+    rest = rest.dropFirst()
+    let units: [Character: Int64] = ["W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1]
+    var seconds: Int64 = 0
+    while let first = rest.first {
+      if first == "T" {
+        rest = rest.dropFirst()
+        continue
+      }
+      let digits = rest.prefix { $0.isASCII && $0.isNumber }
+      guard digits.count <= 10, let number = Int64(digits),
+        let unit = rest.dropFirst(digits.count).first.flatMap({ units[$0] })
+      else { return nil }
+      seconds += number * unit
+      guard seconds <= 3_155_760_000 else { return nil }
+      rest = rest.dropFirst(digits.count + 1)
+    }
+    return (isNegative ? -seconds : seconds) * 1_000
+  }
+
+  /// First and last day, where the start is a whole day.
+  var days: (first: CalendarDay, last: CalendarDay)? {
+    guard let written = component["DTSTART"].flatMap({ WrittenCalendarTime($0.value) }), written.isDay else {
+      return nil
+    }
+    let first = CalendarDay(daysSince1970: floorDivision(written.wall, 86_400_000))
+    var last = first
+    if let end = component["DTEND"].flatMap({ WrittenCalendarTime($0.value) }), end.wall > written.wall {
+      last = CalendarDay(daysSince1970: floorDivision(end.wall - 1, 86_400_000))
+    }
+    return (first, last)
+  }
+
+  /// Which of several versions in a file is the newest.
+  var version: (Int64, String) {
+    let sequence = component.text("SEQUENCE").flatMap { Int64($0) } ?? 0
+    return (sequence, component.text("LAST-MODIFIED") ?? component.text("DTSTAMP") ?? "")
+  }
+
+  /// What the calendar says of it that no record holds.
+  func noteUnheld(in builder: inout PlanBuilder) {
+    for name in Self.unheld where component[name] != nil {
+      builder.count("events: \(name) can't be held and is left out")
+    }
+    if component.components.contains(where: { $0.name == "VALARM" }) {
+      builder.count("events: a reminder (VALARM) can't be held and is left out")
+    }
+    for time in [start, end] {
+      if let remark = time?.remark { builder.count("events: \(remark)") }
+    }
+    if let end, end.milliseconds < start.milliseconds {
+      builder.warn("\(place): \"\(name)\" ends before it starts; it is imported as it is")
+    }
+  }
+
+  private static let unheld = [
+    "ATTENDEE", "ATTACH", "CATEGORIES", "CONTACT", "COMMENT", "GEO", "ORGANIZER", "RESOURCES",
+  ]
+}
+
+extension StringProtocol {
+  /// Without blanks and line breaks around it.
+  var trimmed: String {
+    let end = lastIndex { !$0.isWhitespace }.map { index(after: $0) } ?? startIndex
+    return String(self[..<end].drop { $0.isWhitespace })
+  }
+}
+
+extension String {
+  var nonEmpty: String? { isEmpty ? nil : self }
+}
+
+extension RecordID {
+  /// The record that the UID of an event names: the UUID, if it is one.
+  init(event uid: String, _ kind: Kind) {
+    self = RecordID(uuid: uid) ?? RecordID(kind: kind, key: "ics \(uid)")
+  }
+}

@@ -1,0 +1,202 @@
+import Wire
+
+/// Reads iCalendar text (RFC 5545) into components; lines end in CRLF or LF.
+struct CalendarText {
+  private let bytes: [UInt8]
+  private var position = 0
+  /// The number of the next line, counted from 1.
+  private var line = 1
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    if bytes.starts(with: FileSignature.byteOrderMark) { position = 3 }
+  }
+
+  /// The calendars of a file, whole: a file that is cut off has one that does not end.
+  mutating func calendars() throws(ExchangeError) -> [CalendarComponent] {
+    var calendars: [CalendarComponent] = []
+    var open: [CalendarComponent] = []
+    var count = 0
+    while let line = try nextLine() {
+      switch line.name {
+      case "BEGIN":
+        open.append(CalendarComponent(name: line.value.uppercased(), line: line.number))
+        count += 1
+        guard open.count <= Limits.calendarDepthMax, count <= Limits.importRowsMax else {
+          throw line.damaged("there are too many components, or too many inside one another")
+        }
+        guard open.count > 1 || open[0].name == "VCALENDAR" else {
+          throw line.damaged("a calendar begins with BEGIN:VCALENDAR")
+        }
+      case "END":
+        guard let ended = open.popLast(), ended.name == line.value.uppercased() else {
+          throw line.damaged("END:\(line.value.prefix(40)) ends nothing that is begun")
+        }
+        if open.isEmpty { calendars.append(ended) } else { open[open.count - 1].components.append(ended) }
+      default:
+        guard !open.isEmpty else {
+          throw line.damaged("it stands outside of BEGIN:VCALENDAR and END:VCALENDAR")
+        }
+        open[open.count - 1].lines.append(line)
+      }
+    }
+    if let left = open.last {
+      throw .damaged(
+        place: "line \(left.line)", reason: "BEGIN:\(left.name) is never ended: the file is cut off")
+    }
+    guard !calendars.isEmpty else { throw .damaged(place: "line 1", reason: "there is no BEGIN:VCALENDAR") }
+    return calendars
+  }
+
+  /// The next line that is not empty, unfolded: a fold may stand in the middle of a character.
+  private mutating func nextLine() throws(ExchangeError) -> CalendarLine? {
+    while position < bytes.count {
+      let number = line
+      var text = Array(physicalLine())
+      while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 {
+        text += physicalLine().dropFirst()
+        guard text.count <= Limits.calendarLineBytesMax else {
+          throw .damaged(
+            place: "line \(number)", reason: "it is longer than \(Limits.calendarLineBytesMax) bytes")
+        }
+      }
+      if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) { continue }
+      return try CalendarLine(text, number: number)
+    }
+    return nil
+  }
+
+  private mutating func physicalLine() -> ArraySlice<UInt8> {
+    let start = position
+    while position < bytes.count, bytes[position] != 0x0a { position += 1 }
+    var end = position
+    position = min(position + 1, bytes.count)
+    line += 1
+    if end > start, bytes[end - 1] == 0x0d { end -= 1 }
+    return bytes[start..<end]
+  }
+}
+
+/// `BEGIN:VEVENT` … `END:VEVENT` and what stands between them.
+struct CalendarComponent {
+  /// In upper case.
+  let name: String
+  /// Where it begins.
+  let line: Int
+  var lines: [CalendarLine] = []
+  var components: [CalendarComponent] = []
+
+  init(name: String, line: Int) {
+    self.name = name
+    self.line = line
+  }
+
+  /// The first line of a name.
+  subscript(name: String) -> CalendarLine? { lines.first { $0.name == name } }
+
+  /// The text of the first line of a name; nil where it is absent or empty.
+  func text(_ name: String) -> String? {
+    self[name].map(\.text).flatMap { $0.isEmpty ? nil : $0 }
+  }
+}
+
+/// `NAME;PARAMETER=value:value`
+struct CalendarLine {
+  /// In upper case.
+  let name: String
+  let number: Int
+  /// As it is written.
+  let value: String
+  /// Names in upper case.
+  private let parameters: [(name: String, value: String)]
+
+  init(_ bytes: [UInt8], number: Int) throws(ExchangeError) {
+    self.number = number
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw .damaged(place: "line \(number)", reason: "it is no UTF-8 text")
+    }
+    guard let parts = Self.split(text) else {
+      throw .damaged(place: "line \(number)", reason: "it is no NAME:VALUE: \"\(text.prefix(40))\"")
+    }
+    name = parts.head[0].uppercased()
+    value = parts.value
+    parameters = parts.head.dropFirst().map { parameter in
+      let halves = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return (halves[0].uppercased(), Self.plain(halves.count == 2 ? halves[1] : ""))
+    }
+  }
+
+  func damaged(_ reason: String) -> ExchangeError { .damaged(place: "line \(number)", reason: reason) }
+
+  func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+  /// The value as text: `\n` is a line break, and `\,` a comma.
+  var text: String { Self.unescaped(value) }
+
+  static func unescaped(_ value: String) -> String {
+    guard value.utf8.contains(UInt8(ascii: "\\")) else { return value }
+    var text = ""
+    var isEscaped = false
+    for character in value.unicodeScalars {
+      if isEscaped {
+        text.unicodeScalars.append(character == "n" || character == "N" ? "\n" : character)
+        isEscaped = false
+      } else if character == "\\" {
+        isEscaped = true
+      } else {
+        text.unicodeScalars.append(character)
+      }
+    }
+    return isEscaped ? text + "\\" : text
+  }
+
+  /// Name and parameters, and what stands behind the colon; quotation marks hide colons and semicolons.
+  private static func split(_ text: String) -> (head: [String], value: String)? {
+    var head: [String] = []
+    var part: [UInt8] = []
+    var isQuoted = false
+    let bytes = Array(text.utf8)
+    for (index, byte) in bytes.enumerated() {
+      switch byte {
+      case UInt8(ascii: "\""):
+        isQuoted.toggle()
+        part.append(byte)
+      case UInt8(ascii: ";") where !isQuoted, UInt8(ascii: ":") where !isQuoted:
+        head.append(String(decoding: part, as: UTF8.self))
+        part = []
+        guard head.count <= Limits.importColumnsMax, isName(head[0]) else { return nil }
+        if byte == UInt8(ascii: ":") { return (head, String(decoding: bytes[(index + 1)...], as: UTF8.self)) }
+      default: part.append(byte)
+      }
+    }
+    return nil
+  }
+
+  private static let nameBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  private static func isName(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy(nameBytes.contains)
+  }
+
+  /// A parameter's value without quotation marks; RFC 6868 has its own escapes there.
+  private static func plain(_ value: Substring) -> String {
+    var text = ""
+    var isEscaped = false
+    for character in value.unicodeScalars where character != "\"" {
+      if isEscaped {
+        isEscaped = false
+        switch character {
+        case "n": text.append("\n")
+        case "'": text.append("\"")
+        case "^": text.append("^")
+        default: text.unicodeScalars.append(contentsOf: ["^", character])
+        }
+      } else if character == "^" {
+        isEscaped = true
+      } else {
+        text.unicodeScalars.append(character)
+      }
+    }
+    return isEscaped ? text + "^" : text
+  }
+}

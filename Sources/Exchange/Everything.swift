@@ -1,0 +1,165 @@
+import Records
+import Wire
+
+/// Everything that is visible, for tools that know nothing of Waymark: with the names of `waymark KIND show`.
+struct Everything {
+  private let source: ExportSource
+  private let zones: ZoneOffsets
+
+  /// In the order in which they are written; contents stand in what they belong to.
+  package static let kinds = [
+    Registry.trip, Registry.lodging, Registry.transportation, Registry.activity, Registry.organization,
+    Registry.address, Registry.attachment, Registry.category, Registry.habit, Registry.log, Registry.profile,
+    Registry.setting,
+  ]
+
+  init(_ source: ExportSource, zones: ZoneOffsets) {
+    self.source = source
+    self.zones = zones
+  }
+
+  // MARK: JSON
+
+  /// One object with a list for each kind; records are in the order of their ids, bytes are base64.
+  func json(now: Int64) -> ExportedFile {
+    var warnings: [String] = []
+    var members: [JSON.Member] = [.init("schema", "waymark.export/1"), .init("exportedAt", fileTime(now))]
+    for kind in Self.kinds {
+      var rows: [JSON] = []
+      for record in source.records(kind) {
+        var row: [JSON.Member] = [.init("id", .string(record.id.uuid))]
+        for field in kind.fields { row += self.members(field, of: record, &warnings) }
+        rows.append(.object(row))
+      }
+      members.append(.init(kind.plural, .array(rows)))
+    }
+    return ExportedFile(bytes: JSON.object(members).bytes(.pretty), warnings: warnings)
+  }
+
+  private func members(_ field: Field, of record: RecordDraft, _ warnings: inout [String]) -> [JSON.Member] {
+    let value = record[field.number] ?? .null
+    guard field.type == .blob else { return field.members(of: value, zones: zones) }
+    let bytes = source.bytes(value)
+    if bytes == nil, value != .null { warnings.append(missing(record, field)) }
+    return [.init(field.name, bytes.map { .string(Base64.encode($0)) } ?? .null)]
+  }
+
+  private func missing(_ record: RecordDraft, _ field: Field) -> String {
+    "\(field.name) of \(record.kind.name) \(record.id.uuid) is not all here yet and is left out"
+  }
+
+  // MARK: Comma-separated values
+
+  /// One file for each kind, and the bytes of attachments and of the avatar in files of their own.
+  func csv() -> ExportedFolder {
+    var folder = ExportedFolder()
+    for kind in Self.kinds {
+      var table = CSVText()
+      table.add(["id"] + kind.fields.flatMap(\.parts))
+      for record in source.records(kind) {
+        var row = [CSVText.Cell.plain(record.id.uuid)]
+        for field in kind.fields { row += cells(field, of: record, &folder) }
+        table.add(row)
+      }
+      folder.files.append(("\(kind.plural).csv", table.bytes))
+    }
+    return folder
+  }
+
+  private func cells(_ field: Field, of record: RecordDraft, _ folder: inout ExportedFolder) -> [CSVText.Cell]
+  {
+    let value = record[field.number] ?? .null
+    switch field.type {
+    case .blob: return [file(field, value, record, &folder)]
+    case .money: return [value.part(0), value.part(1)].map { .plain($0.columnText) }
+    default: return field.members(of: value, zones: zones).map { CSVText.Cell($0.value) }
+    }
+  }
+
+  /// Writes the bytes of a field to a file, and says which.
+  private func file(
+    _ field: Field, _ value: Value, _ record: RecordDraft, _ folder: inout ExportedFolder
+  ) -> CSVText.Cell {
+    guard value != .null else { return .plain("") }
+    guard let bytes = source.bytes(value) else {
+      folder.warnings.append(missing(record, field))
+      return .plain("")
+    }
+    let path = "files/\(record.id.uuid)\(ending(of: record))"
+    folder.files.append((path, bytes))
+    return .plain(path)
+  }
+
+  /// The ending of a file's name, where it is one that can do no harm.
+  private func ending(of record: RecordDraft) -> String {
+    guard record.kind == Registry.attachment, let ending = record.text("fileExtension"), !ending.isEmpty,
+      ending.utf8.count <= 10, ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+    else { return "" }
+    return ".\(ending)"
+  }
+}
+
+extension Value {
+  fileprivate var columnText: String {
+    guard case .text(let text) = self else { return "" }
+    return text
+  }
+}
+
+/// Writes comma-separated values (RFC 4180): CRLF, and quotation marks where they are needed.
+///
+/// Spreadsheets take a text for a formula that begins with `=`, `+`, `-`, `@`, a tab or a carriage return. Such a text
+/// gets an apostrophe in front, and so does one that begins with an apostrophe: who reads the file takes one away.
+struct CSVText {
+  private(set) var bytes: [UInt8] = []
+
+  enum Cell {
+    /// What can't be a formula: numbers, times, ids.
+    case plain(String)
+    case text(String)
+
+    init(_ json: JSON) {
+      switch json {
+      case .null: self = .plain("")
+      case .string(let text): self = .text(text)
+      case .number, .bool: self = .plain(json.text())
+      case .array, .object: self = .text(json.text())
+      }
+    }
+
+    fileprivate var content: String {
+      switch self {
+      case .plain(let text): text
+      case .text(let text): CSVText.isRisky(text) ? "'" + text : text
+      }
+    }
+  }
+
+  private static let risky = Array("=+-@\t\r\n'".utf8)
+
+  fileprivate static func isRisky(_ text: String) -> Bool { text.utf8.first.map(risky.contains) ?? false }
+
+  mutating func add(_ cells: [String]) { add(cells.map { Cell.plain($0) }) }
+
+  mutating func add(_ cells: [Cell]) {
+    for (index, cell) in cells.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      add(cell.content)
+    }
+    bytes += [0x0d, 0x0a]
+  }
+
+  private mutating func add(_ text: String) {
+    let special = Array(",\"\r\n".utf8)
+    guard text.utf8.contains(where: special.contains) || text.hasPrefix(" ") || text.hasSuffix(" ") else {
+      bytes += Array(text.utf8)
+      return
+    }
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+      bytes.append(byte)
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+}

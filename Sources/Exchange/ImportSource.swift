@@ -1,0 +1,123 @@
+package import Records
+import Wire
+
+/// What a person named to be imported: a file, or a folder with the files that some application puts into one.
+package enum ImportSource: Sendable {
+  case file([UInt8])
+  case folder([ImportedFile])
+}
+
+/// A file of a folder.
+package struct ImportedFile: Sendable {
+  /// Relative to the folder, with `/` between names.
+  package let path: String
+  package let bytes: [UInt8]
+
+  package init(path: String, bytes: [UInt8]) {
+    self.path = path
+    self.bytes = bytes
+  }
+}
+
+/// Reads files of other applications.
+package enum Importer {
+  /// Whether a file of a folder is read at all; the rest of a folder is not looked at.
+  package static func reads(_ path: String) -> Bool { LoopFolderReader.reads(path) }
+
+  /// What an import of a file or a folder would write.
+  ///
+  /// - Parameters:
+  ///   - format: nil to recognise it by the content.
+  package static func plan(
+    _ source: ImportSource, format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
+  ) throws(ExchangeError) -> ImportPlan {
+    switch source {
+    case .file(let bytes): return try plan(bytes, format: format, zones: zones)
+    case .folder(let files):
+      guard format == nil || format == .loopCSV else { throw .isFolder }
+      let bytes = files.reduce(0) { $0 + $1.bytes.count }
+      guard bytes <= Limits.importBytesMax else {
+        throw .tooLarge(bytes: bytes, bytesMax: Limits.importBytesMax)
+      }
+      var reader = LoopFolderReader()
+      return try reader.read(files)
+    }
+  }
+
+  /// What an import of the file would write.
+  ///
+  /// - Parameters:
+  ///   - format: nil to recognise it by the content.
+  package static func plan(
+    _ bytes: [UInt8], format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
+  ) throws(ExchangeError) -> ImportPlan {
+    guard bytes.count <= Limits.importBytesMax else {
+      throw .tooLarge(bytes: bytes.count, bytesMax: Limits.importBytesMax)
+    }
+    var format = format
+    if format == nil { format = try FileSignature.format(of: bytes) }
+    switch format {
+    case .loopCSV: throw .isPartOfFolder
+    case .loopDB:
+      var reader = LoopDatabaseReader()
+      return try reader.read(bytes)
+    case .habitbull:
+      var reader = HabitBullReader()
+      return try reader.read(bytes)
+    case .ics:
+      var reader = CalendarReader(zones: zones)
+      return try reader.read(bytes)
+    case let format: return try plan(json: bytes, format: format, zones: zones)
+    }
+  }
+
+  private static func plan(
+    json bytes: [UInt8], format: ExchangeFormat?, zones: ZoneOffsets
+  ) throws(ExchangeError) -> ImportPlan {
+    let text: JSONText
+    do throws(JSONError) {
+      text = try JSONText(checking: bytes)
+    } catch {
+      throw .notJSON(error)
+    }
+    if format == nil, text["schema"]?.string?.hasPrefix("waymark.") == true {
+      throw .unsuitable(reason: "it is an export of Waymark's own for other tools, which is not read back")
+    }
+    guard let format = format ?? ExchangeFormat.recognised(text) else { throw .unknownFormat }
+    switch format {
+    case .travelingSnails:
+      var reader = TravelingSnailsReader()
+      return try reader.read(text)
+    case .surmai:
+      var reader = SurmaiReader(zones: zones)
+      return try reader.read(text)
+    default:
+      var reader = RitualistReader(zones: zones)
+      return try reader.read(text)
+    }
+  }
+}
+
+/// What the first bytes of a file say about its format.
+enum FileSignature {
+  /// Nil for what may be JSON.
+  static func format(of bytes: [UInt8]) throws(ExchangeError) -> ExchangeFormat? {
+    if bytes.starts(with: sqlite) { return .loopDB }
+    if bytes.starts(with: zip) { throw .isArchive }
+    let start = bytes.starts(with: byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
+    let line = start.prefix(80).prefix { $0 != 0x0a && $0 != 0x0d }
+    let text = String(decoding: line, as: UTF8.self).lowercased()
+    if text.hasPrefix("habitname,") { return .habitbull }
+    if text.hasPrefix("begin:vcalendar") { return .ics }
+    if text.hasPrefix("position,name,") || text.hasPrefix("date,value,notes") { throw .isPartOfFolder }
+    guard let first = start.first(where: { !blanks.contains($0) }) else { return nil }
+    guard jsonStarts.contains(first) else { throw .unknownFormat }
+    return nil
+  }
+
+  private static let sqlite = Array("SQLite format 3\0".utf8)
+  private static let zip: [UInt8] = [0x50, 0x4b, 0x03, 0x04]
+  static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+  private static let blanks = Array(" \t\r\n".utf8)
+  private static let jsonStarts = Array("{[\"-0123456789tfn".utf8)
+}

@@ -1,0 +1,261 @@
+import Records
+import Wire
+
+/// Reads the folder that Loop Habit Tracker's archive of comma-separated values unpacks to, in all three dialects:
+/// up to 1.8.9, 2.0.3 to 2.3.0, and 2.3.1.
+struct LoopFolderReader {
+  private var builder = PlanBuilder()
+  private var names = HabitNames(format: "loop")
+  /// Habits by their positions, as the numbers of their folders.
+  private var habits: [Int: (habit: LoopHabit, id: RecordID, saysType: Bool)] = [:]
+  private var positionsLeftOut: Set<Int> = []
+
+  /// The list of habits, and each habit's own marks; those of all habits in one file are known to be wrong.
+  static func reads(_ path: String) -> Bool {
+    let parts = path.split(separator: "/")
+    return switch parts.count {
+    case 1: parts[0] == habitsName
+    case 2: parts[1] == marksName && number(of: String(parts[0])) != nil
+    default: false
+    }
+  }
+
+  static let habitsName = "Habits.csv"
+  static let marksName = "Checkmarks.csv"
+
+  /// The number that a folder's name begins with: the rest of the name may have vanished.
+  static func number(of folder: String) -> Int? {
+    let digits = folder.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    return digits.count <= 9 ? Int(String(decoding: Array(digits), as: UTF8.self)) : nil
+  }
+
+  mutating func read(_ files: [ImportedFile]) throws(ExchangeError) -> ImportPlan {
+    guard let list = files.first(where: { $0.path == Self.habitsName }) else {
+      throw .wrongShape(place: "the folder", expected: "one with \(Self.habitsName) in it")
+    }
+    try readHabits(list.bytes)
+    var read: Set<Int> = []
+    for file in files.sorted(by: { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }) {
+      guard file.path != Self.habitsName, Self.reads(file.path),
+        let number = Self.number(of: file.path)
+      else { continue }
+      guard read.insert(number).inserted else {
+        throw .damaged(place: file.path, reason: "another folder has the number \(number) too")
+      }
+      try readMarks(file, number)
+    }
+    for number in habits.keys.sorted() where !read.contains(number) {
+      builder.warn(
+        "habit \"\(habits[number]?.habit.name ?? "")\": there is no folder \(number) with its marks")
+    }
+    return builder.plan(.loopCSV)
+  }
+
+  // MARK: Habits
+
+  private mutating func readHabits(_ bytes: [UInt8]) throws(ExchangeError) {
+    var reader = CSVReader(bytes, file: Self.habitsName)
+    guard let first = try reader.next() else { throw reader.damaged(1, "it is empty") }
+    let header = CSVHeader(first.fields)
+    for name in ["Position", "Name", "Color"] where !header.has(name) {
+      throw reader.damaged(first.line, "it is no header of Loop: there is no column \"\(name)\"")
+    }
+    try checkEnd(reader)
+    try reader.forEach(columns: header.count) { (row) throws(ExchangeError) in
+      guard let position = Int(header.cell("Position", of: row)), position > 0, position <= 999_999 else {
+        throw .damaged(
+          place: row.place, reason: "\"\(header.cell("Position", of: row).prefix(40))\" is no position")
+      }
+      guard habits[position] == nil, !positionsLeftOut.contains(position) else {
+        throw .damaged(place: row.place, reason: "the position \(position) is there twice")
+      }
+      do throws(RowError) {
+        try readHabit(row, header, position)
+      } catch {
+        positionsLeftOut.insert(position)
+        builder.skip(Place(row.place), error.reason)
+      }
+    }
+  }
+
+  /// Loop ends every line: what is cut off inside a number would be read as another number.
+  private func checkEnd(_ reader: CSVReader) throws(ExchangeError) {
+    guard reader.isEnded else {
+      throw .damaged(place: "\(reader.file), the last line", reason: "it has no end: the file is cut off")
+    }
+  }
+
+  private mutating func readHabit(
+    _ row: CSVRow, _ header: CSVHeader, _ position: Int
+  ) throws(RowError) {
+    var habit = LoopHabit()
+    habit.name = header.cell("Name", of: row)
+    habit.question = header.cell("Question", of: row)
+    habit.description = header.cell("Description", of: row)
+    habit.times = try number(header, row, "FrequencyNumerator", or: "NumRepetitions") ?? 1
+    habit.days = try number(header, row, "FrequencyDenominator", or: "Interval") ?? 1
+    let color = header.cell("Color", of: row)
+    habit.color = color.isEmpty ? nil : color
+    habit.order = Int64(position - 1)
+    let saysType = header.has("Type")
+    if saysType { try readType(row, header, into: &habit) }
+    let draft = habit.draft(names.id(habit.name))
+    try builder.add(draft, isComplete: true)
+    habits[position] = (habit, draft.id, saysType)
+    habit.note(in: &builder)
+  }
+
+  private func readType(
+    _ row: CSVRow, _ header: CSVHeader, into habit: inout LoopHabit
+  ) throws(RowError) {
+    switch header.cell("Type", of: row) {
+    case "YES_NO", "": break
+    case "NUMERICAL": habit.isNumeric = true
+    case let type: throw RowError("its type cannot be \"\(type.prefix(40))\": YES_NO or NUMERICAL")
+    }
+    habit.unit = header.cell("Unit", of: row)
+    habit.isTargetMaximum = header.cell("Target Type", of: row) == "AT_MOST"
+    habit.isArchived = header.cell("Archived?", of: row) == "true"
+    let target = header.cell("Target Value", of: row)
+    guard !target.isEmpty else { return }
+    guard let value = Double(target), value.isFinite else {
+      throw RowError("its target cannot be \"\(target.prefix(40))\": a number")
+    }
+    habit.target = value
+  }
+
+  private func number(
+    _ header: CSVHeader, _ row: CSVRow, _ name: String, or other: String
+  ) throws(RowError) -> Int64? {
+    let column = header.has(name) ? name : other
+    let text = header.cell(column, of: row)
+    guard !text.isEmpty else { return nil }
+    guard let number = Int64(text), number > 0 else {
+      throw RowError("\(column) cannot be \"\(text.prefix(40))\": a number above 0")
+    }
+    return number
+  }
+
+  // MARK: Marks
+
+  private mutating func readMarks(_ file: ImportedFile, _ number: Int) throws(ExchangeError) {
+    guard let known = habits[number] else {
+      let isLeftOut = positionsLeftOut.contains(number)
+      return builder.skip(
+        Place(file.path), isLeftOut ? "its habit is left out" : "\(Self.habitsName) has no habit \(number)")
+    }
+    var reader = CSVReader(file.bytes, file: file.path)
+    try checkEnd(reader)
+    var marks: [(row: CSVRow, day: CalendarDay, mark: LoopHabit.Mark)] = []
+    var columns: Int?
+    while let row = try reader.next() {
+      if columns == nil, row.fields.first == "Date" {
+        columns = row.fields.count
+        continue
+      }
+      guard row.fields.count == columns ?? 2 else {
+        throw reader.damaged(row.line, "it has \(row.fields.count) cells, not \(columns ?? 2)")
+      }
+      columns = row.fields.count
+      if let mark = try mark(row) { marks.append(mark) }
+    }
+    let isNumeric = known.saysType ? known.habit.isNumeric : marks.contains { $0.mark.isThousandths }
+    if isNumeric, !known.saysType { makeNumeric(known.habit, known.id) }
+    for mark in marks { add(mark, isNumeric, known) }
+  }
+
+  /// Nil for what is no day or no mark, which is reported.
+  private mutating func mark(
+    _ row: CSVRow
+  ) throws(ExchangeError) -> (row: CSVRow, day: CalendarDay, mark: LoopHabit.Mark)? {
+    guard row.fields.count >= 2 else { throw .damaged(place: row.place, reason: "it has no value") }
+    guard let day = CalendarDay(row.fields[0]) else {
+      builder.skip(Place(row.place), "\"\(row.fields[0].prefix(40))\" is no day such as 2026-05-03")
+      return nil
+    }
+    guard let mark = LoopHabit.Mark(row.fields[1]) else {
+      builder.skip(Place(row.place), "\"\(row.fields[1].prefix(40))\" is no mark that Loop makes")
+      return nil
+    }
+    return (row, day, mark)
+  }
+
+  /// Dialects without a column for the type tell it by values that only a numeric habit has.
+  private mutating func makeNumeric(_ habit: LoopHabit, _ id: RecordID) {
+    var habit = habit
+    habit.isNumeric = true
+    builder.put([habit.draft(id)])
+    builder.warn(
+      "habit \"\(habit.name)\": the file does not say so, but its values are those of a numeric habit")
+  }
+
+  private mutating func add(
+    _ entry: (row: CSVRow, day: CalendarDay, mark: LoopHabit.Mark), _ isNumeric: Bool,
+    _ known: (habit: LoopHabit, id: RecordID, saysType: Bool)
+  ) {
+    var entries = LoopEntries(name: known.habit.name, habit: known.id, isNumeric: isNumeric)
+    entries.zeroIsEntered = known.saysType
+    let note = entry.row.fields.count > 2 ? entry.row.fields[2] : ""
+    entries.add(entry.mark, entry.day, note: note, at: { entry.row.place }, to: &builder)
+  }
+}
+
+extension LoopHabit.Mark {
+  /// Whether only a numeric habit has such a value.
+  fileprivate var isThousandths: Bool {
+    if case .value(let number) = self { number > 3 } else { false }
+  }
+}
+
+/// Makes logs of a habit's marks, and says what becomes of the other marks.
+struct LoopEntries {
+  let name: String
+  let habit: RecordID
+  let isNumeric: Bool
+  /// Whether the source tells a 0 that was entered from a day without an entry.
+  var zeroIsEntered = true
+
+  func add(
+    _ mark: LoopHabit.Mark, _ day: CalendarDay, note: String, at place: () -> String,
+    to builder: inout PlanBuilder
+  ) {
+    guard let value = value(mark, note, place, &builder) else { return }
+    let draft = LoopHabit.log(habit, day, value)
+    do throws(RowError) {
+      guard builder.draft(Registry.log, draft.id) == nil else {
+        throw RowError("the day \(day) is there twice")
+      }
+      try builder.add(draft, isComplete: true)
+      if !note.isEmpty {
+        builder.count("habit \"\(name)\": a note of an entry can't be held and is left out")
+      }
+    } catch {
+      builder.skip(Place(place()), error.reason)
+    }
+  }
+
+  /// The value of an entry; nil for a mark that is none.
+  private func value(
+    _ mark: LoopHabit.Mark, _ note: String, _ place: () -> String, _ builder: inout PlanBuilder
+  ) -> Double? {
+    switch mark {
+    case .value(let number):
+      return isNumeric ? Double(number) / 1_000 : number == 2 ? 1 : other(number, place, &builder)
+    case .no where isNumeric && zeroIsEntered: return 0
+    case .skip:
+      builder.skip(Place(place()), "a day that was skipped can't be held")
+    case .automatic:
+      builder.count("habit \"\(name)\": a day that Loop computed itself is no entry and is left out")
+    case .no where !note.isEmpty:
+      builder.skip(Place(place()), "a note of a day without an entry can't be held")
+    case .no: builder.count("habit \"\(name)\": a day marked as not done needs no entry")
+    case .unknown: break
+    }
+    return nil
+  }
+
+  private func other(_ number: Int64, _ place: () -> String, _ builder: inout PlanBuilder) -> Double? {
+    builder.skip(Place(place()), "the value \(number) is none of a habit that is done or not")
+    return nil
+  }
+}

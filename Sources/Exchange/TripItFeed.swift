@@ -1,0 +1,224 @@
+import Records
+import Wire
+
+/// Reads the events of a TripIt feed: trips are events of whole days, what belongs to them has UIDs that begin with
+/// `item-`, and a stay or a rented car is two events, one at its start and one at its end.
+struct TripItFeed {
+  private var trips: [Trip] = []
+
+  private struct Trip {
+    let id: RecordID
+    /// The number of the trip in its address.
+    let number: String?
+    let first: CalendarDay
+    let last: CalendarDay
+  }
+
+  private struct Item {
+    let event: CalendarEvent
+    let marker: String
+    let trip: RecordID
+    /// What the event is one half of; nil for a whole one.
+    let half: Half?
+  }
+
+  private struct Half {
+    let isStart: Bool
+    /// `Hotel Rosa`
+    let name: String
+    let kind: Kind
+  }
+
+  static func isOf(_ uid: String) -> Bool { uid.hasSuffix("@tripit.com") }
+
+  /// What belongs to no trip of the feed comes back.
+  mutating func read(
+    _ events: [CalendarEvent], into builder: inout PlanBuilder, _ organizations: inout OrganizationNames
+  ) -> [CalendarEvent] {
+    for event in events where !event.uid.hasPrefix("item-") && event.days != nil { readTrip(event, &builder) }
+    var items: [Item] = []
+    var left: [CalendarEvent] = []
+    for event in events where event.uid.hasPrefix("item-") || event.days == nil {
+      guard let trip = trip(of: event) else {
+        builder.warn("\(event.place): \"\(event.name)\" belongs to no trip of the feed")
+        left.append(event)
+        continue
+      }
+      items.append(Item(event: event, marker: Self.marker(event), trip: trip, half: Self.half(event.name)))
+    }
+    for (start, end) in pairs(items, &builder) { add(start, end, &builder, &organizations) }
+    return left
+  }
+
+  // MARK: Trips
+
+  private mutating func readTrip(_ event: CalendarEvent, _ builder: inout PlanBuilder) {
+    guard let days = event.days else { return }
+    var draft = CalendarItem.trip(
+      RecordID(event: event.uid, Registry.trip), event.name, days.first, days.last)
+    draft[Registry.trip.number("notes")] = event.notes.map(Value.text) ?? .null
+    do throws(RowError) {
+      try builder.add(draft, isComplete: true)
+    } catch {
+      return builder.skip(Place(event.place), error.reason)
+    }
+    trips.append(Trip(id: draft.id, number: Self.number(event.notes), first: days.first, last: days.last))
+    event.noteUnheld(in: &builder)
+    if let place = event.component.text("LOCATION"), !(event.notes ?? "").contains(place) {
+      builder.count("events: LOCATION of a trip can't be held and is left out")
+    }
+  }
+
+  /// The trip that an item's address names, else the first one whose days contain its start.
+  private func trip(of event: CalendarEvent) -> RecordID? {
+    if let number = Self.number(event.notes), let trip = trips.first(where: { $0.number == number }) {
+      return trip.id
+    }
+    let day = floorDivision(event.start.milliseconds, 86_400_000)
+    // An evening west of Greenwich is the next day in UTC.
+    return self.trip(on: day, slack: 0) ?? self.trip(on: day, slack: 1)
+  }
+
+  private func trip(on day: Int64, slack: Int64) -> RecordID? {
+    trips.first { $0.first.daysSince1970 <= day + slack && day - slack <= $0.last.daysSince1970 }?.id
+  }
+
+  /// The number behind `/show/id/` or `?id=` in a text.
+  private static func number(_ text: String?) -> String? {
+    guard let text else { return nil }
+    for mark in ["/show/id/", "?id="] {
+      guard let range = text.firstRange(of: mark) else { continue }
+      let digits = text[range.upperBound...].prefix { $0.isASCII && $0.isNumber }
+      if !digits.isEmpty { return String(digits) }
+    }
+    return nil
+  }
+
+  // MARK: Items
+
+  /// The word in `[Flight]`; empty where there is none.
+  private static func marker(_ event: CalendarEvent) -> String {
+    let lines = (event.notes ?? "").split(separator: "\n").map(\.trimmed)
+    guard let line = lines.first(where: { $0.hasPrefix("[") }), let end = line.firstIndex(of: "]") else {
+      return ""
+    }
+    return String(line[line.index(after: line.startIndex)..<end])
+  }
+
+  /// What stands behind the marker in its line: `Hotel Rosa; primary guest …`.
+  private static func detail(_ event: CalendarEvent) -> String {
+    let lines = (event.notes ?? "").split(separator: "\n").map(\.trimmed)
+    guard let line = lines.first(where: { $0.hasPrefix("[") }), let end = line.firstIndex(of: "]") else {
+      return ""
+    }
+    return line[line.index(after: end)...].trimmed
+  }
+
+  private static let halves: [(prefix: String, isStart: Bool, kind: Kind)] = [
+    ("Check-in: ", true, Registry.lodging), ("Check-out: ", false, Registry.lodging),
+    ("Pick-up Rental Car: ", true, Registry.transportation),
+    ("Drop-off Rental Car: ", false, Registry.transportation),
+  ]
+
+  private static func half(_ name: String) -> Half? {
+    halves.first { name.hasPrefix($0.prefix) }.map {
+      Half(isStart: $0.isStart, name: name.dropFirst($0.prefix.count).trimmed, kind: $0.kind)
+    }
+  }
+
+  /// Each start with the next end of the same thing in the same trip, and what needs no other half.
+  private func pairs(_ items: [Item], _ builder: inout PlanBuilder) -> [(start: Item, end: Item?)] {
+    let sorted = items.enumerated().sorted {
+      ($0.element.event.start.milliseconds, $0.offset) < ($1.element.event.start.milliseconds, $1.offset)
+    }.map(\.element)
+    var pairs: [(start: Item, end: Item?)] = []
+    var open: [Int] = []
+    for item in sorted {
+      guard let half = item.half, !half.isStart else {
+        if item.half != nil { open.append(pairs.count) }
+        pairs.append((item, nil))
+        continue
+      }
+      let match = open.firstIndex { index in
+        let start = pairs[index].start
+        return start.trip == item.trip && start.half?.name == half.name && start.half?.kind == half.kind
+      }
+      if let match {
+        pairs[open.remove(at: match)].end = item
+      } else {
+        builder.warn("\(item.event.place): \"\(item.event.name)\" has no other half; it is imported alone")
+        pairs.append((item, nil))
+      }
+    }
+    for index in open {
+      let item = pairs[index].start
+      builder.warn("\(item.event.place): \"\(item.event.name)\" has no other half; it is imported alone")
+    }
+    return pairs
+  }
+
+  private func add(
+    _ item: Item, _ other: Item?, _ builder: inout PlanBuilder, _ organizations: inout OrganizationNames
+  ) {
+    let (kind, vehicle) = Self.kind(item)
+    var draft = CalendarItem.draft(item.event, item.trip, kind)
+    if let half = item.half {
+      draft[kind.number("name")] = .text(half.name.nonEmpty ?? item.event.name)
+      // The hour that the feed gives to arriving and leaving is none of the stay's.
+      draft[kind.number("end")] = other?.event.start.value ?? (half.isStart ? .null : item.event.start.value)
+      if !half.isStart { draft[kind.number("start")] = .null }
+    }
+    if kind == Registry.transportation { draft[kind.number("type")] = vehicle.map(Value.text) ?? .null }
+    let code = kind == Registry.transportation ? "confirmation" : "reservation"
+    draft[kind.number(code)] = Self.confirmation(item.event.notes).map(Value.text) ?? .null
+    do throws(RowError) {
+      draft[kind.number("organizationId")] = try organization(item, &builder, &organizations)
+      try builder.add(draft, isComplete: true)
+      item.event.noteUnheld(in: &builder)
+      other?.event.noteUnheld(in: &builder)
+    } catch {
+      builder.skip(Place(item.event.place), error.reason)
+    }
+  }
+
+  private static func kind(_ item: Item) -> (Kind, vehicle: String?) {
+    switch item.marker.lowercased() {
+    case "flight": (Registry.transportation, "plane")
+    case "rail", "train": (Registry.transportation, "train")
+    case "car rental", "ground transportation", "car": (Registry.transportation, "car")
+    case "cruise", "ferry": (Registry.transportation, "boat")
+    // A way, and nothing says by what.
+    case "directions": (Registry.transportation, nil)
+    case "lodging": (Registry.lodging, nil)
+    default: item.half?.kind == Registry.lodging ? (Registry.lodging, nil) : (Registry.activity, nil)
+    }
+  }
+
+  /// What stands behind `conf #`.
+  private static func confirmation(_ notes: String?) -> String? {
+    guard let notes, let range = notes.firstRange(of: "conf #") else { return nil }
+    return notes[range.upperBound...].prefix { $0 != "\n" && $0 != "(" && $0 != ";" }.trimmed.nonEmpty
+  }
+
+  private func organization(
+    _ item: Item, _ builder: inout PlanBuilder, _ organizations: inout OrganizationNames
+  ) throws(RowError) -> Value {
+    switch item.marker {
+    case "Lodging", "Car Rental":
+      let name = Self.detail(item.event).prefix { $0 != ";" }.trimmed
+      let phone = (item.event.notes ?? "").firstRange(of: "; tel ").map { range in
+        (item.event.notes ?? "")[range.upperBound...].prefix { $0 != "\n" && $0 != ";" }.trimmed
+      }
+      return try organizations.reference(
+        name.utf8.count <= 200 ? name : nil, details: ["phone": item.marker == "Lodging" ? phone : nil],
+        in: &builder)
+    case "Flight":
+      // `10/11/2011 US Airways(US) #403 dep …`
+      let words = Self.detail(item.event).split(separator: " ", maxSplits: 1)
+      guard words.count == 2, let end = words[1].firstIndex(of: "(") else { return .null }
+      let name = words[1][..<end].trimmed
+      return try organizations.reference(name.utf8.count <= 100 ? name : nil, in: &builder)
+    default: return .null
+    }
+  }
+}

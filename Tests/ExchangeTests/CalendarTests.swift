@@ -1,0 +1,159 @@
+import Exchange
+import Records
+import Testing
+import Wire
+
+private func plan(_ events: String, before: String = "") throws -> ImportPlan {
+  try Importer.plan(Array("BEGIN:VCALENDAR\n\(before)\(events)END:VCALENDAR\n".utf8))
+}
+
+private func event(_ lines: String...) -> String {
+  "BEGIN:VEVENT\nUID:a\nSUMMARY:Tour\n" + lines.map { "\($0)\n" }.joined() + "END:VEVENT\n"
+}
+
+extension ImportPlan {
+  fileprivate var activity: RecordDraft? { drafts(Registry.activity).first }
+
+  fileprivate func time(_ name: String) -> String? {
+    guard let value = activity?.held(name), let time = value.time else { return nil }
+    var zone: String?
+    if case .text(let held) = value.part(1) { zone = held }
+    return "\(timeText(milliseconds: time)) \(zone ?? "-")"
+  }
+}
+
+struct CalendarTests {
+  @Test(arguments: [
+    ("", "DTSTART:20260503T150000Z", "2026-05-03T15:00:00Z -"),
+    ("", "DTSTART;TZID=Europe/Rome:20260503T150000", "2026-05-03T13:00:00Z Europe/Rome"),
+    (
+      "", "DTSTART;TZID=\"/mozilla.org/2005/Europe/Rome\":20260503T150000", "2026-05-03T13:00:00Z Europe/Rome"
+    ),
+    ("", "DTSTART;TZID=W. Europe Standard Time:20260503T150000", "2026-05-03T13:00:00Z Europe/Berlin"),
+    ("", "DTSTART:20260503T150000", "2026-05-03T15:00:00Z -"),
+    ("X-WR-TIMEZONE:Asia/Tokyo\n", "DTSTART:20260503T150000", "2026-05-03T06:00:00Z Asia/Tokyo"),
+    ("", "DTSTART;TZID=Nowhere:20260503T150000", "2026-05-03T15:00:00Z -"),
+    (
+      "BEGIN:VTIMEZONE\nTZID:Here\nX-LIC-LOCATION:Asia/Tokyo\nEND:VTIMEZONE\n",
+      "DTSTART;TZID=Here:20260503T150000",
+      "2026-05-03T06:00:00Z Asia/Tokyo"
+    ),
+    (
+      "BEGIN:VTIMEZONE\nTZID:Here\nBEGIN:STANDARD\nDTSTART:19701025T030000\nRRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\n"
+        + "TZOFFSETTO:+0100\nEND:STANDARD\nBEGIN:DAYLIGHT\nDTSTART:19700329T020000\n"
+        + "RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU\nTZOFFSETTO:+0200\nEND:DAYLIGHT\nEND:VTIMEZONE\n",
+      "DTSTART;TZID=Here:20260503T150000", "2026-05-03T13:00:00Z -"
+    ),
+    ("", "DTSTART;VALUE=DATE:20260503", "2026-05-03T00:00:00Z -"),
+  ])
+  func `a time is read in the zone that its calendar means`(zones: String, line: String, time: String) throws
+  {
+    #expect(try plan(event(line), before: zones).time("start") == time)
+  }
+
+  @Test(arguments: [
+    (["DTSTART;VALUE=DATE:20260503", "DTEND;VALUE=DATE:20260505"], "2026-05-04T23:59:59Z -"),
+    (["DTSTART;VALUE=DATE:20260503"], "2026-05-03T23:59:59Z -"),
+    (["DTSTART:20260503T150000Z", "DURATION:PT1H30M"], "2026-05-03T16:30:00Z -"),
+    (["DTSTART;VALUE=DATE:20260503", "DURATION:P2D"], "2026-05-04T23:59:59Z -"),
+  ])
+  func `an end is exclusive for whole days`(lines: [String], end: String) throws {
+    let text = "BEGIN:VEVENT\nUID:a\nSUMMARY:Tour\n" + lines.joined(separator: "\n") + "\nEND:VEVENT\n"
+    #expect(try plan(text).time("end") == end)
+  }
+
+  @Test func `folds inside a character, escapes and both line ends are read`() throws {
+    let e = Array("é".utf8)
+    var bytes = Array(
+      "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260503T150000Z\nSUMMARY:Caf".utf8)
+    bytes += [e[0], 0x0d, 0x0a, 0x20, e[1]]
+    bytes += Array("\\, bar\\; \\\\ \\n!\nX-OTHER;A=\"b:c;d\":x\n\nEND:VEVENT\nEND:VCALENDAR\n".utf8)
+    let plan = try Importer.plan(bytes)
+    #expect(plan.activity?.text("name") == "Café, bar; \\ \n!")
+  }
+
+  @Test(arguments: [
+    ("RRULE:FREQ=DAILY", "repeats"), ("RECURRENCE-ID:20260503T150000Z", "repeats"),
+    ("STATUS:CANCELLED", "cancelled"),
+    ("DURATION:soon", "DURATION"),
+  ])
+  func `what can't be one record is skipped with its line and why`(line: String, reason: String) throws {
+    let plan = try plan(event("DTSTART:20260503T150000Z", line))
+    #expect(plan.drafts.isEmpty)
+    #expect(plan.skipped.map(\.place) == ["line 2"])
+    #expect(plan.skipped[0].reason.contains(reason))
+  }
+
+  @Test func `an edited event is an update, and of two versions the newer counts`() throws {
+    let old = event("DTSTART:20260503T150000Z", "SEQUENCE:2").replacing("Tour", with: "Old")
+    let new = event("DTSTART:20260503T160000Z", "SEQUENCE:3")
+    let both = try plan(new + old)
+    #expect(both.activity?.text("name") == "Tour" && both.skipped.count == 1)
+    #expect(try plan(old).activity?.id == both.activity?.id)
+  }
+
+  @Test func `several calendars are several trips, and an event that ends early is flagged`() throws {
+    let one = "BEGIN:VCALENDAR\nX-WR-CALNAME:A\n\(event("DTSTART:20260503T150000Z"))END:VCALENDAR\n"
+    let two = one.replacing("CALNAME:A", with: "CALNAME:B").replacing("UID:a", with: "UID:b")
+      .replacing("DTSTART:20260503T150000Z", with: "DTSTART:20260503T150000Z\nDTEND:20260403T150000Z")
+    let plan = try Importer.plan(Array((one + two).utf8))
+    #expect(plan.drafts(Registry.trip).compactMap { $0.text("name") }.sorted() == ["A", "B"])
+    #expect(plan.warnings.contains { $0.contains("ends before it starts") })
+  }
+
+  @Test(arguments: [
+    ("BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\n", "line 2"), ("BEGIN:VCALENDAR\nEND:VEVENT\n", "line 2"),
+    ("BEGIN:VCALENDAR\nno colon\nEND:VCALENDAR\n", "line 2"),
+    ("BEGIN:VCALENDAR\nEND:VCALENDAR\nX:1\n", "line 3"),
+  ])
+  func `a damaged calendar is refused with its line`(text: String, place: String) {
+    do {
+      _ = try Importer.plan(Array(text.utf8))
+      Issue.record("it was read")
+    } catch {
+      #expect("\(error)".contains(place), "\(error)")
+    }
+  }
+
+  @Test func `stays and cars of TripIt are one record from two events`() throws {
+    func item(_ uid: String, _ time: String, _ name: String, _ marker: String) -> String {
+      "BEGIN:VEVENT\nUID:item-\(uid)@tripit.com\nDTSTART:\(time)\nSUMMARY:\(name)\n"
+        + "DESCRIPTION:http://t/trip/show/id/7\\n[\(marker)] Rosa\\; conf #K7 \\nx\nEND:VEVENT\n"
+    }
+    let trip =
+      "BEGIN:VEVENT\nUID:t@tripit.com\nDTSTART;VALUE=DATE:20260503\nDTEND;VALUE=DATE:20260506\nSUMMARY:Rome\n"
+      + "DESCRIPTION:http://t/trip/show/id/7\nEND:VEVENT\n"
+    let plan = try plan(
+      trip + item("b", "20260505T080000Z", "Check-out: Rosa", "Lodging")
+        + item("a", "20260503T140000Z", "Check-in: Rosa", "Lodging")
+        + item("c", "20260503T120000Z", "Pick-up Rental Car: Rosa", "Car Rental")
+        + item("d", "20260601T120000Z", "Museum", "Activity"))
+    let stay = try #require(plan.drafts(Registry.lodging).first)
+    #expect(stay.text("name") == "Rosa" && stay.text("reservation") == "K7")
+    #expect(stay.held("start").time == 1_777_816_800_000 && stay.held("end").time == 1_777_968_000_000)
+    #expect(plan.drafts(Registry.trip).first?.integer("endDate") == 1_777_939_200_000)
+    #expect(plan.drafts(Registry.transportation).count == 1 && plan.drafts(Registry.activity).count == 1)
+    #expect(plan.warnings.contains { $0.contains("no other half") })
+  }
+}
+
+extension RecordDraft {
+  fileprivate func held(_ name: String) -> Value { self[kind.number(name)] ?? .null }
+
+  func text(_ name: String) -> String? {
+    guard case .text(let text) = self[kind.number(name)] else { return nil }
+    return text
+  }
+
+  func integer(_ name: String) -> Int64? {
+    guard case .integer(let number) = self[kind.number(name)] else { return nil }
+    return number
+  }
+}
+
+extension Value {
+  fileprivate var time: Int64? {
+    guard case .integer(let time) = part(0) else { return nil }
+    return time
+  }
+}

@@ -1,0 +1,173 @@
+import Exchange
+import Records
+import SQLite
+import Testing
+import Wire
+
+extension ImportPlan {
+  func drafts(_ kind: Kind) -> [RecordDraft] { drafts.filter { $0.kind == kind } }
+
+  /// Days and values of the logs, by day.
+  var days: [String: Value] {
+    Dictionary(
+      drafts(Registry.log).map { log in
+        guard case .text(let day) = log[2]?.part(2) else { return ("", .null) }
+        return (day, log[3] ?? .null)
+      }
+    ) { first, _ in first }
+  }
+}
+
+private let newHeader =
+  "Position,Name,Type,Question,Description,FrequencyNumerator,FrequencyDenominator,Color,Unit,Target Type,"
+  + "Target Value,Archived?\n"
+
+private func folder(_ habits: String, _ marks: [(String, String)]) throws -> ImportPlan {
+  try Importer.plan(
+    .folder(
+      [ImportedFile(path: "Habits.csv", bytes: Array(habits.utf8))]
+        + marks.map { ImportedFile(path: "\($0.0)/Checkmarks.csv", bytes: Array($0.1.utf8)) }))
+}
+
+struct LoopTests {
+  @Test func `words and thousandths of 2_3_1 become logs`() throws {
+    let plan = try folder(
+      newHeader
+        + "001,Wasser,NUMERICAL,,,1,1,#1976D2,l,AT_LEAST,12.0,false\n002,Lauf,YES_NO,q,d,1,1,#FF8F00,,,,true\n",
+      [
+        (
+          "001 ",
+          "Date,Value,Notes\n2026-07-04,12000,\n2026-07-03,NO,\n2026-07-02,UNKNOWN,\n2026-07-01,SKIP,\n"
+        ),
+        ("002 Lauf", "Date,Value,Notes\n2026-06-04,YES_MANUAL,\n2026-06-03,YES_AUTO,\n2026-06-02,NO,\n"),
+      ])
+    #expect(plan.days == ["2026-07-04": .float(12), "2026-07-03": .float(0), "2026-06-04": .float(1)])
+    let habits = plan.drafts(Registry.habit).sorted { $0.text("name") ?? "" > $1.text("name") ?? "" }
+    #expect(habits.map { $0[Registry.habit.number("kind")] } == [.text("numeric"), .text("binary")])
+    #expect(habits[0][Registry.habit.number("dailyTarget")] == .float(12))
+    #expect(habits[1][Registry.habit.number("isActive")] == .bool(false))
+    #expect(plan.skipped.map(\.place) == ["001 /Checkmarks.csv, line 5"])
+    #expect(plan.warnings.contains { $0.contains("computed itself") })
+  }
+
+  @Test func `the two older dialects have no header of marks, and tell numbers by their size`() throws {
+    let oldest = try folder(
+      "Position,Name,Description,NumRepetitions,Interval,Color\n001,Lauf,d,3,7,#1976D2\n",
+      [("001 Lauf", "2026-06-04,2\n2026-06-03,1\n2026-06-02,0\n2026-06-01,3\n")])
+    #expect(oldest.days == ["2026-06-04": .float(1)])
+    let older = try folder(
+      "Position,Name,Question,Description,NumRepetitions,Interval,Color\n001,Wasser,q,d,1,1,#1976D2\n",
+      [("001 ??", "2026-06-04,1500\n2026-06-03,-1\n2026-06-02,0\n")])
+    #expect(older.days == ["2026-06-04": .float(1.5)])
+    #expect(older.drafts(Registry.habit).first?.text("kind") == "numeric")
+  }
+
+  @Test func `the same folder gives the same records`() throws {
+    let habits = newHeader + "001,A,YES_NO,,,1,1,#1976D2,,,,false\n002,A,YES_NO,,,1,1,#1976D2,,,,false\n"
+    let marks = [("001 A", "Date,Value,Notes\n2026-07-04,YES_MANUAL,\n"), ("002 A", "Date,Value,Notes\n")]
+    let plan = try folder(habits, marks)
+    #expect(plan.drafts == (try folder(habits, marks)).drafts)
+    #expect(plan.drafts(Registry.habit).count == 2)
+  }
+
+  @Test(arguments: [
+    (newHeader + "001,A,YES_NO,,,1,1,#1976D2", "", "the last line"),
+    (newHeader + "001,A,YES_NO\n", "", "Habits.csv, line 2"),
+    (newHeader + "001,\"A,YES_NO,,,1,1,#1976D2,,,,false\n", "", "never closed"),
+    (newHeader + "001,A,YES_NO,,,1,1,#1976D2,,,,false\n", "Date,Value,Notes\n2026-07-04\n", "line 2"),
+    ("Name\nA\n", "", "no header of Loop"),
+  ])
+  func `a damaged folder is refused with its place`(habits: String, marks: String, place: String) {
+    do {
+      _ = try folder(habits, [("001 A", marks)])
+      Issue.record("it was read")
+    } catch {
+      #expect("\(error)".contains(place), "\(error)")
+    }
+  }
+
+  @Test func `one file of an archive, and a zip, say what to import instead`() {
+    #expect(throws: ExchangeError.isPartOfFolder) { try Importer.plan(Array(newHeader.utf8)) }
+    #expect(throws: ExchangeError.isArchive) { try Importer.plan([0x50, 0x4b, 3, 4, 0]) }
+  }
+
+  @Test func `what is exported for Loop is imported as the same records`() throws {
+    let habits =
+      newHeader
+      + "001,Wasser,NUMERICAL,,\"a, \"\"b\"\"\",1,30,#1976D2,l,AT_MOST,12.5,false\n002,=Lauf,YES_NO,,,3,7,#FF8F00,,,,true\n"
+    let plan = try folder(
+      habits,
+      [
+        ("001 Wasser", "Date,Value,Notes\n2026-07-04,12000,\n2026-07-03,NO,\n"),
+        ("002 Lauf", "Date,Value,Notes\n2026-07-02,YES_MANUAL,\n"),
+      ])
+    let exported = Exporter.folder(.loopCSV, from: ExportSource(plan.drafts))
+    let again = try Importer.plan(
+      .folder(exported.files.map { ImportedFile(path: $0.path, bytes: $0.bytes) }))
+    #expect(again.drafts == plan.drafts)
+    #expect(
+      String(decoding: exported.files[0].bytes, as: UTF8.self).contains("1,30,#1976D2,l,AT_MOST,12.5,false"))
+  }
+}
+
+struct LoopDatabaseTests {
+  /// A backup as the given SQL makes it.
+  private func backup(_ sql: String) throws -> [UInt8] {
+    let path = TemporaryFile.make()
+    defer { TemporaryFile.remove(path) }
+    do {
+      let connection = try Connection(.file(path))
+      try connection.execute(sql)
+    }
+    return try TemporaryFile.read(path)
+  }
+
+  private let tables = """
+    CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT, color INTEGER, type INTEGER, position INTEGER, uuid TEXT);
+    CREATE TABLE Repetitions (id INTEGER PRIMARY KEY, habit INTEGER, timestamp INTEGER, value INTEGER, notes TEXT);
+    INSERT INTO Habits VALUES (1, 'Wasser', 11, 1, 0, '00000000000040008000000000000001'), (2, 'Lauf', 3, 0, 1, NULL);
+    INSERT INTO Repetitions VALUES (1, 1, 1783123200000, 12000, ''), (2, 2, 1783123200000, 2, 'x'),
+      (3, 2, 1783036800000, 3, ''), (4, 9, 1783036800000, 2, '');
+    """
+
+  @Test func `a backup becomes habits and logs`() throws {
+    let plan = try Importer.plan(try backup("PRAGMA user_version = 25;" + tables))
+    #expect(plan.format == .loopDB)
+    #expect(plan.drafts(Registry.habit).count == 2 && plan.drafts(Registry.log).count == 2)
+    #expect(plan.drafts(Registry.habit).contains { $0.id.uuid == "00000000-0000-4000-8000-000000000001" })
+    #expect(plan.drafts(Registry.habit).contains { $0.text("colorHex") == "#FF8F00" })
+    #expect(plan.skipped.map(\.place) == ["Repetitions, id 3", "Repetitions, id 4"])
+  }
+
+  @Test func `a row of a database without values means done`() throws {
+    let plan = try Importer.plan(
+      try backup(
+        """
+        PRAGMA user_version = 9; CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT);
+        CREATE TABLE Repetitions (id INTEGER PRIMARY KEY, habit INTEGER, timestamp INTEGER);
+        INSERT INTO Habits VALUES (1, 'Lauf'); INSERT INTO Repetitions VALUES (1, 1, 1783123200000);
+        """))
+    #expect(plan.days == ["2026-07-04": .float(1)])
+  }
+
+  @Test(arguments: [
+    "PRAGMA user_version = 26; CREATE TABLE Habits (id); CREATE TABLE Repetitions (id)",
+    "PRAGMA user_version = -1; CREATE TABLE Habits (id); CREATE TABLE Repetitions (id)",
+    "CREATE TABLE Habits (id)", "CREATE TABLE Repetitions (id); CREATE VIEW Habits AS SELECT 1 AS id",
+  ])
+  func `another database is refused`(sql: String) throws {
+    let bytes = try backup(sql)
+    #expect(throws: ExchangeError.self) { try Importer.plan(bytes) }
+  }
+
+  @Test func `a damaged backup is refused, or read by the rules`() throws {
+    let bytes = try backup("PRAGMA user_version = 25;" + tables)
+    #expect(throws: ExchangeError.self) { try Importer.plan(Array(bytes.prefix(bytes.count / 2))) }
+    for position in stride(from: 16, to: bytes.count, by: 61) {
+      var damaged = bytes
+      damaged[position] ^= 1 << UInt8(position % 8)
+      guard let plan = try? Importer.plan(damaged) else { continue }
+      for draft in plan.drafts { try draft.kind.validate(draft, isNew: true) }
+    }
+  }
+}

@@ -231,27 +231,31 @@ extension World {
     let closed = process.replicator.replica.sessions.values.filter {
       $0.device != nil && !$0.isClosing && !$0[.records].isOpen
     }
-    guard let session = random.pick(closed.sorted { $0.link < $1.link }),
-      let (link, end) = process.links[session.link],
-      let peer = devices[link.devices[1 - end]].process, !peer.isEnded
+    var hasUsed = false
+    for session in closed.sorted(by: { $0.link < $1.link }) {
+      if useClosedLane(session.link, process) { hasUsed = true }
+    }
+    if hasUsed { tally.count("did \(Fault.closedLane)") }
+    return hasUsed
+  }
+
+  private func useClosedLane(_ id: LinkID, _ process: Process) -> Bool {
+    guard let (link, end) = process.links[id], let peer = devices[link.devices[1 - end]].process,
+      !peer.isEnded
     else { return false }
     let heads = peer.replicator.store.heads(.records)
-    switch random.below(4) {
-    case 0:
-      guard let position = position(.records, process),
-        let sets = author(.closedLane, position, .records, 0, process.device)
-      else { return false }
-      process.send(Message.encodedSets(.records, sets), to: session.link)
-    case 1:
-      process.send(Message.heads(.records, heads, complete: true).encoded, to: session.link)
-    default:
-      let wants = heads.prefix(Limits.wantsMax).map {
-        Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
-      }
-      guard !wants.isEmpty else { return false }
-      process.send(Message.want(.records, Array(wants)).encoded, to: session.link)
+    let wants = heads.prefix(Limits.wantsMax).map {
+      Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
     }
-    tally.count("did \(Fault.closedLane)")
+    if !wants.isEmpty { process.send(Message.want(.records, Array(wants)).encoded, to: id) }
+    if random.happens(perThousand: 300) {
+      process.send(Message.heads(.records, heads, complete: true).encoded, to: id)
+    }
+    if random.happens(perThousand: 500), let position = position(.records, process),
+      let sets = author(.closedLane, position, .records, 0, process.device)
+    {
+      process.send(Message.encodedSets(.records, sets), to: id)
+    }
     return true
   }
 }

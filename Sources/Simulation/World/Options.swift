@@ -32,7 +32,7 @@ package struct Options: Hashable, Sendable {
     devices = 2 + min(random.below(4) + random.below(5), 7)
     free = random.happens(perThousand: 450) ? random.below(devices) : 0
     adversaries = random.happens(perThousand: 500) ? 1 + random.below(2) : 0
-    faultsEvery = Int64(random.logarithmic(10, 2_000))
+    faultsEvery = Int64(random.logarithmic(10, 1_000))
     peopleEvery = Int64(random.logarithmic(5, 2_000))
     records = random.logarithmic(2, 60)
     faults = [:]

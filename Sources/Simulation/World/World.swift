@@ -146,7 +146,7 @@ package final class World {
     return !options.faults.isEmpty && faults < Self.faultsLeast && events < 4 * options.events
   }
 
-  private static let faultsLeast = 15
+  private static let faultsLeast = 30
 
   // MARK: Time
 

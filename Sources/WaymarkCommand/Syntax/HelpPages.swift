@@ -41,7 +41,7 @@ enum HelpPages {
     page.line("Everywhere", .faint)
     for option in GlobalOptions.specs { page.line("  " + optionLine(option, width: 24)) }
     page.gap()
-    page.line("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
+    page.paragraph("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
     page.line("More on one: waymark help COMMAND, waymark help TOPIC", .faint)
   }
 

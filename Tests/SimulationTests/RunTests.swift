@@ -19,8 +19,6 @@ import Testing
       + "faults=clog:8,crossed:14,delay:11,drift:12,far-jump:10,freeze:4,invite:13,jump:2,kill:2,kill-inside:1,"
       + "lost-place:13,move:10,one-way:19,partition:2,power-loss:5,preference:16,read-error:7,restamp:14,"
       + "revoke:18,slow-disk:7,write-error:9",
-    // What was committed after a failed sync went with the next loss of power.
-    "seed=300100",
   ])
   func `what once failed does not fail again`(_ line: String) throws {
     let options = try #require(Options(line: line))

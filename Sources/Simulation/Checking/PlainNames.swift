@@ -105,7 +105,16 @@ func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
   withUnsafeBytes(of: number.bigEndian) { Array($0) }
 }
 
-func plainHex(_ bytes: some Sequence<UInt8>) -> String {
-  let digits = Array("0123456789abcdef".utf8)
-  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+/// Judging writes many names and contents: one byte at a time this would be a third of a run.
+func plainHex(_ bytes: some Collection<UInt8>) -> String {
+  String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+    func digit(_ half: UInt8) -> UInt8 { half < 10 ? 0x30 + half : 0x57 + half }
+    var end = 0
+    for byte in bytes {
+      text[end] = digit(byte >> 4)
+      text[end + 1] = digit(byte & 15)
+      end += 2
+    }
+    return end
+  }
 }

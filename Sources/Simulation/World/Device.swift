@@ -112,6 +112,8 @@ final class Process {
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
   private var timerOrder: UInt64 = 0
+  /// When it looks next whom to dial.
+  private var dialsAt: Moment?
   var isDiskFull = false
   /// Peers that the person does not want to talk to for now.
   var pausedPeers: Set<DeviceKey> = []
@@ -292,7 +294,11 @@ final class Process {
 
   func scheduleDial() {
     guard isMember, let next = dialing.nextDue(connected: connected, paused: pausedPeers) else { return }
-    world.later(max(next - world.now, 1), .dial(device.number, device.generation))
+    let moment = max(next, world.now + 1)
+    // One that comes earlier looks again.
+    if let dialsAt, world.now < dialsAt, dialsAt <= moment { return }
+    dialsAt = moment
+    world.later(moment - world.now, .dial(device.number, device.generation))
   }
 
   // MARK: Timers

@@ -72,19 +72,24 @@ extension Judge {
       throw Violation(.lostWrite, view.name, "its own set \(id) is gone though it was sent to somebody")
     }
     guard isWrittenAgain(set, view) else {
-      throw Violation(.lostWrite, view.name, "its own set \(id) is gone and was not written again")
+      let isAside = try NodeReading.asideIDs(view.connection).contains(id)
+      throw Violation(
+        .lostWrite, view.name,
+        "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "
+          + "a cut leaves it out: \(isCut), it is set aside: \(isAside)")
     }
     if ledger.acknowledged.remove(id) != nil {
       ledger.acknowledged.formUnion(writtenAgain(set, view).map { library.sets[$0].id })
     }
   }
 
-  /// Sets of the same operation in another log of the same device that are stored here.
+  /// Other sets of the same operation and device that are stored here: in another log, or in the same one where what
+  /// nobody was sent of two logs was brought into one.
   private func writtenAgain(_ set: Int, _ view: NodeView) -> [Int] {
     let header = library.sets[set].header
     return (library.operations[header.operation] ?? []).filter {
       let other = library.sets[$0].header.log
-      return view[$0] != .absent && other != header.log && other.device == header.log.device
+      return $0 != set && view[$0] != .absent && other.device == header.log.device
         && other.lane == header.log.lane
     }
   }

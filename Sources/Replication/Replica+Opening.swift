@@ -91,7 +91,15 @@ extension Replica {
   /// Judges both lanes of a session and says what changed; one that opens starts afresh, one that closes
   /// forgets what was under way.
   mutating func judgeLanes(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
-    guard let peer = sessions[link]?.device else { return }
+    guard openAndClose(link, now, &effects) else { return }
+    say(link, now, &effects)
+    // What this peer was asked for goes to others.
+    askAll(now, &effects)
+  }
+
+  /// - Returns: whether a lane has opened or closed.
+  private mutating func openAndClose(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) -> Bool {
+    guard let peer = sessions[link]?.device else { return false }
     var hasChanged = false
     for lane in Lane.allCases {
       let (isOpen, reason) = judgement(of: lane, link, peer, now)
@@ -108,10 +116,7 @@ extension Replica {
         effects.append(.report(.laneClosed(peer, lane, reason)))
       }
     }
-    guard hasChanged else { return }
-    say(link, now, &effects)
-    // What this peer was asked for goes to others.
-    askAll(now, &effects)
+    return hasChanged
   }
 
   private func judgement(
@@ -144,10 +149,12 @@ extension Replica {
       gateAnnounced = gate.reason
       effects.append(.report(.gateChanged))
     }
-    for session in sessionsInOrder where session.device != nil && !session.isClosing {
-      judgeLanes(session.link, now, &effects)
-      say(session.link, now, &effects)
-      compareLanes(session.link, isFresh: false, now, &effects)
+    let links = sessionsInOrder.filter { $0.device != nil && !$0.isClosing }.map(\.link)
+    // All before any: else what one peer was asked for goes to another whose lane is about to close.
+    for link in links { _ = openAndClose(link, now, &effects) }
+    for link in links {
+      say(link, now, &effects)
+      compareLanes(link, isFresh: false, now, &effects)
     }
     askAll(now, &effects)
     scheduleGate(now, &effects)

@@ -101,6 +101,23 @@ import Wire
     #expect(world["bob"].replica.preference)
   }
 
+  @Test func `what one peer was asked for goes to no other when all lanes close at once`() throws {
+    let world = try World()
+    for number in 1...1_000 { try world.write("alice", insert(record(UInt64(number)))) }
+    world.connect("alice", "carol")
+    try #require(world.run { $0["carol"].isInSync(with: $0["alice"]) })
+    (world.serveBytes, world.linkBytesMax, world.bytesPerMillisecond) = (4_096, 16_384, 50)
+    world.connect("alice", "bob")
+    world.connect("carol", "bob")
+    try #require(world.run { $0["bob"].count(.records) > 200 })
+    #expect(world["bob"].isOpen(.records, with: world["carol"]))
+    world.forgetTraffic()
+    world.prefer("bob", false)
+    world.run(1_000)
+    #expect(world["bob"].count(.records) < 1_000)
+    #expect(!world.sent.contains { $0.from == "bob" && Self.tellsOfRecords($0.message) })
+  }
+
   @Test func `an entitlement that ends while sets flow closes the lane on both sides at that second`() throws
   {
     let world = try World(["alice", "bob"], premium: ["alice"])

@@ -124,6 +124,9 @@ package final class Judge {
     if isHidden { ledger(node).mayFork = true }
   }
 
+  /// Time goes on, and a node may not have had a turn since: what ends by itself has ended.
+  package func isNow(_ node: String, wall: Int64) { ledgers[node]?.wall = wall }
+
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
   /// Whether a node's disk has room; while it has none, what the node learns is not in its store.

@@ -147,6 +147,7 @@ final class Watch {
 
   /// All faults are over, and these should be the same now.
   func healed(_ members: [Device], premium: [Device], excused: [Device]) throws {
+    for device in members { judge.isNow(device.name, wall: device.wall) }
     try judge.healed(members.map(\.name), premium: premium.map(\.name), excused: excused.map(\.name))
   }
 

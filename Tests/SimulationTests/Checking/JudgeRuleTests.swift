@@ -237,6 +237,12 @@ import Wire
     expect(.gate) { try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: []) }
   }
 
+  @Test func `an entitlement that ends while nobody has a turn`() throws {
+    let world = try JudgedWorld()
+    world.judge.isNow("bob", wall: .max)
+    try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: [])
+  }
+
   @Test func `a set that is dated before or long after it was written`() throws {
     let world = try JudgedWorld()
     let sets = try world.write("alice", .settings, insert(setting(1), [:]))

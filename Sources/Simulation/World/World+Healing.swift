@@ -122,7 +122,28 @@ extension World {
       "\($0.address)\($0.isDialling ? " now" : " in \($0.nextAttempt - now)") \($0.lastFailure?.rawValue ?? "")"
     }
     return
-      "\(device.name): member \(process.isMember), with [\(peers)], dials [\(dials.joined(separator: ", "))]"
+      "\(device.name): member \(process.isMember), with [\(peers)], dials [\(dials.joined(separator: ", "))]\n"
+      + describe(process.replicator.circle, of: device)
+  }
+
+  /// Who has taken whom out of the circle, as far as a device has heard, and how much of that it shows at a door.
+  private func describe(_ circle: Circle, of device: Device) -> String {
+    let shown = circle.introduction(of: device.key, wallMilliseconds: device.wall)?.chain ?? []
+    var lines: [String] = []
+    for statement in circle.statements(notIn: []) {
+      guard case .revocation(let body) = statement.content else { continue }
+      let isVoid = circle.evaluation.isVoid(statement)
+      let counts = circle.evaluation.revocations[body.device]?.contains { $0.id == statement.id } == true
+      lines.append(
+        "  \(statement.id.description.prefix(6)): \(name(of: body.issuer)) takes out \(name(of: body.device)), "
+          + "\(statement.bytes.count) bytes, \(counts ? "counts" : "does not count")\(isVoid ? ", void" : "")"
+          + (shown.contains(statement.bytes) ? ", shown" : "")
+          + ", keeps \(body.valid.map { $0.description.prefix(6) })")
+    }
+    let members = circle.evaluation.members.keys.map(name).sorted().joined(separator: " ")
+    let bytes = shown.reduce(0) { $0 + $1.count }
+    return (["  members [\(members)], chain of \(shown.count), \(bytes) bytes"] + lines).joined(
+      separator: "\n")
   }
 
   /// What the person is told to do where a clock ran ahead.
@@ -137,11 +158,18 @@ extension World {
 
   // MARK: What must be equal
 
-  /// The honest devices that all of the circle, taken together, counts as members.
+  /// The honest devices that all who take part in the circle, taken together, count as members.
   func members() -> [Process] {
     let honest = devices.compactMap { $0.isHonest ? $0.process : nil }
-    guard var circle = honest.first?.replicator.circle else { return [] }
-    for process in honest.dropFirst() { circle.insert(process.replicator.circle.statements(notIn: [])) }
+    guard var circle = honest.first(where: \.isMember)?.replicator.circle else { return [] }
+    for process in honest where process.isMember {
+      circle.insert(process.replicator.circle.statements(notIn: []))
+    }
+    // Who knows that it is out talks to nobody: what it alone holds is lost, unless the others count on it.
+    var silent = honest.filter { !$0.isMember }
+    while let next = silent.firstIndex(where: { circle.evaluation.isMember($0.device.key) }) {
+      circle.insert(silent.remove(at: next).replicator.circle.statements(notIn: []))
+    }
     let evaluation = circle.evaluation
     return honest.filter { evaluation.isMember($0.device.key) }
   }

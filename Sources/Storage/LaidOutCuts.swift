@@ -34,6 +34,13 @@ struct LaidOutCuts {
     return Array(lines.joined().utf8)
   }
 
+  /// Adds the logs that are not there yet; false if all are.
+  mutating func add(_ other: LaidOutCuts) -> Bool {
+    let known = tips.count
+    tips.merge(other.tips) { old, _ in old }
+    return tips.count > known
+  }
+
   /// The logs whose cuts are not the same.
   func difference(to other: LaidOutCuts) -> Set<LogKey> {
     Set(tips.keys).union(other.tips.keys).filter { tips[$0] != other.tips[$0] }

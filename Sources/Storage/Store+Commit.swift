@@ -18,10 +18,12 @@ extension Store {
     try atomically {
       var report = CommitReport()
       var moved: Set<LogKey> = []
+      var newlyCut: Set<LogKey> = []
       for set in sets {
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
         guard case .place(let folds) = placement else { continue }
+        newlyCut.formUnion(self.newlyCut(set.header))
         let place = try logs.append(set, folds ? .folded : logs.isCut(set.header.log) ? .held : .waits)
         try noteDeclared(set, place)
         if let sibling = try logs.sibling(of: set, at: place) {
@@ -33,6 +35,7 @@ extension Store {
       if try logs.releaseHeld(in: moved) { try foldWaiting(horizon, &report, &moved) }
       try finish(&report, moved)
       try noting(report)
+      try noteCuts(of: newlyCut)
       if moved.contains(where: hasUnkept) {
         // What came with this batch is known now only; the rest is told anew.
         let (placements, forks) = (report.placements, report.forks)

@@ -20,8 +20,10 @@ extension Store {
     guard !changed.isEmpty else { return false }
     let isLaidOut = changed.allSatisfy { !displaced.contains($0) && self.isLaidOut($0) }
     try atomically {
-      if !isLaidOut { _ = try layOut(horizon) }
-      try noteLaidOut(wanted)
+      if isLaidOut { return try noteLaidOut(wanted) }
+      _ = try layOut(horizon)
+      // What was put back may have seen something of logs that nobody knew here.
+      try noteLaidOut()
     }
     return !isLaidOut
   }
@@ -36,6 +38,20 @@ extension Store {
 
   /// Keeps for which cuts the logs have just been laid out.
   func noteLaidOut() throws { try noteLaidOut(wantedCuts(try logsAside().union(logs.excused()))) }
+
+  /// The logs that a set is the first here to be of, or to have seen, and that are cut.
+  func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {
+    let seen = header.dependencies.map { $0.log(lane: header.log.lane) }
+    return ([header.log] + seen).filter { logs.isCut($0) && logs.branchCount($0) == 0 }
+  }
+
+  /// Keeps the cuts of logs of which there was no trace when they were cut: the end of such a cut must not go
+  /// unnoticed either. What is kept of others stays, for they may have yet to be laid out.
+  func noteCuts(of fresh: Set<LogKey>) throws {
+    guard !fresh.isEmpty else { return }
+    var kept = LaidOutCuts(stored: try Self.metaBytes(LaidOutCuts.key, connection))
+    if kept.add(LaidOutCuts(fresh, by: logs.cutRule)) { try noteLaidOut(kept) }
+  }
 
   /// Whether the sets of a log are stored and folded already as its cuts have it, if none of it was set aside.
   private func isLaidOut(_ log: LogKey) -> Bool {

@@ -86,6 +86,39 @@ import Wire
     #expect(try bob.store.conflicts().isEmpty)
   }
 
+  @Test func `the end of a cut shows also where nothing of its log was known when it began`() throws {
+    // Of the log that is cut, Carol holds no set: Bob's has only seen one.
+    let (carol, placements) = try reader([[]], bob.known)
+    #expect(placements.last == .place(folds: true))
+    try lift(carol)
+    #expect(carol.store.heads(.records).isEmpty)
+    try carol.receive(bob.known)
+    #expect(try carol.store.text(trip(2), 1) == "Oslo")
+    #expect(try state(carol) == state(bob))
+    // Of the log that is cut, Dora holds sets that wait for a tip.
+    let dora = try Device("dora")
+    try cut(dora, [[tip(5)]])
+    try dora.receive(Array(alice.known.prefix(2)))
+    #expect(try dora.store.text(rome, 1) == nil)
+    try lift(dora)
+    #expect(try dora.store.text(rome, 1) == "2")
+  }
+
+  @Test func `what comes back with the cut of a log that nothing is here of goes again with its end`()
+    throws
+  {
+    let (carol, _) = try reader([[]], bob.known)
+    try lift(carol)
+    let dora = try Device("dora")
+    try dora.write(at: 200, insert(trip(3), [1: .text("Lima")]))
+    try carol.receive(dora.known)
+    let logs = [alice.log, dora.log]
+    _ = try carol.store.admit(by: { logs.contains($0) ? .cut([[]]) : .open }, horizon: Device.horizon)
+    #expect(carol.store.heads(.records).map(\.log) == [bob.log])
+    _ = try carol.store.admit(by: { $0 == dora.log ? .cut([[]]) : .open }, horizon: Device.horizon)
+    #expect(carol.store.heads(.records).isEmpty)
+  }
+
   @Test func `several cuts leave what all of them leave`() throws {
     let cuts: Set<Set<ChangeSetID>> = [[tip(4)], [tip(2)]]
     try cut(bob, cuts)

@@ -66,6 +66,8 @@ extension Judge {
     // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
     if isCut, ledger.hasTwin, try NodeReading.asideIDs(view.connection).contains(id) { return }
     guard isOwn else {
+      // A cut has ended that left out what it has seen: that must come first again.
+      if lacksGround(set, view), try NodeReading.asideIDs(view.connection).contains(id) { return }
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }
     guard isCut || !ledger.sent.contains(id) else {
@@ -80,6 +82,16 @@ extension Judge {
     }
     if ledger.acknowledged.remove(id) != nil {
       ledger.acknowledged.formUnion(writtenAgain(set, view).map { library.sets[$0].id })
+    }
+  }
+
+  /// Whether something is not here that a set stands on, and that no cut leaves out.
+  private func lacksGround(_ set: Int, _ view: NodeView) -> Bool {
+    if let previous = library.predecessors[set], view[previous] == .absent { return true }
+    let header = library.sets[set].header
+    return header.dependencies.contains {
+      let isHere = library.index(of: $0.id).map { view[$0] != .absent } ?? false
+      return !isHere && cuts(of: $0.log(lane: header.log.lane), view) == nil
     }
   }
 

@@ -45,7 +45,9 @@ extension Judge {
     case .state(let hash): try note(.hash(hash), to, view, ledger)
     case .sets(let lane, let sets):
       if lane == 1 { try checkOpen(view, to, link, "\(sets.count) sets") }
-      for set in sets { ledger.unseen.append((PlainSealing.setID(set.header), to)) }
+      for id in sets.map({ PlainSealing.setID($0.header) }) {
+        ledger.unseen.append((id, to, library.index(of: id).map { view[$0] != .absent } ?? false))
+      }
       try checkAsked(sets.map { PlainSealing.setID($0.header) }, to: to, view, ledger)
     case .heads(let lane, let ids):
       try checkAsked(ids, to: to, view, ledger)
@@ -192,9 +194,16 @@ extension Judge {
       )
     }
     try checkOutsiders(view, ledger)
-    for (id, to) in ledger.unseen {
-      guard let set = library.index(of: id), view[set] != .absent else {
-        throw Violation(.sentUnstored, view.name, "it sent set \(id) to \(to) and does not hold it")
+    for (id, to, wasHeld) in ledger.unseen {
+      guard let set = library.index(of: id) else {
+        throw Violation(.sentUnstored, view.name, "it sent set \(id) to \(to), which nobody holds")
+      }
+      // The kept tip of a cut may have come in the same step, and what leads to none has gone.
+      guard view[set] != .absent || wasHeld && !isAllowed(set, view) else {
+        throw Violation(
+          .sentUnstored, view.name,
+          "it sent set \(id) of \(library.sets[set].header.log) to \(to) and does not hold it; "
+            + "it held it before: \(wasHeld), a cut leaves it out: \(!isAllowed(set, view))")
       }
       if library.sets[set].header.log.device == view.device { ledger.sent.insert(id) }
     }

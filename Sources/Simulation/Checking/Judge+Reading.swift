@@ -29,8 +29,9 @@ extension Judge {
     for number in view.waiting.subtracting(waiting).sorted() {
       guard let set = view.set(number: number) else { continue }
       view[set] = try NodeReading.folded(at: number, view.connection) == 1 ? .folded : .held
-      if view[set] == .folded { news.folded.append(set) }
+      if view[set] == .folded { news.folded.append(set) } else { view.held.insert(number) }
     }
+    try takeReleased(view, &news)
     if view.waiting != waiting { view.heads = nil }
     view.waiting = waiting
     view.unjudged = Set(news.folded + news.stored)
@@ -42,6 +43,18 @@ extension Judge {
     try checkRecords(touchedBy: news.folded, view)
     for set in news.stored { try checkWaits(set, view) }
     view.unjudged = []
+  }
+
+  /// The kept tip of a cut has come: what leads to it is held no more.
+  private func takeReleased(_ view: NodeView, _ news: inout StoreNews) throws {
+    for number in view.held.sorted() {
+      let state = try NodeReading.folded(at: number, view.connection)
+      guard state != 2, let set = view.set(number: number) else { continue }
+      view.held.remove(number)
+      view[set] = state == 1 ? .folded : .waits
+      if state == 1 { news.folded.append(set) }
+      view.heads = nil
+    }
   }
 
   /// Whether a set that has just been stored waits without need. A minute is left for a clock that moves meanwhile.
@@ -111,6 +124,7 @@ extension Judge {
     let standing: NodeView.Standing = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
     view.append(set, standing)
     if standing == .waits { view.waiting.insert(row.number) }
+    if standing == .held { view.held.insert(row.number) }
     news.stored.append(set)
     if standing == .folded { news.folded.append(set) }
   }

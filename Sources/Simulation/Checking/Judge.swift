@@ -211,7 +211,7 @@ final class NodeLedger {
   private(set) var states: [NodeState] = []
   /// What it has said of itself, sent, and perhaps should not have sent since the last look.
   var said: [(to: String, certificates: Name32, SaidState)] = []
-  var unseen: [(id: Name32, to: String)] = []
+  var unseen: [(id: Name32, to: String, wasHeld: Bool)] = []
   var doubts: [Doubt] = []
   /// With whom it has said that it is in sync, one of these each time; and over which connection, if the records lane
   /// is open there.

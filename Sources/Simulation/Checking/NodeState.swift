@@ -62,8 +62,12 @@ enum SaidState {
     switch self {
     case .summary(let said, let settings, let records):
       if said != certificates { return "statements" }
-      if !states.contains(where: { $0.lanes[0] == settings }) { return "settings" }
-      return states.contains { $0.lanes[1] == records } ? nil : "records"
+      for (lane, said) in [settings, records].enumerated() {
+        let lanes = states.map { $0.lanes[lane] }
+        if lanes.contains(said) { continue }
+        return ["settings", "records"][lane] + said.differences(to: lanes)
+      }
+      return nil
     case .hash(let hash):
       for one in states {
         for other in states {
@@ -73,5 +77,16 @@ enum SaidState {
       }
       return "state"
     }
+  }
+}
+
+extension LaneState {
+  /// What of this none of some states has, in words for people who look for the cause.
+  fileprivate func differences(to others: [LaneState]) -> String {
+    let parts: [(String, KeyPath<LaneState, Name32>)] = [
+      ("heads", \.heads), ("folded heads", \.folded), ("digest", \.digest),
+    ]
+    let unlike = parts.filter { part in !others.contains { $0[keyPath: part.1] == self[keyPath: part.1] } }
+    return unlike.isEmpty ? " (each part at another time)" : " (\(unlike.map(\.0).joined(separator: ", ")))"
   }
 }

@@ -31,6 +31,8 @@ final class NodeView {
   var newestForeignClock: UInt64 = 0
   /// Sets that wait, by number.
   var waiting: Set<Int64> = []
+  /// Sets that a cut keeps from counting, by number.
+  var held: Set<Int64> = []
   /// Of sets in logs that are cut, what was seen of others as far as it is stored here; by index.
   private var sightsHere: [Int: [SetLibrary.Sight]] = [:]
   /// Whether stored sets may have seen what is not here.
@@ -82,6 +84,7 @@ final class NodeView {
     numbers = []
     numberOf = []
     waiting = []
+    held = []
     sightsHere = [:]
     hasGaps = false
     heads = nil

@@ -316,6 +316,7 @@ final class Process {
     guard device.disk.faults.capacity == nil else { return awaitRoom() }
     isDiskFull = false
     replicator.roomAgain(now: device.time)
+    if !isEnded { world.judged { try $0.stepped(device) } }
   }
 
   private func awaitRoom() { world.later(5_000, .room(device.number, device.generation)) }

@@ -9,7 +9,8 @@ struct HelpTopic {
   static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
 
   static let all = [
-    premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, exitCodes, home, keys, reasons,
+    premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, exitCodes, home, keys,
+    reasons,
   ]
 
   /// From the table itself.

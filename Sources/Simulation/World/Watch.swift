@@ -91,7 +91,7 @@ final class Watch {
 
   func acknowledged(_ device: Device, _ sets: [ChangeSetID]) throws {
     try stepped(device)
-    try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall)
+    try quietly(device) { try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall) }
   }
 
   func wroteAgain(_ device: Device) throws { try stepped(device) }

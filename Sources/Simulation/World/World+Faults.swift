@@ -371,7 +371,8 @@ extension World {
     do {
       try process.replicator.restamp(ended, now: device.time)
       tally.count("restamped")
-      judged { try $0.wroteAgain(device) }
+      // It may have been killed behind the transaction: then nobody can look at its store any more.
+      if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
       guard !process.isEnded, !(error is WritingAgainError) else { return false }
       process.storeFailed(error)

@@ -183,7 +183,7 @@ public struct Doctor {
   }
 
   private mutating func checkDisk() {
-    guard let free = Files.freeBytes(home.path) else { return }
+    guard let free = Disk(home.path)?.free else { return }
     let text = "\(free >> 20) MiB are free on the disk of \(home.path)."
     if free < Self.freeBytesMin {
       findings.append(

@@ -87,13 +87,6 @@ extension Files {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
-
-  /// Room for this user on the disk of a path; nil if the system does not say.
-  static func freeBytes(_ path: String) -> UInt64? {
-    var status = statvfs()
-    guard statvfs(path, &status) == 0 else { return nil }
-    return UInt64(status.f_bavail) * UInt64(status.f_frsize)
-  }
 }
 
 /// Text for other programs to read.

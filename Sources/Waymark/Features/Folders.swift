@@ -29,7 +29,9 @@ enum Folders {
     } catch {
       try? manager.removeItem(atPath: half)
       if let failure = error as? CommandFailure { throw failure }
-      throw CommandFailure.failed("file", "Can't write the folder \(path).")
+      throw CommandFailure.failed(
+        "file", "Can't write the folder \(path): \((error as NSError).localizedFailureReason ?? "\(error)")",
+        next: "name a folder where there is room and you may write: --output FOLDER")
     }
   }
 }

@@ -108,7 +108,7 @@ extension Node {
       "store_size_bytes", .gauge, "The size of the store and of its write-ahead log.",
       files.sorted { $0.key < $1.key }.map { name, path in ([("file", name)], Double(Files.size(path) ?? 0)) }
     )
-    if let free = Files.freeBytes(home.path) {
+    if let free = Disk(home.path)?.free {
       metrics.add("disk_free_bytes", .gauge, "Room that is left on the disk of the store.", Double(free))
     }
   }

@@ -46,15 +46,16 @@ struct Ballast {
   fileprivate static let roomBytesMax: UInt64 = 32 * 1024 * 1024
 }
 
-/// The disk that a directory is on.
-private struct Disk {
+/// The disk that a file or folder is on.
+struct Disk {
   let bytes: UInt64
-  private let free: UInt64
+  /// Room for this user.
+  let free: UInt64
 
   /// Nil if the system does not say.
-  init?(_ directory: String) {
+  init?(_ path: String) {
     var status = statvfs()
-    guard statvfs(directory, &status) == 0 else { return nil }
+    guard statvfs(path, &status) == 0 else { return nil }
     bytes = UInt64(status.f_blocks) * UInt64(status.f_frsize)
     free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
   }

@@ -33,6 +33,8 @@ package final class World {
   var isHealing = false
   /// When copies of one device have had their turns.
   var turnsEnd: Moment?
+  /// How many devices somebody wanted to let in.
+  var guests = 0
   /// How many revocations have been signed.
   var revocations = 0
   /// Whom somebody has taken out of the circle, whether or not it counts.

@@ -152,7 +152,10 @@ extension Replicator {
   }
 
   /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
+  ///
+  /// Not while the disk is full: a store is laid out by the statements that are in it, and these may not be.
   private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
+    guard canStore else { return }
     trying {
       let (evaluation, device) = (circle.evaluation, device)
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }

@@ -104,19 +104,6 @@ extension Logs {
     }
   }
 
-  /// Whether all that a set stands on is stored, or is left out by a cut.
-  func hasGround(_ header: ChangeSetHeader) throws -> Bool {
-    if let previous = header.previous,
-      try branch(of: previous, header.log, header.sequence - 1) == nil
-    {
-      return false
-    }
-    return try header.dependencies.allSatisfy {
-      let log = $0.log(lane: header.log.lane)
-      return try isCut(log) || branch(of: $0.id, log, $0.sequence) != nil
-    }
-  }
-
   // MARK: Judging
 
   /// The newest set of a branch that no cut excludes; the sequence before its first if there is none.

@@ -36,10 +36,13 @@ extension Store {
       try finish(&report, moved)
       try noting(report)
       try noteCuts(of: newlyCut)
-      if moved.contains(where: hasUnkept) {
+      let placed = zip(sets, report.placements).filter { if case .place = $1 { true } else { false } }.map(
+        \.0.id)
+      if try moved.contains(where: hasUnkept) || areGround(placed) {
         // What came with this batch is known now only; the rest is told anew.
         let (placements, forks) = (report.placements, report.forks)
         report = try layOut(horizon)
+        try noteLaidOut()
         (report.placements, report.forks) = (placements, forks)
       }
       return report

@@ -60,17 +60,6 @@ extension Store {
     }
   }
 
-  /// The logs of sets that have no place.
-  private func logsAside() throws -> Set<LogKey> {
-    try connection.with("SELECT header FROM set_aside") { row in
-      var found: Set<LogKey> = []
-      while try row.step() {
-        if let header = try? ChangeSetHeader(decoding: row.bytes(0)) { found.insert(header.log) }
-      }
-      return found
-    }
-  }
-
   // MARK: Laying out anew
 
   /// Lays out all logs again, with the sets that were set aside, and folds what counts.
@@ -108,8 +97,7 @@ extension Store {
       """)
     try logs.reload()
     try fold.reload()
-    declared = nil
-    setCache = SetCache()
+    forgetPast()
   }
 
   private func putBackAll() throws {
@@ -120,7 +108,7 @@ extension Store {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
         let set = try Self.stored(raw, id, nil)
-        if try logs.hasGround(set.header) {
+        if try logs.missingGround(of: set.header).isEmpty {
           _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
         } else {
           // It has seen what a cut had left out, and what must come first again now.
@@ -129,19 +117,6 @@ extension Store {
       }
     }
     try connection.execute("DROP TABLE taken_out")
-  }
-
-  private func setAside(_ set: VerifiedChangeSet) throws {
-    let sql =
-      "INSERT OR IGNORE INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
-    try connection.with(sql) { row in
-      try row.bind(1, set.id.bytes)
-      try row.bind(2, Int64(bitPattern: set.header.clock.raw))
-      try row.bind(3, set.raw.header)
-      try row.bind(4, set.raw.signature)
-      try row.bind(5, set.raw.body)
-      try row.run()
-    }
   }
 
   /// Whether sets of a log have no place any more: all kept tips are here, and they lead to none.

@@ -17,6 +17,8 @@ package final class Store {
   var declared: (branch: Int64, sequences: [Int64: Int64])?
   /// Sets that questions about the past have decoded.
   var setCache = SetCache()
+  /// Of sets aside what they stand on and that is not here; nil until somebody asks.
+  var lacking: [Set<ChangeSetID>]?
   /// Held as long as the store is open; nil in memory.
   private let lock: StoreLock?
 
@@ -104,12 +106,18 @@ package final class Store {
         return result
       }
     } catch {
-      declared = nil
-      setCache = SetCache()
+      forgetPast()
       logs.restore(logsBefore)
       fold.restore(foldBefore)
       throw error
     }
+  }
+
+  /// Forgets what was kept in memory of sets and their past.
+  func forgetPast() {
+    declared = nil
+    setCache = SetCache()
+    lacking = nil
   }
 
   /// Pages in the write-ahead log that are not in the database yet.

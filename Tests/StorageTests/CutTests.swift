@@ -104,6 +104,19 @@ import Wire
     #expect(try dora.store.text(rome, 1) == "2")
   }
 
+  @Test func `what the end of a cut sets aside comes back with the last set that it stands on`() throws {
+    let (carol, _) = try reader([[]], bob.known)
+    try lift(carol)
+    #expect(carol.store.heads(.records).isEmpty)
+    try carol.receive(Array(alice.known.prefix(4)))
+    #expect(carol.store.heads(.records).map(\.log) == [alice.log])
+    #expect(try carol.receive([alice.known[4]]).isLaidOutAnew)
+    #expect(try state(carol) == state(bob))
+    // Nothing waits any more.
+    let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
+    #expect(try !carol.receive(late).isLaidOutAnew)
+  }
+
   @Test func `what comes back with the cut of a log that nothing is here of goes again with its end`()
     throws
   {

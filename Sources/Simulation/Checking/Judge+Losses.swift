@@ -65,15 +65,18 @@ extension Judge {
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
     // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
     if isCut, ledger.hasTwin, try NodeReading.asideIDs(view.connection).contains(id) { return }
+    // A cut has ended that left out what it has seen: that must come first again.
+    if isKept(set, view), lacksGround(set, view), try NodeReading.asideIDs(view.connection).contains(id) {
+      return
+    }
     guard isOwn else {
-      // A cut has ended that left out what it has seen: that must come first again.
-      if lacksGround(set, view), try NodeReading.asideIDs(view.connection).contains(id) { return }
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }
     guard isCut || !ledger.sent.contains(id) else {
       throw Violation(.lostWrite, view.name, "its own set \(id) is gone though it was sent to somebody")
     }
-    guard isWrittenAgain(set, view) else {
+    let others = try writtenAgain(set, view)
+    guard isWhole(set, in: others) else {
       let isAside = try NodeReading.asideIDs(view.connection).contains(id)
       throw Violation(
         .lostWrite, view.name,
@@ -81,7 +84,14 @@ extension Judge {
           + "a cut leaves it out: \(isCut), it is set aside: \(isAside)")
     }
     if ledger.acknowledged.remove(id) != nil {
-      ledger.acknowledged.formUnion(writtenAgain(set, view).map { library.sets[$0].id })
+      ledger.acknowledged.formUnion(others.map { library.sets[$0].id })
+    }
+  }
+
+  /// Whether a set leads to a tip of every cut, though the tip may be set aside like it.
+  private func isKept(_ set: Int, _ view: NodeView) -> Bool {
+    (cuts(of: library.sets[set].header.log, view) ?? []).allSatisfy { tips in
+      tips.contains { tip in library.index(of: tip).map { library.isOnPath(set, to: $0) } ?? false }
     }
   }
 
@@ -95,19 +105,22 @@ extension Judge {
     }
   }
 
-  /// Other sets of the same operation and device that are stored here: in another log, or in the same one where what
-  /// nobody was sent of two logs was brought into one.
-  private func writtenAgain(_ set: Int, _ view: NodeView) -> [Int] {
+  /// Other sets of the same operation and device: in another log, or in the same one where what nobody was sent of
+  /// two logs was brought into one. They are stored here, or wait for what they have seen, as above.
+  private func writtenAgain(_ set: Int, _ view: NodeView) throws -> [Int] {
     let header = library.sets[set].header
-    return (library.operations[header.operation] ?? []).filter {
+    let others = (library.operations[header.operation] ?? []).filter {
       let other = library.sets[$0].header.log
-      return $0 != set && view[$0] != .absent && other.device == header.log.device
-        && other.lane == header.log.lane
+      return $0 != set && other.device == header.log.device && other.lane == header.log.lane
+    }
+    if others.allSatisfy({ view[$0] != .absent }) { return others }
+    let aside = try NodeReading.asideIDs(view.connection)
+    return others.filter {
+      view[$0] != .absent || lacksGround($0, view) && aside.contains(library.sets[$0].id)
     }
   }
 
-  private func isWrittenAgain(_ set: Int, _ view: NodeView) -> Bool {
-    let others = writtenAgain(set, view)
+  private func isWhole(_ set: Int, in others: [Int]) -> Bool {
     return library.sets[set].entries.allSatisfy { entry in
       others.contains { other in
         library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }

@@ -20,7 +20,9 @@ extension Judge {
       }
       if hasNewCuts { return try readWhole(node, isStart: false) }
     }
-    guard try isContinued(view) else { return try readWhole(node, isStart: false) }
+    // Cuts that were heard of on a full disk take effect later than their statements are read.
+    let isLaidOutAnew = ledgers[node]?.passed.isEmpty == false
+    guard try !isLaidOutAnew && isContinued(view) else { return try readWhole(node, isStart: false) }
     var news = StoreNews()
     for row in try NodeReading.logRows(after: Int64(view.numbers.count), view.connection) {
       try take(row, view, &news)

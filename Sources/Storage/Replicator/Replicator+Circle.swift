@@ -29,6 +29,13 @@ extension Replicator {
     }
   }
 
+  /// Leaves an own log that ends further back than before: others may hold what is not in it for now.
+  func leaveShortenedLogs(_ now: Now) throws {
+    if try store.hasAside(device, incarnation) {
+      leaveIncarnation("a cut has ended that left out what its newest sets have seen", now: now)
+    }
+  }
+
   /// Keeps who holds which revocation: a restart must not make it doubtful again.
   func keepHeard() {
     let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))

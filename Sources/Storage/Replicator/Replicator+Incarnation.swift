@@ -5,7 +5,7 @@ import Wire
 /// Which logs a data directory writes: those of its incarnation, which no other directory continues.
 extension Replicator {
   /// The incarnation that a data directory writes under when it is opened: a new one if it is a copy, its store
-  /// came from elsewhere, or its log has forked or was ended.
+  /// came from elsewhere, or its log has forked, was ended, or ends further back than it did.
   static func openIncarnation(
     _ store: Store, _ circle: Circle, _ device: DeviceKey, _ place: any IncarnationPlace,
     _ random16: () -> Bytes16
@@ -16,7 +16,9 @@ extension Replicator {
     if try store.meta(MetaKey.spent) == device.bytes { return (stored, true) }
     // The last run may have ended between hearing of a fork or an end and leaving the log.
     let evaluation = circle.evaluation
-    let goesOn = !evaluation.hasForked(device, stored) && !evaluation.hasEnded(device, stored)
+    let goesOn =
+      try !evaluation.hasForked(device, stored) && !evaluation.hasEnded(device, stored)
+      && !store.hasAside(device, stored)
     if place.names(stored), goesOn { return (stored, false) }
     guard mayBegin(store, circle, device) else {
       try store.setMeta(MetaKey.spent, device.bytes)

@@ -161,6 +161,7 @@ extension Replicator {
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
       guard try store.admit(by: admission, horizon: Self.horizon(now)) else { return }
       logsWereLaidOut(now, &following)
+      try leaveShortenedLogs(now)
     }
   }
 

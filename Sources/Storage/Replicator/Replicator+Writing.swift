@@ -42,6 +42,8 @@ extension Replicator {
   /// - Throws: `WritingAgainError`, and what the store throws; then nothing was changed.
   package func restamp(_ ended: [EndedLog], now: Now) throws {
     guard try mayBegin() else { throw WritingAgainError.lastIncarnation }
+    // What time alone has changed is said first, as long as the circle in memory is the one in the store.
+    handle(.statementsAdded([]), now: now)
     let next = Incarnation(random16())
     let cuts = try ended.map { end in
       try Statement(

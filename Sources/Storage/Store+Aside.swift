@@ -1,0 +1,86 @@
+// Protocol/circle.md, "What folds"
+
+import Replication
+import SQLite
+package import Wire
+
+/// Sets that have no place for now: they lead to no kept tip, or a cut that had left out what they stand on has ended.
+extension Store {
+  /// The logs of sets that have no place.
+  func logsAside() throws -> Set<LogKey> {
+    var found: Set<LogKey> = []
+    try eachAside { found.insert($1.log) }
+    return found
+  }
+
+  /// Whether sets of an incarnation have no place. Others may hold them: what is written in their place forks the log.
+  package func hasAside(_ device: DeviceKey, _ incarnation: Incarnation) throws -> Bool {
+    try logsAside().contains { ($0.device, $0.incarnation) == (device, incarnation) }
+  }
+
+  /// Whether sets that have just been stored were all that one set aside stood on and that was not here.
+  func areGround(_ ids: [ChangeSetID]) throws -> Bool {
+    guard !ids.isEmpty else { return false }
+    var lacking = try self.lacking ?? readLacking()
+    guard !lacking.isEmpty else {
+      self.lacking = []
+      return false
+    }
+    let here = Set(ids)
+    for index in lacking.indices { lacking[index].subtract(here) }
+    self.lacking = lacking
+    return lacking.contains { $0.isEmpty }
+  }
+
+  /// Of each set that waits for what it stands on, what that is.
+  private func readLacking() throws -> [Set<ChangeSetID>] {
+    var found: [Set<ChangeSetID>] = []
+    try eachAside { id, header in
+      // What leads to no kept tip has no place, whatever comes.
+      if logs.excludes(new: id, header.log) { return }
+      found.append(try logs.missingGround(of: header))
+    }
+    return found
+  }
+
+  private func eachAside(_ body: (ChangeSetID, ChangeSetHeader) throws -> Void) throws {
+    try connection.with("SELECT id, header FROM set_aside") { row in
+      while try row.step() {
+        guard let id = ChangeSetID(bytes: row.bytes(0)),
+          let header = try? ChangeSetHeader(decoding: row.bytes(1))
+        else { continue }
+        try body(id, header)
+      }
+    }
+  }
+
+  func setAside(_ set: VerifiedChangeSet) throws {
+    let sql =
+      "INSERT OR IGNORE INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+    try connection.with(sql) { row in
+      try row.bind(1, set.id.bytes)
+      try row.bind(2, Int64(bitPattern: set.header.clock.raw))
+      try row.bind(3, set.raw.header)
+      try row.bind(4, set.raw.signature)
+      try row.bind(5, set.raw.body)
+      try row.run()
+    }
+  }
+}
+
+extension Logs {
+  /// What a set stands on that is not stored, and that no cut leaves out.
+  func missingGround(of header: ChangeSetHeader) throws -> Set<ChangeSetID> {
+    var missing: Set<ChangeSetID> = []
+    if let previous = header.previous, try branch(of: previous, header.log, header.sequence - 1) == nil {
+      missing.insert(previous)
+    }
+    for dependency in header.dependencies {
+      let log = dependency.log(lane: header.log.lane)
+      if try !isCut(log) && branch(of: dependency.id, log, dependency.sequence) == nil {
+        missing.insert(dependency.id)
+      }
+    }
+    return missing
+  }
+}

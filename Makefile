@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release test demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall test service demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -28,6 +28,36 @@ build: deps ## build everything, with debug information
 
 release: deps ## build the optimised command: .build/release/waymark
 	swift build -c release --product waymark
+
+static: deps ## the same with Swift's own library in it, for machines without Swift: .build-static/release/waymark
+	swift build -c release --product waymark --static-swift-stdlib --scratch-path .build-static
+
+# As packagers know them: PREFIX is where it will be, DESTDIR stands before it while a package is made.
+PREFIX ?= /usr/local
+DESTDIR ?=
+BINARY ?= .build-static/release/waymark
+INSTALLED := $(DESTDIR)$(PREFIX)
+PAGES := share/man/man1/waymark.1 share/bash-completion/completions/waymark share/zsh/site-functions/_waymark \
+  share/fish/vendor_completions.d/waymark.fish
+DOCUMENTS := README.md LICENSE
+
+install: ## install waymark, its manual page and completions: PREFIX=/usr/local DESTDIR=
+	@test -x $(BINARY) || $(MAKE) static
+	install -d $(INSTALLED)/bin $(addprefix $(INSTALLED)/,$(dir $(PAGES))) $(INSTALLED)/share/doc/waymark
+	install -m 755 $(BINARY) $(INSTALLED)/bin/waymark
+	@if command -v strip >/dev/null; then strip $(INSTALLED)/bin/waymark; fi
+	$(BINARY) manual >$(INSTALLED)/share/man/man1/waymark.1
+	$(BINARY) completions bash >$(INSTALLED)/share/bash-completion/completions/waymark
+	$(BINARY) completions zsh >$(INSTALLED)/share/zsh/site-functions/_waymark
+	$(BINARY) completions fish >$(INSTALLED)/share/fish/vendor_completions.d/waymark.fish
+	chmod 644 $(addprefix $(INSTALLED)/,$(PAGES))
+	install -m 644 $(DOCUMENTS) $(INSTALLED)/share/doc/waymark
+	@echo 'Installed. Next: waymark init, or waymark join TICKET; then waymark service install'
+
+uninstall: ## take away what install has put there; stores and keys stay: PREFIX=/usr/local DESTDIR=
+	rm -f $(INSTALLED)/bin/waymark $(addprefix $(INSTALLED)/,$(PAGES))
+	rm -f $(addprefix $(INSTALLED)/share/doc/waymark/,$(DOCUMENTS))
+	@rmdir $(INSTALLED)/share/doc/waymark 2>/dev/null || true
 
 test: deps ## build and run all tests, those of the two feature builds among them
 	swift build --build-tests
@@ -90,6 +120,9 @@ partitions: release ## five nodes in networks of their own, whose links fail: RO
 sync: release ## a disk that fails to keep what it is told to: CYCLES=… SEED=…
 	@$(FAULTS) sync $(or $(CYCLES),100) $(SEED)
 
+service: build ## a node under a real systemd: started, watched, started again, taken down (needs root)
+	@Tests/Service/run
+
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run
 
@@ -119,4 +152,4 @@ vectors: ## make the test vectors again (needs python3 with venv)
 	.ci/vectors
 
 clean: ## remove what was built
-	rm -rf .build .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan .build-mutants
+	rm -rf .build .build-static .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan .build-mutants

@@ -15,13 +15,17 @@ struct Application: Sendable {
       let invocation = try CommandParser(directory: directory).parse(arguments)
       return try await Session(invocation, terminal, environment).run()
     } catch {
-      return Self.report(error, on: terminal)
+      return Self.report(error, on: terminal, as: LogFormat.fitting(environment))
     }
   }
 
   /// One sentence, and what to type next.
-  static func report(_ error: any Error, on terminal: Terminal) -> Int32 {
+  static func report(_ error: any Error, on terminal: Terminal, as format: LogFormat = .text) -> Int32 {
     let failure = failure(error)
+    if let line = format.line(failure) {
+      terminal.note(line)
+      return failure.exitCode
+    }
     var page = Page(width: terminal.error.width, hasColor: terminal.error.hasColor)
     page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
     for candidate in failure.candidates.prefix(20) { page.line("  \(printable(candidate))") }
@@ -32,7 +36,7 @@ struct Application: Sendable {
   }
 
   /// Any error as one that a person can act on; the name of a Swift type never reaches them.
-  private static func failure(_ error: any Error) -> CommandFailure {
+  static func failure(_ error: any Error) -> CommandFailure {
     switch error {
     case let failure as CommandFailure: failure
     case let error as HomeError: CommandFailure(error)

@@ -13,11 +13,24 @@ extension Session {
 
   /// `run`: serves until SIGINT or SIGTERM.
   func serve() async throws -> Int32 {
+    let format = try LogFormat.chosen(flag: invocation["logFormat"], environment: environment)
+    let notifier = ServiceNotifier(environment: environment)
+    do {
+      return try await serve(format, notifier)
+    } catch {
+      notifier.status(Application.failure(error).message)
+      return Application.report(error, on: terminal, as: format)
+    }
+  }
+
+  private func serve(_ format: LogFormat, _ notifier: ServiceNotifier) async throws -> Int32 {
     let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
     Interrupts.handle([SIGINT, SIGTERM]) { stream.yield(.signal($0)) }
     try ProcessGuard.takeDescriptors()
+    let log = try log(format)
+    notifier.status("Opening the store")
     try await SuspectStore.check(home)
-    let node = try WaymarkClient.open(home, log: log)
+    let node = try await WaymarkClient.openPatiently(home, log: log)
     await node.whenStoreBreaks { stream.yield(.broken($0)) }
     let ended: ServingEnd
     do {
@@ -27,19 +40,24 @@ extension Session {
       let address = try await node.serve(listen: listen, peers: peers)
       try await node.serveControl()
       terminal.data(readyLine(address))
+      notifier.ready("Serving at \(address)")
+      let watch = notifier.watch(node, listening: address)
       ended = await ends.first { _ in true } ?? .signal(SIGTERM)
+      watch?.cancel()
     } catch {
       await node.close()
       throw error
     }
     switch ended {
     case .signal(let number):
+      notifier.stopping("Closing the store")
       await node.close()
       return number == SIGINT ? ExitCode.interrupted : 0
     case .broken(let failure):
+      notifier.stopping(failure.message)
       // Who waits for an answer gets it. The store is not closed: that would write.
       try await Task.sleep(for: .milliseconds(300))
-      exit(Application.report(failure, on: terminal))
+      exit(Application.report(failure, on: terminal, as: format))
     }
   }
 
@@ -50,13 +68,22 @@ extension Session {
   }
 
   /// What the node says while it runs, one line each; `WAYMARK_LOG` names the least level.
-  private var log: NodeLog {
-    let named = ProcessInfo.processInfo.environment["WAYMARK_LOG"] ?? "info"
-    let least = NodeLog.Level.allCases.first { "\($0)" == named.lowercased() } ?? .info
+  private func log(_ format: LogFormat) throws -> NodeLog {
     let terminal = terminal
-    return NodeLog(least: least) { level, area, message in
-      let stamp = Date.now.formatted(.iso8601.time(includingFractionalSeconds: false))
-      terminal.note("\(stamp) \("\(level)".padded(to: 7)) \(area.padded(to: 8)) \(printable(message))")
+    return NodeLog(least: try leastLevel) { level, area, message in
+      terminal.note(
+        format.line(level, area, message, now: systemWall(), isTerminal: terminal.error.isTerminal))
+    }
+  }
+
+  private var leastLevel: NodeLog.Level {
+    get throws {
+      guard let name = environment["WAYMARK_LOG"], !name.isEmpty else { return .info }
+      let levels = NodeLog.Level.allCases
+      if let level = levels.first(where: { "\($0)" == name.lowercased() }) { return level }
+      throw CommandFailure.usage(
+        "WAYMARK_LOG can't be “\(printable(name))”: it is one of "
+          + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: "waymark help run")
     }
   }
 
@@ -70,7 +97,7 @@ extension Session {
       return 0
     }
     try await SuspectStore.check(home)
-    let node = try WaymarkClient.open(home)
+    let node = try await WaymarkClient.openPatiently(home)
     do {
       try await serveAnywhere(node)
       try await node.serveControl()

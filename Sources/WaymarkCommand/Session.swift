@@ -6,10 +6,12 @@ struct Session: Sendable {
   let invocation: Invocation
   let terminal: Terminal
   let home: Home
+  let environment: [String: String]
 
   init(_ invocation: Invocation, _ terminal: Terminal, _ environment: [String: String]) {
     self.invocation = invocation
     self.terminal = terminal
+    self.environment = environment
     // With `set` the flag is about the new passphrase, not about the present one.
     let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
     let passphrases = TerminalPassphrases(terminal, file: file)
@@ -51,6 +53,10 @@ struct Session: Sendable {
     case ["metrics"]: try await LocalCommands.metrics(request(invocation), invocation["write"], home)
     case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
       try LocalCommands.keyPassphrase(invocation, terminal, home)
+    case ["service", "install"], ["service", "uninstall"], ["service", "status"]:
+      try ServiceCommands(home: home, environment: environment).perform(invocation)
+    case ["completions"]: Self.completions(invocation["shell"] ?? "")
+    case ["manual"]: ["schema": "waymark.manual/1", "text": .string(ManualPage.text)]
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
     case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal, home)
     default: try await WaymarkClient.perform(request(invocation), home: home) { events.handle($0) }
@@ -154,6 +160,13 @@ struct Session: Sendable {
     }
     terminal.raw(page.text)
     return 0
+  }
+
+  private static func completions(_ shell: String) -> JSON {
+    [
+      "schema": "waymark.completions/1", "shell": .string(shell),
+      "text": .string(Completions().script(for: shell)),
+    ]
   }
 
   private static var versionDocument: JSON {

@@ -108,3 +108,40 @@ struct ParserTests {
     }
   }
 }
+
+/// What help shows can be typed.
+struct ExampleTests {
+  @Test func `every command shows an example, which is one of it`() throws {
+    for spec in CommandTable.all {
+      let example = try #require(spec.example, "`waymark \(spec.name)` has no example")
+      let words = Self.words(example)
+      #expect(words.first == "waymark")
+      let invocation = try CommandParser(directory: "/").parse(Array(words.dropFirst()))
+      #expect(invocation.words == spec.words, "\(example)")
+    }
+    let names = Set(CommandTable.all.map(\.name))
+    for name in CommandTable.examples.keys
+    where !names.contains(name) && !["entitlement buy", "entitlement cancel"].contains(name) {
+      Issue.record("an example of `\(name)`, which is no command")
+    }
+  }
+
+  /// The words of a line as a shell has them, as far as single quotes go.
+  static func words(_ line: String) -> [String] {
+    var words: [String] = []
+    var word: String?
+    var isQuoted = false
+    for character in line {
+      switch character {
+      case "'":
+        isQuoted.toggle()
+        word = word ?? ""
+      case " " where !isQuoted:
+        if let word { words.append(word) }
+        word = nil
+      default: word = (word ?? "") + String(character)
+      }
+    }
+    return words + (word.map { [$0] } ?? [])
+  }
+}

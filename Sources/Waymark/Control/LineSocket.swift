@@ -33,18 +33,33 @@ final class LineSocket: @unchecked Sendable {
   /// The user at the other end.
   var peerUser: uid_t? {
     #if canImport(Glibc)
-      // struct ucred { pid, uid, gid }: behind a feature macro that the import does not set.
-      var credentials: [UInt32] = [0, 0, 0]
-      var length = socklen_t(12)
-      guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0, length == 12
-      else { return nil }
-      return credentials[1]
+      return peer?[1]
     #else
       var user: uid_t = 0
       var group: gid_t = 0
       return getpeereid(descriptor, &user, &group) == 0 ? user : nil
     #endif
   }
+
+  /// The process at the other end, where the system tells.
+  var peerProcess: Int32? {
+    #if canImport(Glibc)
+      return peer.flatMap { Int32(exactly: $0[0]) }
+    #else
+      return nil
+    #endif
+  }
+
+  #if canImport(Glibc)
+    /// `struct ucred { pid, uid, gid }`: behind a feature macro that the import does not set.
+    private var peer: [UInt32]? {
+      var credentials: [UInt32] = [0, 0, 0]
+      var length = socklen_t(12)
+      guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0, length == 12
+      else { return nil }
+      return credentials
+    }
+  #endif
 
   /// What reading a line came to.
   enum Reading: Equatable {

@@ -35,6 +35,8 @@ extension Node {
 /// The version of the program.
 public enum WaymarkVersion {
   public static let text = "0.1.0"
+  /// When it was made.
+  public static let date = "2026-11-22"
 
   /// The build traits that this program was made with.
   public static var traits: [String] {

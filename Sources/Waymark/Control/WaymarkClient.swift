@@ -11,6 +11,12 @@ public enum WaymarkClient {
   public static func perform(
     _ request: CommandRequest, home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
+    try await patiently(home) { try await performOnce(request, home, events) }
+  }
+
+  private static func performOnce(
+    _ request: CommandRequest, _ home: Home, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
     if let socket = connect(home) { return try await ask(socket, request, home, events) }
     // `verify` tells more about a suspect store than that it is one.
     if request.command != "verify" { try await SuspectStore.check(home, events: events) }
@@ -18,6 +24,30 @@ public enum WaymarkClient {
       return try await perform(request, on: try open(home), events)
     } catch let failure as CommandFailure where failure.code == "store" && request.command == "verify" {
       return try await DeepCheck(home).runClosed(request, events)
+    }
+  }
+
+  /// Opens the node of a home that is to serve, as soon as commands that have the store have ended.
+  public static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
+    try await patiently(home) {
+      if let socket = connect(home) { throw CommandFailure.runsAlready(home, socket.peerProcess) }
+      return try open(home, log: log)
+    }
+  }
+
+  /// A command without a node has the store for a moment, and so does a node that is not at its socket yet: who comes
+  /// just then waits that long, and no longer.
+  private static func patiently<Result>(_ home: Home, _ body: () async throws -> Result) async throws
+    -> Result
+  {
+    let end = ContinuousClock.now + .seconds(3)
+    while true {
+      do {
+        return try await body()
+      } catch let failure as CommandFailure where failure.code == "store_held" {
+        guard ContinuousClock.now < end else { throw failure }
+        try await Task.sleep(for: .milliseconds(50))
+      }
     }
   }
 
@@ -108,6 +138,14 @@ extension CommandFailure {
     CommandFailure(
       exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
       next: "waymark init, or waymark join TICKET")
+  }
+
+  static func runsAlready(_ home: Home, _ process: Int32?) -> CommandFailure {
+    CommandFailure(
+      exitCode: ExitCode.storeHeld, code: "already_running",
+      message: "A node runs already; the store in \(home.path) is held by "
+        + "\(process.map { "process \($0)" } ?? "it").",
+      next: "waymark status; for a second node on this machine, --home DIR")
   }
 
   static let hungUp = CommandFailure(

@@ -225,11 +225,12 @@ extension Reason {
 }
 
 /// A word as a shell reads it back.
-func shellWord(_ text: String) -> String {
+public func shellWord(_ text: String) -> String {
   let plain = text.utf8.allSatisfy {
     switch $0 {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+      UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "+"), UInt8(ascii: ","):
       true
     default: false
     }

@@ -5,6 +5,12 @@ import Transport
 import Wire
 
 extension Node {
+  /// With how many of the other devices of the circle there is a session.
+  public var company: (connected: Int, others: Int) {
+    let others = circle.evaluation.members.keys.filter { $0 != identity.device }
+    return (others.count { replica.session(with: $0) != nil }, others.count)
+  }
+
   // MARK: Addresses
 
   /// Keeps an address that the person gave, and dials it.

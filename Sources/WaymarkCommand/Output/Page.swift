@@ -28,6 +28,12 @@ struct Page {
 
   mutating func line(_ text: String = "", _ stress: Stress = .none) { lines.append(paint(text, stress)) }
 
+  /// Lines as they are, whatever their width.
+  mutating func text(_ text: String) {
+    let body = text.hasSuffix("\n") ? text.dropLast() : text[...]
+    for line in body.split(separator: "\n", omittingEmptySubsequences: false) { lines.append(String(line)) }
+  }
+
   /// Text that may be longer than a line, broken between words; lines after the first are indented.
   mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
     for line in wrapped(text, width: width, indent: indent) { self.line(line, stress) }

@@ -38,6 +38,8 @@ struct Rendering {
     case "restore": restore(document)
     case "mirror", "assert": direction(document, words[0])
     case "keys": keys(document)
+    case "service": service(document, words.last ?? "")
+    case "completions", "manual": data.text(document["text"]?.string ?? "")
     case "paths", "version": about(document, words)
     default: records(document, invocation)
     }

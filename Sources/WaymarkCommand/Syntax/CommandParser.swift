@@ -167,12 +167,12 @@ struct CommandParser {
           next: "waymark help \(spec.name)")
       }
       guard operand.isRepeated else {
-        request[operand.key] = try value(first, operand.type, operand.placeholder)
+        request[operand.key] = try value(first, operand.type, operand.placeholder, spec)
         continue
       }
       let all = [first] + rest
       rest = []
-      request[operand.key] = .array(try all.map { try value($0, operand.type, operand.placeholder) })
+      request[operand.key] = .array(try all.map { try value($0, operand.type, operand.placeholder, spec) })
     }
     if let extra = rest.first {
       throw CommandFailure.usage(
@@ -192,7 +192,7 @@ struct CommandParser {
       request[found.requestKey] = true
       return
     }
-    let read = try value(text, found.type, found.flag)
+    let read = try value(text, found.type, found.flag, spec)
     let key = found.requestKey
     if found.isRepeated {
       request[key] = .array((request[key]?.array ?? []) + [read])
@@ -203,28 +203,40 @@ struct CommandParser {
     }
   }
 
-  private func value(_ text: String, _ type: CommandSpec.ValueType, _ name: String) throws -> JSON {
+  private func value(
+    _ text: String, _ type: CommandSpec.ValueType, _ name: String, _ spec: CommandSpec
+  ) throws -> JSON {
     switch type {
     case .text: return .string(text)
     case .path: return .string(text == "-" ? text : absolute(text))
     case .duration:
       guard let milliseconds = Duration.milliseconds(in: text) else {
         throw CommandFailure.usage(
-          "\(name) can't be “\(printable(text))”: write a number and a unit, such as 30s, 10m, 2h or 1d.")
+          "\(name) can't be “\(printable(text))”: write a number and a unit, such as 30s, 10m, 2h or 1d.",
+          next: "waymark help \(spec.name)")
       }
       return .integer(milliseconds)
     case .words(let allowed):
       guard allowed.contains(text) else {
         throw CommandFailure.usage(
-          "\(name) can't be “\(printable(text))”: it is \(allowed.joined(separator: " or ")).")
+          "\(name) can't be “\(printable(text))”: it is \(Self.either(allowed)).",
+          next: "waymark help \(spec.name)")
       }
       return .string(text)
     case .field:
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-        throw CommandFailure.usage("“\(printable(text))” is no field; write name=value.")
+        throw CommandFailure.usage(
+          "“\(printable(text))” is no field; write name=value.",
+          next: "waymark help \(spec.name)")
       }
       return [.string(String(text[..<equals])), .string(String(text[text.index(after: equals)...]))]
     }
+  }
+
+  /// `a, b or c`
+  private static func either(_ words: [String]) -> String {
+    guard let last = words.last, words.count > 1 else { return words.first ?? "" }
+    return words.dropLast().joined(separator: ", ") + " or " + last
   }
 
   private func absolute(_ path: String) -> String {

@@ -1,3 +1,5 @@
+import Waymark
+
 /// Commands that say how things are, and why.
 extension CommandTable {
   static let glance: [CommandSpec] = [
@@ -33,7 +35,11 @@ extension CommandTable {
         """),
     CommandSpec(
       words: ["log", "level"], summary: "say or set how much the running node logs",
-      operands: [.init(placeholder: "LEVEL", key: "level", isOptional: true)],
+      operands: [
+        .init(
+          placeholder: "LEVEL", key: "level", type: .words(NodeLog.Level.allCases.map { "\($0)" }),
+          isOptional: true)
+      ],
       details: "LEVEL is debug, info, warning or error, and holds until the node ends."),
   ]
 

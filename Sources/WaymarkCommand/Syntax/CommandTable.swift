@@ -3,14 +3,17 @@ import Waymark
 /// Every command that `waymark` offers, in the order in which help lists them.
 enum CommandTable {
   static let all: [CommandSpec] =
-    circle + keys + watching + peerNames + glance + records + state + premium + files + largeChanges + about
+    circle + keys + watching + peerNames + glance + records + state + premium + files + largeChanges + machine
+    + about
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
     ("Your circle of devices", circle), ("Keys", keys),
     ("See what is going on", watching + peerNames + glance),
     ("Trips and habits", records), ("Profile, settings, onboarding", state),
-    ("Premium", premium), ("Files", files), ("Large changes", largeChanges), ("About this program", about),
+    ("Premium", premium), ("Files", files), ("Large changes", largeChanges),
+    ("Living on this machine", machine),
+    ("About this program", about),
   ]
 
   private static let circle: [CommandSpec] = [
@@ -56,8 +59,15 @@ enum CommandTable {
         .init(
           flag: "--peer", placeholder: "ADDR:PORT", summary: "dial this address too", isRepeated: true),
         .init(flag: "--no-discovery", placeholder: nil, summary: "do not look for peers on the network"),
+        .init(
+          flag: "--log-format", placeholder: "F", summary: "text, journal or json; default what fits",
+          type: .words(LogFormat.allCases.map(\.rawValue))),
       ],
-      details: "Prints `ready ADDR:PORT` when it serves. Ends with Ctrl-C or SIGTERM."),
+      details: """
+        Prints `ready ADDR:PORT` when it serves. Ends with Ctrl-C or SIGTERM. What it does it says on
+        standard error; WAYMARK_LOG=debug, info, warning or error sets how much, waymark log level
+        changes that while it runs. To have it always running: waymark help service
+        """),
     CommandSpec(
       words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",
       impliesLastWord: true),

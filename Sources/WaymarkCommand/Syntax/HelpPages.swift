@@ -79,6 +79,7 @@ enum HelpPages {
       let width = spec.options.map { optionName($0).displayWidth }.max() ?? 0
       for option in spec.options { page.line("    " + optionLine(option, width: width)) }
       for line in (spec.details ?? "").split(separator: "\n") { page.paragraph("  \(line)", indent: 2) }
+      if let example = spec.example { page.paragraph("  For example: \(example)", indent: 4) }
     }
     page.gap()
     page.line("Everywhere: \(GlobalOptions.specs.map(optionName).joined(separator: "  "))", .faint)

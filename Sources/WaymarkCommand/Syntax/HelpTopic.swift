@@ -10,7 +10,7 @@ struct HelpTopic {
 
   static let all = [
     premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, exitCodes, home, keys,
-    reasons,
+    service, reasons,
   ]
 
   /// From the table itself.
@@ -181,6 +181,26 @@ struct HelpTopic {
       A wrong passphrase ends with exit code 12. Opening takes about a second and 256 MiB. A forgotten
       passphrase can't be recovered: move device.key away and join the circle anew. The store itself is
       not encrypted: that is the disk's business.
+      """)
+
+  private static let service = HelpTopic(
+    name: "service",
+    text: """
+      A node that always runs
+      waymark run is a node in the foreground. To have the system run it for you:
+        waymark service install              now, at every login, and again if it fails
+        waymark service                      whether it runs, and what it says
+        waymark service uninstall            no more; the store and the keys stay
+      On Linux this is a user unit of systemd, on a Mac an agent of launchd; each --home has its own.
+      --print systemd shows it without writing anything. As the system does it:
+        systemctl --user status waymark      how it is; restart, stop and start as usual
+        journalctl --user -u waymark         what it has said; -p warning for what matters
+        loginctl enable-linger               have it run also while you are not logged in
+
+      The service listens where waymark run does: config.json or the flag, see waymark help home. If
+      the keys are sealed, it has nobody to ask for the passphrase, so name a file when installing:
+        WAYMARK_PASSPHRASE_FILE=FILE waymark service install
+      What it logs can be changed while it runs: waymark log level debug.
       """)
 
   private static let home = HelpTopic(

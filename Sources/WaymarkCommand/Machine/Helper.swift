@@ -1,0 +1,60 @@
+import Foundation
+
+/// Another program of the system that does something for a command.
+enum Helper {
+  struct Outcome: Sendable {
+    /// What it ended with; nil if it could not be started.
+    let code: Int32?
+    /// What it wrote to either stream.
+    let said: String
+  }
+
+  /// Runs a program that `PATH` names to its end, with nothing to read.
+  static func run(_ words: [String]) -> Outcome {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return Outcome(code: nil, said: "") }
+    _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+    let child = start(words, writingTo: ends[1])
+    close(ends[1])
+    let said = readAll(ends[0])
+    close(ends[0])
+    guard let child else { return Outcome(code: nil, said: "") }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+    let signal = status & 0x7f
+    return Outcome(code: signal == 0 ? (status >> 8) & 0xff : 128 + signal, said: said)
+  }
+
+  private static func start(_ words: [String], writingTo descriptor: Int32) -> pid_t? {
+    #if canImport(Glibc)
+      var actions = posix_spawn_file_actions_t()
+    #else
+      var actions: posix_spawn_file_actions_t?
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    for output in [STDOUT_FILENO, STDERR_FILENO] {
+      posix_spawn_file_actions_adddup2(&actions, descriptor, output)
+    }
+    posix_spawn_file_actions_addclose(&actions, descriptor)
+    let arguments = words.map { strdup($0) } + [nil]
+    defer { for text in arguments { free(text) } }
+    var id: pid_t = 0
+    return posix_spawnp(&id, words[0], &actions, nil, arguments, environ) == 0 ? id : nil
+  }
+
+  /// What a helper says is short; more than this is read and forgotten.
+  private static let bytesMax = 64 * 1024
+
+  private static func readAll(_ descriptor: Int32) -> String {
+    var all: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = read(descriptor, &buffer, buffer.count)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return String(decoding: all, as: UTF8.self) }
+      if all.count < bytesMax { all += buffer[..<count] }
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Waymark
+
+/// How what a node says looks where it goes: for people, for the journal of systemd, for programs.
+enum LogFormat: String, CaseIterable, Sendable {
+  /// With a time of its own.
+  case text
+  /// With a priority in front that the journal takes away; it keeps the time itself.
+  case journal
+  /// One object a line.
+  case json
+
+  /// What the flag or `WAYMARK_LOG_FORMAT` names, else what fits where standard error goes.
+  ///
+  /// - Throws: `CommandFailure` if that is no format.
+  static func chosen(
+    flag: String?, environment: [String: String], standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
+  ) throws -> LogFormat {
+    guard let name = flag ?? environment["WAYMARK_LOG_FORMAT"], !name.isEmpty else {
+      return fitting(environment, standardError)
+    }
+    if let format = LogFormat(rawValue: name) { return format }
+    let known = allCases.map(\.rawValue).joined(separator: ", ")
+    throw CommandFailure.usage(
+      "WAYMARK_LOG_FORMAT can't be “\(printable(name))”: it is one of \(known).", next: "waymark help run")
+  }
+
+  /// The journal says which file it reads from: who sends standard error elsewhere gets plain text there.
+  static func fitting(
+    _ environment: [String: String], _ standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
+  ) -> LogFormat {
+    guard let journal = environment["JOURNAL_STREAM"].flatMap(FileNumber.init(journal:)) else { return .text }
+    return journal == standardError ? .journal : .text
+  }
+
+  /// A line of the log.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  /// - Parameter isTerminal: somebody looks on, who knows what day it is.
+  func line(
+    _ level: NodeLog.Level, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
+    zone: TimeZone = .current
+  ) -> String {
+    switch self {
+    case .text:
+      let time = isTerminal ? LogTime.clock(now, zone) : LogTime.full(now, zone)
+      return "\(time) \("\(level)".padded(to: 7)) \(area.padded(to: 9)) \(printable(message))"
+    case .journal:
+      return "<\(level.priority)>\(area): \(printable(message))"
+    case .json:
+      let line: JSON = [
+        "type": "log", "time": .string(LogTime.full(now, zone)), "level": .string("\(level)"),
+        "area": .string(area), "message": .string(message),
+      ]
+      return line.text()
+    }
+  }
+
+  /// Why the program ends, where it is not said to a person; nil where it is.
+  func line(_ failure: CommandFailure) -> String? {
+    switch self {
+    case .text: nil
+    case .journal:
+      "<3>" + printable(failure.message) + (failure.next.map { " Next: \(printable($0))" } ?? "")
+    case .json: failure.json.text()
+    }
+  }
+}
+
+/// What tells an open file from all others.
+struct FileNumber: Hashable, Sendable {
+  let device: UInt64
+  let number: UInt64
+
+  init(device: UInt64, number: UInt64) {
+    self.device = device
+    self.number = number
+  }
+
+  init?(of descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return nil }
+    self.init(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+  }
+
+  /// `JOURNAL_STREAM`: two numbers with a colon between.
+  init?(journal: String) {
+    let parts = journal.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let device = UInt64(parts[0]), let number = UInt64(parts[1]) else { return nil }
+    self.init(device: device, number: number)
+  }
+}
+
+/// The time of a line of the log.
+private enum LogTime {
+  /// `2026-05-03T15:00:07+02:00`
+  static func full(_ now: Int64, _ zone: TimeZone) -> String {
+    let date = Date(timeIntervalSince1970: Double(now) / 1_000)
+    return date.formatted(
+      Date.ISO8601FormatStyle(timeZone: zone).year().month().day().timeZone(separator: .colon)
+        .time(includingFractionalSeconds: false))
+  }
+
+  /// `15:00:07`
+  static func clock(_ now: Int64, _ zone: TimeZone) -> String {
+    String(full(now, zone).dropFirst(11).prefix(8))
+  }
+}
+
+extension NodeLog.Level {
+  /// As syslog counts.
+  fileprivate var priority: Int {
+    switch self {
+    case .debug: 7
+    case .info: 6
+    case .warning: 4
+    case .error: 3
+    }
+  }
+}

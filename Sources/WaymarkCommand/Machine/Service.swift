@@ -1,0 +1,179 @@
+import Foundation
+import Waymark
+
+/// A node that the system keeps running: what systemd or launchd are given to read.
+struct Service: Hashable, Sendable {
+  enum Manager: String, CaseIterable, Sendable {
+    case systemd
+    case launchd
+
+    /// What this system has.
+    static let here: Manager = {
+      #if os(macOS)
+        .launchd
+      #else
+        .systemd
+      #endif
+    }()
+  }
+
+  let manager: Manager
+  /// The program, absolute.
+  let program: String
+  let home: String
+  /// Whether it is the home that a command without `--home` means.
+  let isUsualHome: Bool
+  /// Where the passphrase of a sealed key is, absolute.
+  var passphraseFile: String?
+
+  /// One service a home; the usual one has the short name.
+  var name: String { isUsualHome ? "waymark" : "waymark-" + Self.escaped(home) }
+
+  /// As systemd and launchd call it.
+  var unit: String {
+    switch manager {
+    case .systemd: name + ".service"
+    case .launchd: "local.\(name)"
+    }
+  }
+
+  /// Where what belongs to one user is looked for.
+  func file(environment: [String: String]) -> String {
+    let user = environment["HOME"] ?? "."
+    switch manager {
+    case .systemd:
+      let configuration = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+      return (configuration ?? user + "/.config") + "/systemd/user/" + unit
+    case .launchd: return "\(user)/Library/LaunchAgents/\(unit).plist"
+    }
+  }
+
+  /// A path as a part of a unit's name, as `systemd-escape --path` writes it.
+  static func escaped(_ path: String) -> String {
+    let parts = path.split(separator: "/")
+    guard !parts.isEmpty else { return "-" }
+    return parts.joined(separator: "/").utf8.enumerated().map { index, byte in
+      switch byte {
+      case UInt8(ascii: "/"): "-"
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: ":"):
+        String(UnicodeScalar(byte))
+      case UInt8(ascii: ".") where index > 0: "."
+      default: "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      }
+    }.joined()
+  }
+
+  var text: String {
+    switch manager {
+    case .systemd: systemdUnit
+    case .launchd: launchdPropertyList
+    }
+  }
+
+  // MARK: systemd
+
+  /// A user unit. What it forbids are things that no node does, and that a manager without privileges can forbid: so the
+  /// files of the user stay reachable, for `waymark backup FILE` and `waymark import FILE` are done by the node.
+  private var systemdUnit: String {
+    let words = [program, "--home", home, "run"].map(Self.quoted).joined(separator: " ")
+    let secret = passphraseFile.map { "Environment=\(Self.quoted("WAYMARK_PASSPHRASE_FILE=" + $0))\n" } ?? ""
+    return """
+      # Written by `waymark service install`, taken away by `waymark service uninstall`.
+      [Unit]
+      Description=Waymark, trips and habits on all your devices\(isUsualHome ? "" : " (\(Self.plain(home)))")
+      Documentation=man:waymark(1)
+
+      [Service]
+      Type=notify
+      ExecStart=\(words)
+      \(secret)Restart=on-failure
+      RestartSec=5
+      # Usage, no store, a wrong or sealed key: another start changes nothing.
+      RestartPreventExitStatus=2 10 12
+      # After a failure of the disk the whole store is verified before it is served.
+      TimeoutStartSec=15min
+      # A large import may keep the node busy for minutes.
+      WatchdogSec=10min
+      UMask=0077
+
+      NoNewPrivileges=yes
+      KeyringMode=private
+      LockPersonality=yes
+      MemoryDenyWriteExecute=yes
+      RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+      RestrictNamespaces=yes
+      RestrictRealtime=yes
+      RestrictSUIDSGID=yes
+      SystemCallArchitectures=native
+      SystemCallFilter=@system-service
+      SystemCallFilter=~@privileged
+      SystemCallErrorNumber=EPERM
+
+      [Install]
+      WantedBy=default.target
+
+      """
+  }
+
+  /// A word as systemd reads it back: neither `%` nor `$` means anything any more.
+  static func quoted(_ word: String) -> String {
+    let inner = plain(word).replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+      .replacing("$", with: "$$")
+    return "\"\(inner)\""
+  }
+
+  private static func plain(_ text: String) -> String { text.replacing("%", with: "%%") }
+
+  // MARK: launchd
+
+  private var launchdPropertyList: String {
+    let words = [program, "--home", home, "run"]
+    let arguments = words.map { "    <string>\(Self.marked($0))</string>" }.joined(separator: "\n")
+    let secret =
+      passphraseFile.map {
+        """
+          <key>EnvironmentVariables</key>
+          <dict>
+            <key>WAYMARK_PASSPHRASE_FILE</key>
+            <string>\(Self.marked($0))</string>
+          </dict>
+
+        """
+      } ?? ""
+    return """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0">
+      <dict>
+        <key>Label</key>
+        <string>\(Self.marked(unit))</string>
+        <key>ProgramArguments</key>
+        <array>
+      \(arguments)
+        </array>
+      \(secret)  <key>RunAtLoad</key>
+        <true/>
+        <key>KeepAlive</key>
+        <dict>
+          <key>SuccessfulExit</key>
+          <false/>
+        </dict>
+        <key>ThrottleInterval</key>
+        <integer>10</integer>
+        <key>ProcessType</key>
+        <string>Background</string>
+        <key>Umask</key>
+        <integer>63</integer>
+        <key>StandardErrorPath</key>
+        <string>\(Self.marked(home))/node.log</string>
+      </dict>
+      </plist>
+
+      """
+  }
+
+  private static func marked(_ text: String) -> String {
+    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+  }
+}

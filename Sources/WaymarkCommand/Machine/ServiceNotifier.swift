@@ -1,0 +1,101 @@
+import Foundation
+import Waymark
+
+/// Tells systemd how the node is: datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)` sends them.
+///
+/// Does nothing where nobody asked to be told. A message that can't be sent is lost: nothing of the node depends on it.
+struct ServiceNotifier: Sendable {
+  private let socketPath: String?
+  /// How often systemd wants to hear that the node is well; it ends a node from which it hears nothing for so long.
+  let watchdog: Duration?
+
+  init(environment: [String: String], process: Int32 = getpid()) {
+    let path = environment["NOTIFY_SOCKET"] ?? ""
+    // A path, or a name in the abstract namespace; others (vsock) are for machines, not for services.
+    socketPath = path.hasPrefix("/") || path.hasPrefix("@") ? path : nil
+    let isForOther = environment["WATCHDOG_PID"].map { Int32($0) != process } ?? false
+    watchdog =
+      isForOther || socketPath == nil
+      ? nil : environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil }
+  }
+
+  var isHeard: Bool { socketPath != nil }
+
+  /// The node serves.
+  func ready(_ status: String) { send("READY=1\nSTATUS=\(printable(status))") }
+
+  /// What `systemctl status` shows.
+  func status(_ status: String) { send("STATUS=\(printable(status))") }
+
+  func alive() { send("WATCHDOG=1") }
+
+  func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(printable(status))") }
+
+  /// Whether the message went out; false as well if nobody wants one.
+  @discardableResult
+  func send(_ message: String) -> Bool {
+    guard let socketPath else { return false }
+    #if os(Linux)
+      let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    #else
+      let kind = SOCK_DGRAM
+    #endif
+    let descriptor = socket(AF_UNIX, kind, 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return Self.withAddress(socketPath) { address, length in
+      let bytes = Array(message.utf8)
+      #if os(Linux)
+        let flags = Int32(MSG_NOSIGNAL)
+      #else
+        let flags: Int32 = 0
+      #endif
+      return sendto(descriptor, bytes, bytes.count, flags, address, length) == bytes.count
+    } ?? false
+  }
+
+  /// The address of a path, or with `@` in front of a name in the abstract namespace, which begins with a zero and has
+  /// no end but its length. Nil if it does not fit.
+  private static func withAddress<Result>(
+    _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
+  ) -> Result? {
+    var name = Array(path.utf8)
+    if name.first == UInt8(ascii: "@") { name[0] = 0 } else { name.append(0) }
+    var address = sockaddr_un()
+    guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return nil }
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+    let head = MemoryLayout.offset(of: \sockaddr_un.sun_path) ?? 2
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(head + name.count)) }
+    }
+  }
+}
+
+extension ServiceNotifier {
+  /// Says every so often that the node is well, and with whom it is connected. It asks the node for that: from one that
+  /// hangs nothing comes any more.
+  func watch(_ node: Node, listening: String) -> Task<Void, Never>? {
+    guard isHeard else { return nil }
+    let period = min(.seconds(10), (watchdog ?? .seconds(60)) / 3)
+    return Task {
+      var said = ""
+      while !Task.isCancelled {
+        let text = Self.text(await node.company, listening)
+        guard !Task.isCancelled else { return }
+        if text != said { status(text) }
+        said = text
+        if watchdog != nil { alive() }
+        try? await Task.sleep(for: period)
+      }
+    }
+  }
+
+  static func text(_ company: (connected: Int, others: Int), _ listening: String) -> String {
+    let others =
+      company.others == 0
+      ? "no other device yet"
+      : "connected to \(company.connected) of \(counted(Int64(company.others), "device"))"
+    return "Serving at \(listening), \(others)"
+  }
+}

@@ -233,6 +233,13 @@ import Wire
     #expect(code == 0, "\(said)")
   }
 
+  @Test func `what is installed is all there, works, and goes again`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let (code, said) = try await stage.script("Tests/Install/run", [], seconds: 120)
+    #expect(code == 0, "\(said)")
+  }
+
   // MARK: What shells and man read
 
   @Test func `man reads the manual page without a complaint`() async throws {

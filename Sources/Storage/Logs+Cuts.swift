@@ -144,9 +144,8 @@ extension Logs {
     return reach
   }
 
-  /// Lets go of the held sets that turn out to be allowed; false if there are none.
-  func releaseHeld(in logs: Set<LogKey>) throws -> Bool {
-    var count = 0
+  /// Lets go of the held sets that turn out to be allowed.
+  func releaseHeld(in logs: Set<LogKey>) throws {
     for log in logs.sorted() where isCut(log) {
       for branch in self[log] {
         try connection.with(
@@ -156,9 +155,7 @@ extension Logs {
           try row.bind(2, Int64(bitPattern: newestAllowed(branch)))
           try row.run()
         }
-        count += connection.changes
       }
     }
-    return count > 0
   }
 }

@@ -19,6 +19,7 @@ extension Store {
       var report = CommitReport()
       var moved: Set<LogKey> = []
       var newlyCut: Set<LogKey> = []
+      var placed: [ChangeSetID] = []
       for set in sets {
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
@@ -30,14 +31,17 @@ extension Store {
           report.forks.append(Fork(set: set, sibling: try storedSet(sibling)))
         }
         moved.insert(set.header.log)
+        placed.append(set.id)
         if folds { try fold.fold(set, at: place, into: &report) }
       }
-      if try logs.releaseHeld(in: moved) { try foldWaiting(horizon, &report, &moved) }
+      // Also what had seen other branches: a kept tip tells of them that they are left out.
+      if moved.contains(where: logs.isCut) {
+        try logs.releaseHeld(in: moved)
+        try foldWaiting(horizon, &report, &moved)
+      }
       try finish(&report, moved)
       try noting(report)
       try noteCuts(of: newlyCut)
-      let placed = zip(sets, report.placements).filter { if case .place = $1 { true } else { false } }.map(
-        \.0.id)
       if try moved.contains(where: hasUnkept) || areGround(placed) {
         // What came with this batch is known now only; the rest is told anew.
         let (placements, forks) = (report.placements, report.forks)

@@ -74,7 +74,7 @@ extension Store {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
       try putBackAll()
     }
-    _ = try logs.releaseHeld(in: Set(logs.all))
+    try logs.releaseHeld(in: Set(logs.all))
     var report = CommitReport()
     var moved = Set(logs.all)
     try foldWaiting(horizon, &report, &moved)

@@ -71,14 +71,32 @@ extension Judge {
       throw Violation(.state, view.name, "\(what) before its predecessor")
     }
     for dependency in header.dependencies {
-      guard let seen = library.index(of: dependency.id), view[seen] != .absent else { continue }
-      if view[seen] == .folded || !isAllowed(seen, view) { continue }
+      if isSatisfied(dependency, of: header, view, mayBeLate) { continue }
       throw Violation(.state, view.name, "\(what) before its dependency \(dependency.id)")
     }
     guard isNew, header.log.device != view.device, let wall = ledgers[view.name]?.wall else { return }
     guard Int64(header.clock >> 16) <= wall + 600_000 else {
       throw Violation(.state, view.name, "\(what) more than ten minutes before its time")
     }
+  }
+
+  /// Whether a dependency is folded, or left out by a cut for certain: while a kept tip is not here, who knows?
+  func isSatisfied(
+    _ dependency: PlainDependency, of header: PlainHeader, _ view: NodeView, _ mayBeLate: Bool = false
+  ) -> Bool {
+    let seen = library.index(of: dependency.id).flatMap { view[$0] == .absent ? nil : $0 }
+    if let seen, view[seen] == .folded { return true }
+    guard let cuts = cuts(of: dependency.log(lane: header.log.lane), view) else { return seen == nil }
+    if !mayBeLate, !knowsTips(cuts, view) { return false }
+    return seen.map { !isAllowed($0, view) } ?? true
+  }
+
+  private func knowsTips(_ cuts: [Set<Name32>], _ view: NodeView) -> Bool {
+    // One that keeps nothing leaves no doubt.
+    cuts.contains([])
+      || cuts.allSatisfy {
+        $0.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false }
+      }
   }
 
   /// Whether a set leads to a tip of every cut of its log.
@@ -105,6 +123,11 @@ extension Judge {
             let tips = cuts.reduce(into: Set<Name32>()) { $0.formUnion($1) }
             return (tips, tips.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false })
           }, forKey: log)
+      }
+      if view[set] == .held, isAllowed(set, view) {
+        throw Violation(
+          .revocation, view.name,
+          "change set \(library.sets[set].id) of \(log) is held though no cut leaves it out")
       }
       guard let cut = known[log] ?? nil else {
         if view[set] != .held { continue }

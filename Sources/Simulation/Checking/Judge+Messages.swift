@@ -77,6 +77,7 @@ extension Judge {
     if ledger.admitted == nil { startAdmitting(view, ledger) }
     guard let message = try? PlainMessage(bytes) else { return }
     noteArrival(of: message, ledger)
+    if ledger.mayFork, case .sets(_, let sets) = message { noteOwnSets(sets.map(\.header), view, ledger) }
     switch message {
     case .summary(_, _, let records):
       let key = LinkKey(link: link, node: to)

@@ -40,10 +40,12 @@ extension Judge {
     for set in news.folded { try checkFolds(set, view, isNew: true) }
     noteClocks(news.folded, view)
     try checkForks(news.stored)
+    try checkGivesWay(news.stored, view)
     noteOwnFromElsewhere(news.stored, view)
     try checkAdmitted(news.stored, view)
     try checkRecords(touchedBy: news.folded, view)
     for set in news.stored { try checkWaits(set, view) }
+    try checkReleased(by: news.stored, view)
     view.unjudged = []
   }
 
@@ -51,7 +53,13 @@ extension Judge {
   private func takeReleased(_ view: NodeView, _ news: inout StoreNews) throws {
     for number in view.held.sorted() {
       let state = try NodeReading.folded(at: number, view.connection)
-      guard state != 2, let set = view.set(number: number) else { continue }
+      guard let set = view.set(number: number) else { continue }
+      if state == 2 {
+        if news.stored.isEmpty || !isAllowed(set, view) { continue }
+        throw Violation(
+          .revocation, view.name,
+          "change set \(library.sets[set].id) is held though the kept tip of its log is here")
+      }
       view.held.remove(number)
       view[set] = state == 1 ? .folded : .waits
       if state == 1 { news.folded.append(set) }
@@ -72,6 +80,49 @@ extension Judge {
     throw Violation(
       .state, view.name,
       "change set \(library.sets[set].id) waits, though it is dated less than ten minutes ahead")
+  }
+
+  /// When the kept tip of a cut comes, what leads to it is folded at once.
+  private func checkReleased(by stored: [Int], _ view: NodeView) throws {
+    let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
+    guard !logs.isEmpty, let wall = ledgers[view.name]?.wall else { return }
+    for number in view.waiting.sorted() {
+      guard let set = view.set(number: number), logs.contains(library.sets[set].header.log),
+        isReady(set, view, by: wall + 540_000)
+      else { continue }
+      throw Violation(
+        .revocation, view.name,
+        "change set \(library.sets[set].id) waits though the kept tip of its log has come")
+    }
+  }
+
+  /// Nothing that could be folded waits for long: a timer rings after a minute at most.
+  func checkPatience(_ node: String) throws {
+    guard let view = views[node], let ledger = ledgers[node], let steady else { return }
+    // A process that was stopped has heard no timer.
+    let hasRested = steady - ledger.lookedAt > 25_000
+    ledger.lookedAt = steady
+    guard ledger.hasRoom, !hasRested, !view.waiting.isEmpty else { return ledger.dueSince = [:] }
+    var due: [Int: Int64] = [:]
+    for number in view.waiting {
+      guard let set = view.set(number: number), isReady(set, view, by: ledger.wall + 600_000) else {
+        continue
+      }
+      due[set] = ledger.dueSince[set] ?? steady
+    }
+    ledger.dueSince = due
+    guard let late = due.filter({ steady - $0.value > 90_000 }).keys.min() else { return }
+    throw Violation(
+      .state, node,
+      "change set \(library.sets[late].id) has waited for a minute and a half with nothing in its way")
+  }
+
+  /// Whether a set that waits could be folded: its time has come, no cut leaves it out, what it has seen is folded.
+  private func isReady(_ set: Int, _ view: NodeView, by time: Int64) -> Bool {
+    let header = library.sets[set].header
+    guard Int64(header.clock >> 16) <= time, isAllowed(set, view) else { return false }
+    if let previous = library.predecessors[set], view[previous] != .folded { return false }
+    return header.dependencies.allSatisfy { isSatisfied($0, of: header, view) }
   }
 
   /// Whether the newest set of the last look still has its number.
@@ -103,6 +154,7 @@ extension Judge {
     let fresh = news.stored.filter { !before.contains($0) || view.unjudged.contains($0) }
     view.unjudged = []
     try checkForks(fresh)
+    if !isStart { try checkGivesWay(fresh, view) }
     if !isStart { noteOwnFromElsewhere(fresh, view) }
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)

@@ -43,7 +43,8 @@ extension Judge {
   /// The newest time that an author may give a set: its wall clock's, or that of what it has seen.
   private func latestDate(_ set: Int, _ written: Set<Int>, _ view: NodeView, _ wall: Int64) -> Int64 {
     let log = library.sets[set].header.log
-    var latest = wall
+    // No set is dated before 1970.
+    var latest = max(wall, 0)
     for other in view.numbers where !written.contains(other) {
       let header = library.sets[other].header
       guard header.log.lane == log.lane, header.log == log || view[other] == .folded else { continue }
@@ -71,6 +72,45 @@ extension Judge {
       guard header.log.device == view.device, ledger.arrived.contains(id), !ledger.acknowledged.contains(id)
       else { continue }
       ledger.elsewhere.insert(header.log.incarnation)
+    }
+  }
+
+  /// Sets of a node's own device come to it: what it keeps of the log that nobody was sent may have to give way.
+  func noteOwnSets(_ headers: [[UInt8]], _ view: NodeView, _ ledger: NodeLedger) {
+    let own = headers.filter { (try? PlainHeader($0))?.log.device == view.device }
+    guard !own.isEmpty else { return }
+    ledger.brought.formUnion(own.map { PlainSealing.setID($0) })
+    if ledger.mayHaveSent.isEmpty {
+      ledger.mayHaveSent = (try? NodeReading.mayHaveSent(view.device, view.connection)) ?? [:]
+    }
+  }
+
+  /// Where another copy of a node's data has written other sets, what nobody was sent is not kept beside them.
+  func checkGivesWay(_ stored: [Int], _ view: NodeView) throws {
+    guard let ledger = ledgers[view.name], ledger.hasRoom, !ledger.mayHaveSent.isEmpty else { return }
+    let now = try NodeReading.mayHaveSent(view.device, view.connection)
+    for set in stored {
+      let header = library.sets[set].header
+      guard header.log.device == view.device, ledger.brought.contains(library.sets[set].id),
+        let sent = ledger.mayHaveSent[header.log], header.sequence > sent,
+        // In the same step the node may have let go of what it had held back.
+        now.keys.contains(where: { $0.lane == header.log.lane }), let log = library.logIndex(header.log)
+      else { continue }
+      let kept = library.sets(at: .init(log: log, sequence: header.sequence)).first { other in
+        other != set && view[other] != .absent && !isBrought(other, ledger)
+      }
+      guard let kept, try !NodeReading.isSpent(view.connection) else { continue }
+      throw Violation(
+        .equivocation, view.name,
+        "it keeps its set \(library.sets[kept].id), which nobody was sent, beside \(library.sets[set].id) of another copy"
+      )
+    }
+  }
+
+  /// Whether others are known to hold a set: they have brought it, or one that stands on it.
+  private func isBrought(_ set: Int, _ ledger: NodeLedger) -> Bool {
+    ledger.brought.contains { id in
+      library.index(of: id).map { library.isOnPath(set, to: $0) } ?? false
     }
   }
 

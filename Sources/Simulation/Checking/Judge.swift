@@ -102,6 +102,7 @@ package final class Judge {
       try readWhole(node, isStart: false)
       if violation.rule == .wentBack || violation.rule == .gate { throw violation }
     }
+    try checkPatience(node)
     try checkSaid(view(node), before: before)
   }
 
@@ -196,6 +197,13 @@ final class NodeLedger {
   /// What it has written since it started, and when a peer first told where it stands.
   var fresh: Set<Name32> = []
   var toldAt: Int64?
+  /// Sets that could be folded and wait, and since when, on the steady clock.
+  var dueSince: [Int: Int64] = [:]
+  var lookedAt: Int64 = 0
+  /// Of its own logs the newest sets that may have been sent, when a step began that brings sets of them.
+  var mayHaveSent: [PlainLog: UInt64] = [:]
+  /// Own sets that others have brought since it started.
+  var brought: Set<Name32> = []
   /// To whom it has sent in this step what only members get.
   var outsiders: Set<String> = []
   /// How many statements its beliefs were compared with.
@@ -222,11 +230,14 @@ final class NodeLedger {
 
   func forgetStep() {
     (said, unseen, doubts, claims, passed) = ([], [], [], [], [])
-    (arrived, outsiders) = ([], [])
+    (arrived, outsiders, mayHaveSent) = ([], [], [:])
   }
 
   /// A new process knows nothing of what its predecessor heard.
-  func forgetRun() { (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0) }
+  func forgetRun() {
+    (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0)
+    (dueSince, mayHaveSent, brought) = ([:], [:], [])
+  }
 
   func remember(_ state: NodeState) {
     if states.last == state { return }

@@ -106,6 +106,34 @@ enum NodeReading {
     }
   }
 
+  /// Protocol/session.md, "Own log after a start": of logs that are held back the newest set that may have been sent.
+  static func mayHaveSent(_ device: Name32, _ connection: Connection) throws -> [PlainLog: UInt64] {
+    var found: [PlainLog: UInt64] = [:]
+    for line in String(decoding: try meta("node.unsent-logs", connection), as: UTF8.self).split(
+      separator: "\n")
+    {
+      let words = line.split(separator: " ")
+      guard words.count == 5, let lane = Int(words[2]), let sequence = UInt64(words[3]),
+        let high = UInt64(words[1].prefix(16), radix: 16),
+        let low = UInt64(words[1].dropFirst(16), radix: 16), words[0] == "\(device)"
+      else { continue }
+      found[PlainLog(device: device, incarnation: Name16(high: high, low: low), lane: lane)] = sequence
+    }
+    return found
+  }
+
+  /// Whether a device has begun all the logs it may.
+  static func isSpent(_ connection: Connection) throws -> Bool {
+    try !meta("node.incarnations-spent", connection).isEmpty
+  }
+
+  private static func meta(_ key: String, _ connection: Connection) throws -> [UInt8] {
+    try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
+      try row.bind(1, key)
+      return try row.step() ? row.bytes(0) : []
+    }
+  }
+
   /// Whether stored sets have seen what a cut leaves out.
   static func hasExcused(_ connection: Connection) throws -> Bool {
     try connection.with("SELECT 1 FROM excused LIMIT 1") { try $0.step() }

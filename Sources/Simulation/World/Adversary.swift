@@ -46,7 +46,7 @@ extension World {
     guard !sender.isHonest else { return [message] }
     if random.happens(perThousand: 50) { sender.captured.append(message) }
     if sender.captured.count > 20 { sender.captured.removeFirst() }
-    if sender.hoards > 0, message.first.map({ _ in isSets(message) }) == true {
+    if sender.hoards > 0, isDelivery(message) {
       sender.hoards -= 1
       tally.count("hoarded")
       return []
@@ -80,8 +80,12 @@ extension World {
     return true
   }
 
-  private func isSets(_ message: [UInt8]) -> Bool {
-    if case .sets? = try? Message(decoding: message) { true } else { false }
+  /// What somebody waits for who has asked for sets.
+  private func isDelivery(_ message: [UInt8]) -> Bool {
+    switch try? Message(decoding: message) {
+    case .sets, .served: true
+    default: false
+    }
   }
 
   private func spoil(_ message: [UInt8], _ fault: Fault, _ sender: Device) -> [[UInt8]]? {
@@ -95,7 +99,8 @@ extension World {
       return [bytes]
     case .replay: return sender.captured.isEmpty ? nil : sender.captured + [message]
     case .hoard:
-      sender.hoards = 10
+      // Some never deliver anything any more.
+      sender.hoards = random.happens(perThousand: 500) ? .max : 10
       return [message]
     default:
       guard case .sets(let lane, let sets)? = try? Message(decoding: message), let first = sets.first else {

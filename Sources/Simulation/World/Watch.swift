@@ -37,6 +37,7 @@ final class Watch {
     guard device.isHonest else { return }
     looks += 1
     let isWhole = looks % Self.wholeLooks == 0
+    judge.steady = device.world.now
     judge.hasRoom(device.name, device.process?.isDiskFull == false)
     try quietly(device) {
       if isWhole {

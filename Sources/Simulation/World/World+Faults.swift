@@ -13,6 +13,8 @@ enum Ending {
   case pausedPeer(Int, Int, DeviceKey)
   /// Of several copies of a device others run now.
   case turn(rests: [Int], runs: [Int], isLast: Bool)
+  /// Somebody writes at these devices, copies of one another.
+  case words([Int])
 }
 
 extension World {
@@ -172,7 +174,9 @@ extension World {
       devices.count < 12
     else { return false }
     let twin = Device(
-      device.keys, number: devices.count, world: self, isHonest: true, preference: device.preference)
+      device.keys, number: devices.count, world: self, isHonest: true,
+      // What a copy does not ask for does not tell it of the other one.
+      preference: device.preference && random.happens(perThousand: 700))
     twin.twinNumber = devices.count
     twin.disk = device.disk.copy()
     // A copy of a machine's image brings even the number of the file along: then both write the same log.
@@ -214,6 +218,7 @@ extension World {
     case .disk(let number): devices[number].disk.mend()
     case .slowDisk(let number, let generation):
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
+    case .words(let numbers): writeWords(at: numbers)
     case .turn(let rests, let runs, let isLast): change(rests: rests, runs: runs, isLast: isLast)
     case .pausedPeer(let number, let generation, let peer):
       guard devices[number].generation == generation, let process = devices[number].process else { return }
@@ -321,7 +326,9 @@ extension World {
     else { return false }
     guard revoke(other, by: device) else { return false }
     if fault == .mutual { _ = revoke(device, by: other) }
-    if fault == .crossed, let third = random.pick(others) { _ = revoke(other, by: third) }
+    if fault == .crossed, let third = random.pick(others.filter({ $0.key != other.key })) {
+      _ = revoke(other, by: third)
+    }
     return true
   }
 
@@ -332,8 +339,9 @@ extension World {
     guard let process = device.process, process.isServing, process.isMember else { return false }
     let store = process.replicator.store
     let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
-    // Mostly all is kept that the issuer has seen; sometimes the log ends further back, or is not kept at all.
-    let isSevere = random.happens(perThousand: 300)
+    // Mostly all is kept that the issuer has seen; sometimes the log ends further back, or is not kept at all. Two that
+    // take out the same device seldom agree.
+    let isSevere = random.happens(perThousand: isRevoked(other.key) ? 700 : 300)
     let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.compactMap { log, heads in
       let tips = isSevere ? heads.map { earlier($0, store) } : heads.map(\.id)
       return isSevere && random.happens(perThousand: 200)

@@ -43,20 +43,23 @@ extension World {
   }
 
   /// Two copies of one device take each other's links. The person is told, lets one run for a while, then the other,
-  /// and then gives one up.
+  /// writes on both, and then gives one up.
   private func takeTurns() {
     let twins = devices.filter { $0.twinNumber != nil && !$0.isGone }
     for twin in twins {
-      let others = devices.filter { $0.key == twin.key && $0 !== twin && !$0.isGone }
+      let others = devices.filter { $0.key == twin.key && $0 !== twin && !$0.isGone }.map(\.number)
       stop(twin, .killed, restartAfter: nil)
       twin.isResting = true
-      later(
-        Self.turnMilliseconds, .end(.turn(rests: others.map(\.number), runs: [twin.number], isLast: false)))
-      later(
-        2 * Self.turnMilliseconds, .end(.turn(rests: [twin.number], runs: others.map(\.number), isLast: true))
-      )
+      for turn in 1...Self.turns {
+        let (rests, runs) = turn % 2 == 1 ? (others, [twin.number]) : ([twin.number], others)
+        let start = Moment(turn) * Self.turnMilliseconds
+        later(start, .end(.turn(rests: rests, runs: runs, isLast: turn == Self.turns)))
+        for word in 0..<2 {
+          later(start + Moment(word * 120_000 + random.below(110_000)), .end(.words(runs)))
+        }
+      }
     }
-    if !twins.isEmpty { turnsEnd = now + 2 * Self.turnMilliseconds }
+    if !twins.isEmpty { turnsEnd = now + Moment(Self.turns) * Self.turnMilliseconds }
   }
 
   func change(rests: [Int], runs: [Int], isLast: Bool) {
@@ -71,7 +74,16 @@ extension World {
     }
   }
 
-  private static let turnMilliseconds: Moment = 10 * 60_000
+  /// The person writes at a copy of a device, and may start it again after that.
+  func writeWords(at numbers: [Int]) {
+    for device in numbers.map({ devices[$0] }) where device.process?.isServing == true {
+      if random.happens(perThousand: 700) { writeLastWord(device) }
+      if random.happens(perThousand: 300) { stop(device, .killed, restartAfter: 10 + random.wait(1_000)) }
+    }
+  }
+
+  private static let turns = 4
+  private static let turnMilliseconds: Moment = 5 * 60_000
 
   /// Runs until all honest members hold the same.
   func converge() throws {

@@ -25,6 +25,8 @@ extension World {
     case 13: write(device, "settings", [setting()])
     case 14: writeProfile(device)
     case 15: random.happens(perThousand: 500) ? writeProfile(device) : importProfile(device)
+    case 16 where random.happens(perThousand: 300): undo(device)
+    case 16 where random.happens(perThousand: 50): rebuild(device)
     case 16: write(device, "mixed", [insert(), setting()])
     case 17 where random.happens(perThousand: 200): writeMuch(device)
     case 17: write(device, "many", (0..<1 + random.logarithmic(1, 1_500)).map { insert(number: 1_000 + $0) })
@@ -46,13 +48,33 @@ extension World {
 
   func writeLastWord(_ device: Device) { write(device, "last", [insert(), setting()]) }
 
+  /// Names an operation that was written somewhere, here already or not.
+  private func undo(_ device: Device) {
+    guard let target = random.pick(operations.suffix(20)) else { return }
+    write(device, "undo", [edit(device)].compactMap { $0 }, target: target)
+  }
+
+  /// Folds the log again into new tables, which are to be those that were there.
+  private func rebuild(_ device: Device) {
+    guard let process = device.process, !process.isEnded else { return }
+    do { try process.replicator.rebuild(now: device.time) } catch {
+      return process.isEnded ? () : process.storeFailed(error)
+    }
+    tally.count("rebuilt")
+    if !process.isEnded { judged { try $0.stepped(device) } }
+  }
+
   /// Authors what the person wants, and takes it for done when the device says so.
-  func write(_ device: Device, _ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero) {
+  func write(
+    _ device: Device, _ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero,
+    target: OperationID? = nil
+  ) {
     guard let process = device.process, !process.isEnded, !drafts.isEmpty, !process.replicator.isSpent,
       // As the node does: who is out of the circle writes nothing more.
       process.isMember
     else { return }
-    let operation = OperationDraft(id: OperationID(random16()), verb: verb)
+    let operation = OperationDraft(id: OperationID(random16()), verb: verb, target: target)
+    operations.append(operation.id)
     do {
       let sets = try process.replicator.write(
         operation, merged(drafts), leastClock: leastClock, now: device.time)
@@ -159,9 +181,11 @@ extension World {
     var fields: [(field: FieldNumber, value: Value)] = [
       (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(4)])),
     ]
+    // Somebody imports the same file on two devices, or one that differs in little.
+    let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
+    let isCommon = random.happens(perThousand: 600)
     for field in 2...4 {
-      let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
-      fields.append((FieldNumber(field), values[random.below(values.count)]))
+      fields.append((FieldNumber(field), isCommon ? .text("A") : values[random.below(values.count)]))
     }
     write(device, "import", [EntryDraft(.put, FixedRecords.profile, fields)])
   }

@@ -33,6 +33,8 @@ package final class World {
   var isHealing = false
   /// When copies of one device have had their turns.
   var turnsEnd: Moment?
+  /// What people have done, or tried to.
+  var operations: [OperationID] = []
   /// How many devices somebody wanted to let in.
   var guests = 0
   /// How many revocations have been signed.

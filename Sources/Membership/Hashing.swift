@@ -24,6 +24,12 @@ struct Prefix {
   static let ticketKey = Prefix("waymark/ticket-psk/v1")
   static let ticketChecksum = Prefix("waymark/ticket-checksum/v1")
 
+  static let beaconPair = Prefix("waymark/beacon-pair/v1")
+  static let beaconSlot = Prefix("waymark/beacon-slot/v1")
+  static let beaconFill = Prefix("waymark/beacon-fill/v1")
+  static let beaconSeal = Prefix("waymark/beacon-seal/v1")
+  static let beaconSignature = Prefix("waymark/beacon-signature/v1")
+
   /// The prefix of a kind's signature; kinds of newer versions go by number.
   static func signature(ofKind kind: UInt8) -> Prefix {
     let name = StatementKind(rawValue: kind)?.name ?? "statement-\(kind)"

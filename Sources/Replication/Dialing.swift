@@ -16,6 +16,10 @@ package struct Dialing: Sendable {
     package internal(set) var nextAttempt: Moment
     package internal(set) var isDialling = false
     package internal(set) var lastFailure: DialFailure?
+    /// When a beacon of the device last named it.
+    package internal(set) var foundAt: Moment?
+    /// Nobody but beacons has named it.
+    var isOnlyFound = false
     /// When the device there was last let in, and let this one in.
     var admittedAt: Moment?
   }
@@ -31,10 +35,32 @@ package struct Dialing: Sendable {
   package mutating func add(_ address: String, of device: DeviceKey?, now: Moment) {
     if let index = index(of: address) {
       if let device { entries[index].device = device }
+      entries[index].isOnlyFound = false
       return
     }
-    guard entries.count < Self.addressesMax else { return }
+    guard entries.count(where: { !$0.isOnlyFound }) < Self.addressesMax else { return }
     entries.append(Entry(address: address, device: device, nextAttempt: now))
+  }
+
+  /// A beacon of the device has named an address: it is dialled at once and before others. Of each device only the
+  /// newest few are kept.
+  package mutating func found(_ address: String, of device: DeviceKey, now: Moment) {
+    var entry =
+      index(of: address).map { entries.remove(at: $0) }
+      ?? Entry(address: address, device: device, nextAttempt: now, isOnlyFound: true)
+    entry.device = device
+    entry.foundAt = now
+    entry.failures = 0
+    entry.nextAttempt = min(entry.nextAttempt, now)
+    entries.insert(entry, at: 0)
+    let older = entries.filter { $0.isOnlyFound && $0.device == device && !$0.isDialling }
+      .dropFirst(Limits.foundAddressesMax)
+    for entry in older { remove(entry.address) }
+  }
+
+  /// Whether a beacon has named the address in this run of the node.
+  package func isFound(_ address: String) -> Bool {
+    entries.contains { $0.address == address && $0.foundAt != nil }
   }
 
   package mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
@@ -95,6 +121,10 @@ package struct Dialing: Sendable {
     guard let index = index(of: address) else { return }
     entries[index].lastFailure = failure
     wait(index, now)
+    // A beacon comes again where somebody is; an address without one may be another machine's by now.
+    if entries[index].isOnlyFound, entries[index].failures >= Self.foundFailuresMax {
+      entries.remove(at: index)
+    }
   }
 
   private mutating func wait(_ index: Int, _ now: Moment) {
@@ -132,6 +162,7 @@ package struct Dialing: Sendable {
   }
 
   private static let addressesMax = 512
+  private static let foundFailuresMax = 3
   private static let lastingMilliseconds: Moment = 5_000
 }
 

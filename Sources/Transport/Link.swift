@@ -196,6 +196,17 @@ package actor Link<Message: Sendable> {
     queue.async { self.assumeIsolated(body) }
   }
 
+  /// Ends at once, without a word: nobody is there to hear it.
+  package nonisolated func abandon() { enqueue { $0.end(.timeout) } }
+
+  /// Ends at once if the address at this end is none of these: no answer can come back to it.
+  package nonisolated func leave(unlessOn hosts: Set<String>) {
+    enqueue { link in
+      guard let host = link.socket?.socket.localAddress?.host, !hosts.contains(host) else { return }
+      link.end(.noRoute)
+    }
+  }
+
   // MARK: Life
 
   private func begin() {

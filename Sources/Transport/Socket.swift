@@ -19,7 +19,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Out of descriptors, in this process or everywhere.
   var isDescriptorShortage: Bool { code == EMFILE || code == ENFILE }
-  var isAddressInUse: Bool { code == EADDRINUSE }
+  package var isAddressInUse: Bool { code == EADDRINUSE }
   var isMissingFamily: Bool { code == EAFNOSUPPORT || code == EADDRNOTAVAIL }
   var isTransientAccept: Bool { [ECONNABORTED, EINTR, EPROTO].contains(code) }
 }
@@ -42,7 +42,7 @@ enum Transfer {
   case failed(SystemError)
 }
 
-/// A non-blocking TCP socket. A plain value: whoever made it closes it, once.
+/// A non-blocking socket, of TCP or for datagrams. A plain value: whoever made it closes it, once.
 struct Socket: Sendable {
   let descriptor: Int32
 
@@ -50,15 +50,18 @@ struct Socket: Sendable {
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
-  private init(family: Int32) throws(SystemError) {
+  private init(family: Int32, isForDatagrams: Bool = false) throws(SystemError) {
     #if canImport(Darwin)
-      let descriptor = socket(family, SOCK_STREAM, 0)
+      let descriptor = socket(family, isForDatagrams ? SOCK_DGRAM : SOCK_STREAM, 0)
     #else
-      let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      let kind = isForDatagrams ? SOCK_DGRAM : SOCK_STREAM
+      let descriptor = socket(family, Int32(kind.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     #endif
     guard descriptor >= 0 else { throw .last("socket") }
     self.descriptor = descriptor
-    do throws(SystemError) { try prepare() } catch {
+    do throws(SystemError) {
+      if isForDatagrams { try stopBlocking() } else { try prepare() }
+    } catch {
       closeDescriptor()
       throw error
     }
@@ -116,11 +119,38 @@ struct Socket: Sendable {
     return (socket, address)
   }
 
-  private func prepare() throws(SystemError) {
+  /// A socket for datagrams at an address, one of several of this machine on that port if `isShared`.
+  static func datagrams(on address: SocketAddress, isShared: Bool) throws(SystemError) -> Socket {
+    let socket = try Socket(family: address.family, isForDatagrams: true)
+    do throws(SystemError) {
+      if isShared {
+        // On Linux this is what hands each of them a copy; there, the other one would want them all of one user.
+        #if canImport(Darwin)
+          try socket.set(SOL_SOCKET, SO_REUSEPORT, 1)
+        #else
+          try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
+        #endif
+        // A flood must not leave a queue behind that is read for seconds.
+        try socket.set(SOL_SOCKET, SO_RCVBUF, Int32(Limits.beaconQueueBytesMax))
+      }
+      if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 1) }
+      guard address.withSocketAddress({ bind(socket.descriptor, $0, $1) }) == 0 else { throw .last("bind") }
+    } catch {
+      socket.closeDescriptor()
+      throw error
+    }
+    return socket
+  }
+
+  private func stopBlocking() throws(SystemError) {
     let flags = fcntl(descriptor, F_GETFL)
     guard flags >= 0, fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0,
       fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0
     else { throw .last("fcntl") }
+  }
+
+  private func prepare() throws(SystemError) {
+    try stopBlocking()
     try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
     #if canImport(Darwin)
       try set(SOL_SOCKET, SO_NOSIGPIPE, 1)
@@ -184,6 +214,49 @@ struct Socket: Sendable {
     if count >= 0 { return .bytes(count) }
     if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
     return .failed(.last(call))
+  }
+
+  // MARK: Datagrams
+
+  /// Sends to everybody on one network, and not beyond its routers.
+  func sendDatagram(_ datagram: [UInt8], to address: SocketAddress, index: UInt32) -> Bool {
+    do throws(SystemError) {
+      if address.family == AF_INET6 {
+        try set(ipv6Level, IPV6_MULTICAST_IF, Int32(bitPattern: index))
+        try set(ipv6Level, IPV6_MULTICAST_HOPS, 1)
+      } else {
+        try set(SOL_SOCKET, SO_BROADCAST, 1)
+        try set(Int32(IPPROTO_IP), IP_TTL, 1)
+      }
+    } catch {
+      return false
+    }
+    let sent = retrying {
+      address.withSocketAddress { sendto(descriptor, datagram, datagram.count, 0, $0, $1) }
+    }
+    return sent == datagram.count
+  }
+
+  /// The next datagram that waits, cut off after so many bytes; nil if none does.
+  func receive(atMost bytesMax: Int) -> (datagram: [UInt8], source: SocketAddress)? {
+    var bytes = [UInt8](repeating: 0, count: bytesMax)
+    var count = -1
+    let source = SocketAddress.filled { address, length in
+      count = retrying { recvfrom(descriptor, &bytes, bytesMax, 0, address, length) }
+      return count >= 0
+    }
+    guard let source, count >= 0 else { return nil }
+    return (Array(bytes.prefix(count)), source)
+  }
+
+  /// Hears a group on an interface; where it does already, that is all right.
+  func join(_ group: SocketAddress, index: UInt32) {
+    guard let host = group.hostBytes?.bytes else { return }
+    var request = ipv6_mreq()
+    withUnsafeMutableBytes(of: &request.ipv6mr_multiaddr) { $0.copyBytes(from: host) }
+    request.ipv6mr_interface = .init(index)
+    let size = socklen_t(MemoryLayout<ipv6_mreq>.size)
+    _ = setsockopt(descriptor, ipv6Level, IPV6_JOIN_GROUP, &request, size)
   }
 
   /// Says that nothing more is written; what the other end sends can still be read.

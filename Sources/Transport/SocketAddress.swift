@@ -4,6 +4,8 @@
   import Glibc
 #endif
 
+package import Wire
+
 /// A place to connect to or listen on, as people write it: `192.168.1.4:7433`, `[::1]:7433`, `nas.local:7433`.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
   package let host: String
@@ -104,6 +106,33 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The address alone, of IPv4 as `::ffff:a.b.c.d`, of IPv6 without its zone.
+  package var hostBytes: Bytes16? {
+    if family == AF_INET, raw.count >= 8 {
+      return Bytes16([UInt8](repeating: 0, count: 10) + [255, 255] + raw[4..<8])
+    }
+    return family == AF_INET6 && raw.count >= 24 ? Bytes16(raw[8..<24]) : nil
+  }
+
+  var isIPv6: Bool { family == AF_INET6 }
+
+  package var isLinkLocal: Bool { host.hasPrefix("fe80:") }
+
+  /// An address of an interface; nil if it is none of these families'.
+  init?(interface address: UnsafeMutablePointer<sockaddr>?) {
+    guard let address else { return nil }
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET: self.init(address, socklen_t(MemoryLayout<sockaddr_in>.size))
+    case AF_INET6: self.init(address, socklen_t(MemoryLayout<sockaddr_in6>.size))
+    default: return nil
+    }
+  }
+
+  /// An address that is written in digits.
+  package static func numeric(_ host: String, port: UInt16) -> SocketAddress? {
+    resolve(Endpoint(host: host, port: port), numericOnly: true).first
+  }
+
   // MARK: Names
 
   /// The addresses of an endpoint, in the system's order of preference. Blocks unless `numericOnly`.
@@ -131,6 +160,20 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return result
   }
 
+  /// All addresses that this machine has, of interfaces that are down too.
+  package static var hostsOfThisMachine: Set<String> {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&list) == 0 else { return [] }
+    defer { freeifaddrs(list) }
+    var hosts: Set<String> = []
+    var next = list
+    while let entry = next?.pointee {
+      if let host = SocketAddress(interface: entry.ifa_addr)?.host { hosts.insert(host) }
+      next = entry.ifa_next
+    }
+    return hosts
+  }
+
   /// The addresses of this machine that others may reach it at: up, and neither loopback nor link-local.
   package static func ofThisMachine(port: UInt16) -> [SocketAddress] {
     var list: UnsafeMutablePointer<ifaddrs>?
@@ -139,7 +182,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     var hosts: [String] = []
     var next = list
     while let entry = next?.pointee {
-      if entry.ifa_flags & UInt32(IFF_UP) != 0, let host = host(of: entry.ifa_addr),
+      if entry.ifa_flags & UInt32(IFF_UP) != 0, let host = SocketAddress(interface: entry.ifa_addr)?.host,
         !hosts.contains(host)
       {
         hosts.append(host)
@@ -148,15 +191,6 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
     return hosts.flatMap { resolve(Endpoint(host: $0, port: port), numericOnly: true) }.filter {
       !$0.isLoopback && !$0.host.hasPrefix("169.254.") && !$0.host.hasPrefix("fe80:")
-    }
-  }
-
-  private static func host(of address: UnsafeMutablePointer<sockaddr>?) -> String? {
-    guard let address else { return nil }
-    switch Int32(address.pointee.sa_family) {
-    case AF_INET: return SocketAddress(address, socklen_t(MemoryLayout<sockaddr_in>.size))?.host
-    case AF_INET6: return SocketAddress(address, socklen_t(MemoryLayout<sockaddr_in6>.size))?.host
-    default: return nil
     }
   }
 }

@@ -37,7 +37,8 @@ extension Session {
       let configuration = try Configuration(home: home)
       let listen = invocation["listen"] ?? configuration.listen ?? Self.defaultListen
       let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? configuration.peers
-      let address = try await node.serve(listen: listen, peers: peers)
+      let discovers = invocation.arguments["noDiscovery"]?.boolean != true && configuration.discovery
+      let address = try await node.serve(listen: listen, peers: peers, discovers: discovers)
       try await node.serveControl()
       terminal.data(readyLine(address))
       notifier.ready("Serving at \(address)")

@@ -96,6 +96,20 @@ package enum Limits {
   package static let ownHeadsMillisecondsMax: Int64 = 5_000
   package static let ownSetsMillisecondsMax: Int64 = 60_000
 
+  // MARK: Discovery
+  package static let beaconsPerSecond = 64
+  package static let beaconsBurst = 128
+  package static let beaconQueueBytesMax = 32 * 1024
+  package static let beaconsPerMember = 8
+  package static let beaconMemberMilliseconds: Int64 = 2_000
+  package static let beaconClockMilliseconds: Int64 = 10 * 60_000
+  package static let beaconMillisecondsMin: Int64 = 500
+  package static let beaconMillisecondsMax: Int64 = 30_000
+  package static let beaconPlacesMax = 8
+  package static let foundAddressesMax = 4
+  package static let interfaceMilliseconds: Int64 = 3_000
+  package static let lostMilliseconds: Int64 = 3_000
+
   // MARK: Questions
   package static let answerItemsMax = 4_096
   package static let answerMillisecondsMin: Int64 = 25

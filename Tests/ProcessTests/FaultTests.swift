@@ -37,6 +37,13 @@ import Testing
     try await run("partitions", "1", "20261121", "3", seconds: 150)
   }
 
+  @Test
+  func `nodes find each other on a network by themselves, and a stranger there learns and changes nothing`()
+    async throws
+  {
+    try await run("lan", "20261122", seconds: 150)
+  }
+
   @Test func `a node whose disk keeps nothing stops, and verifies its store before it serves again`()
     async throws
   {

@@ -30,6 +30,8 @@ import Wire
     .settingsBeyondLimits: "no node has so many settings; its words are in the table",
     .directionWaiting: "DirectionTests", .directionOvertaken: "DirectionTests",
     .incarnationsSpent: "WaymarkTests, RestampTests: sixteen logs begun",
+    .clocksDiffer: "Tests/Faults/lan.py, on networks of their own (FaultTests)",
+    .notDiscovering: "Tests/Faults/lan.py (FaultTests)",
     .fork: "Tests/Interop/scenario.py: two sets of one key for one place",
     .badSignature: "Tests/Hostile, check_blame: a member that sends what no correct node sends",
   ]

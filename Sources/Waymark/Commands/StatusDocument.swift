@@ -145,6 +145,8 @@ struct PeerSnapshot: Sendable {
   var reason: Reason
   var since: Moment?
   var address: String?
+  /// Where that is known from.
+  var addressSource: AddressSource?
   var roundTripMilliseconds: Int64?
   var clockSkewMilliseconds: Int64?
   var lastSeen: Moment?
@@ -154,6 +156,7 @@ struct PeerSnapshot: Sendable {
 
   init(
     device: DeviceKey, name: String, state: PeerState, reason: Reason, since: Moment?, address: String?,
+    addressSource: AddressSource? = nil,
     roundTripMilliseconds: Int64?, clockSkewMilliseconds: Int64?, lastSeen: Moment?, lastSync: Moment?,
     settings: PeerLaneSnapshot, records: PeerLaneSnapshot
   ) {
@@ -163,6 +166,7 @@ struct PeerSnapshot: Sendable {
     self.reason = reason
     self.since = since
     self.address = address
+    self.addressSource = addressSource
     self.roundTripMilliseconds = roundTripMilliseconds
     self.clockSkewMilliseconds = clockSkewMilliseconds
     self.lastSeen = lastSeen
@@ -255,7 +259,8 @@ extension PeerSnapshot {
       "device": .string(device.description), "name": .string(name), "state": .string(state.rawValue),
       "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
       "text": .string(reason.sentence(peer: name)), "next": .text(next), "since": timeJSON(since),
-      "address": .text(address), "lastSeen": timeJSON(lastSeen),
+      "address": .text(address), "addressSource": .text(addressSource?.rawValue),
+      "lastSeen": timeJSON(lastSeen),
       "roundTripMilliseconds": integerJSON(roundTripMilliseconds),
       "clockSkewMilliseconds": integerJSON(clockSkewMilliseconds), "lastSync": timeJSON(lastSync),
       "lanes": ["settings": settings.json, "records": records.json],

@@ -12,6 +12,9 @@ struct Counters: Sendable {
   /// Of connections that have ended.
   var bytesReceived: UInt64 = 0
   var bytesSent: UInt64 = 0
+  /// Beacons that were sent, and those of members that were believed.
+  var beaconsSent: UInt64 = 0
+  var beaconsBelieved: UInt64 = 0
 
   mutating func add(_ report: CommitReport) {
     for placement in report.placements {

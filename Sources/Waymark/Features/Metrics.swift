@@ -195,6 +195,13 @@ extension Node {
     metrics.add(
       "connections_refused_total", .counter, "Connections ended by this side since the node started.",
       samples(counters.refused))
+    metrics.add(
+      "beacons_sent_total", .counter, "Beacons sent on local networks since the node started.",
+      Double(counters.beaconsSent))
+    metrics.add(
+      "beacons_believed_total", .counter,
+      "Beacons of members that named an address to dial, since the node started.",
+      Double(counters.beaconsBelieved))
     let live = network.links.values.map(\.link.byteCounts)
     metrics.add(
       "network_received_bytes_total", .counter, "Bytes received from peers since the node started.",

@@ -49,6 +49,7 @@ extension Node {
     do {
       try rememberHoldings()
       try rememberSeen()
+      try rememberBeacons()
     } catch {
       storeFailed(error)
     }
@@ -64,6 +65,26 @@ extension Node {
       try store.keep(holding, of: device)
       remembered.holdings[device] = holding
     }
+  }
+
+  static func beaconTimes(_ store: Store) throws -> [DeviceKey: Int64] {
+    var times: [DeviceKey: Int64] = [:]
+    for line in try store.metaLines(MetaKey.beaconTimes) {
+      let words = line.split(separator: " ")
+      guard words.count == 2, let device = DeviceKey(hex: words[0]), let time = Int64(words[1]) else {
+        continue
+      }
+      times[device] = time
+    }
+    return times
+  }
+
+  /// What was heard is not believed again after a restart.
+  private func rememberBeacons() throws {
+    guard let times = network?.finder?.discovery.times, times != remembered.beacons else { return }
+    try store.setMetaLines(
+      MetaKey.beaconTimes, times.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
+    remembered.beacons = times
   }
 
   private func rememberSeen() throws {
@@ -94,6 +115,8 @@ struct Remembered: Sendable {
   var holdings: [DeviceKey: Replica.Holding] = [:]
   /// What the person calls other devices on this one.
   var names: [DeviceKey: String] = [:]
+  /// The time in the last beacon that was believed of each.
+  var beacons: [DeviceKey: Int64] = [:]
   /// A timer is under way.
   var isDue = false
 

@@ -22,6 +22,8 @@ public enum Reason: String, CaseIterable, Sendable {
   case peerEntitlementExpired = "peer_entitlement_expired"
   case clockAhead = "clock_ahead"
   case clockSkew = "clock_skew"
+  case clocksDiffer = "clocks_differ"
+  case notDiscovering = "not_discovering"
   case peerClockAhead = "peer_clock_ahead"
   case parked
   case newerProtocol = "newer_protocol"
@@ -149,6 +151,15 @@ extension Reason {
       ReasonText(
         .error, .hands, "the clock of this machine is wrong, by what other devices say",
         next: "set the clock: timedatectl set-ntp true")
+    case .clocksDiffer:
+      ReasonText(
+        .warning, .hands,
+        "the clocks of {peer} and of this machine are more than ten minutes apart, so {peer} is not found by itself",
+        next: "set both clocks: timedatectl set-ntp true")
+    case .notDiscovering:
+      ReasonText(
+        .warning, .hands, "other devices can't be found on this network by themselves",
+        next: "waymark peers add ADDR:PORT")
     case .peerClockAhead:
       ReasonText(
         .warning, .elsewhere, "the clock of {peer} is ahead; its newest changes wait for their time",

@@ -5,7 +5,7 @@ import Wire
 /// `config.json` of the home.
 ///
 /// ```json
-/// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"] }
+/// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true }
 /// ```
 public struct Configuration: Hashable, Sendable {
   /// What a new device is called.
@@ -14,6 +14,8 @@ public struct Configuration: Hashable, Sendable {
   public var listen: String?
   /// Addresses to dial, each `ADDR:PORT`.
   public var peers: [String] = []
+  /// Whether the node looks for its peers on the networks it is on.
+  public var discovery = true
 
   /// - Throws: `CommandFailure` that names the place where the file is wrong.
   public init(
@@ -22,6 +24,13 @@ public struct Configuration: Hashable, Sendable {
     if FileManager.default.fileExists(atPath: home.configuration) { try read(home.configuration) }
     if let name = environment["WAYMARK_NAME"], !name.isEmpty { self.name = name }
     if let listen = environment["WAYMARK_LISTEN"], !listen.isEmpty { self.listen = listen }
+    switch environment["WAYMARK_DISCOVERY"]?.lowercased() {
+    case nil, "": break
+    case "on", "true", "1", "yes": discovery = true
+    case "off", "false", "0", "no": discovery = false
+    case let other?:
+      throw CommandFailure.badValue("WAYMARK_DISCOVERY", other, allowed: "it is on or off")
+    }
     if let peers = environment["WAYMARK_PEERS"] {
       self.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
@@ -40,11 +49,12 @@ public struct Configuration: Hashable, Sendable {
       switch (member.key, member.value) {
       case ("name", .string(let text)): name = text
       case ("listen", .string(let text)): listen = text
+      case ("discovery", .bool(let isWanted)): discovery = isWanted
       case ("peers", .array(let items)) where items.allSatisfy({ $0.string != nil }):
         peers = items.compactMap(\.string)
       default:
         throw Self.broken(
-          path, "`\(shortened(member.key))` is not name, listen or peers, or has a wrong value")
+          path, "`\(shortened(member.key))` is not name, listen, peers or discovery, or has a wrong value")
       }
     }
   }

@@ -33,6 +33,11 @@ struct Network {
   var refusals: [DeviceKey: Reason] = [:]
   var lastSeen: [DeviceKey: Moment] = [:]
   var lastAddress: [DeviceKey: String] = [:]
+  /// Present only while the node looks for its peers on its networks.
+  var finder: Finder?
+  /// What others could dial when that was last looked at, and all addresses of the machine.
+  var seenAddresses: [String] = []
+  var hosts: Set<String> = []
   private var nextLink: UInt64 = 0
 
   init(listener: Listener<Inbound>, startedAt: Moment, seed: UInt64) {
@@ -43,6 +48,11 @@ struct Network {
 
   /// `ADDR:PORT` where this node can be reached.
   var listening: String { listener.address.description }
+
+  /// Whether this machine has no address that another machine could dial.
+  var isCutOff: Bool {
+    listener.address.isUnspecified && SocketAddress.ofThisMachine(port: listener.address.port).isEmpty
+  }
 
   /// What to tell others: each address of this machine if the node listens on all of them.
   var reachableAddresses: [String] {

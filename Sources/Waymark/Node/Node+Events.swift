@@ -118,6 +118,7 @@ extension Node {
         NoticeSnapshot(
           .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
+    if let notice = discoveryNotice() { found.append(notice) }
     if let exclusion { found.append(exclusion) }
     found += unheardNotices()
     found += forkNotices()

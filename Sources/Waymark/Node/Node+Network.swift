@@ -11,10 +11,11 @@ extension Node {
   /// - Parameters:
   ///   - listen: `ADDR:PORT`; port 0 takes any free one.
   ///   - peers: addresses to dial besides those that are known.
+  ///   - discovers: whether to look for peers on the networks that this machine is on, and to be found there.
   /// - Returns: the address in use.
   /// - Throws: `CommandFailure` if the address is taken or not this machine's.
   @discardableResult
-  public func serve(listen: String, peers: [String] = []) throws -> String {
+  public func serve(listen: String, peers: [String] = [], discovers: Bool = false) throws -> String {
     try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
       throw CommandFailure.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
@@ -31,6 +32,8 @@ extension Node {
       try showDevelopmentEntitlement()
     }
     logExclusion()
+    if discovers { beginDiscovery() }
+    watchInterfaces()
     dial()
     return listener.address.description
   }
@@ -55,6 +58,7 @@ extension Node {
   func stopServing() {
     guard let serving = network else { return }
     serving.listener.close()
+    serving.finder?.sockets?.close()
     for id in serving.links.keys.sorted() {
       if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
       serving.links[id]?.link.close()
@@ -197,6 +201,7 @@ extension Node {
       network?.refusals[device] = .waitingDependency
     }
     rememberSoon()
+    lookForPeersSoon()
     log.info("peers", "disconnected from \(name(of: device))")
     switch end {
     case .violation, .invalidMessage:
@@ -273,7 +278,7 @@ extension Node {
     link.start()
   }
 
-  private var connectedPeers: Set<DeviceKey> {
+  var connectedPeers: Set<DeviceKey> {
     Set(replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
   }
 

@@ -41,6 +41,7 @@ extension Node {
         network?.dialing.add(address, of: member.device, now: steady)
       }
     }
+    membersMayHaveChanged()
     scheduleDial()
   }
 

@@ -44,11 +44,13 @@ extension Node {
     var (state, reason) = standing(of: peer, session)
     if isDiskFull, session != nil, state != .inSync { reason = .diskFull }
     if isAhead, session != nil, reason.severity == .info { reason = .peerClockAhead }
+    let address =
+      session.flatMap { network?.address(of: $0.link) } ?? lastAddress(of: peer.device)
+      ?? circle.addresses(of: peer.device).first
     return PeerSnapshot(
       device: peer.device, name: name(of: peer.device), state: state, reason: reason,
       since: session?.openedAt ?? lastSeen(of: peer.device, now),
-      address: session.flatMap { network?.address(of: $0.link) } ?? lastAddress(of: peer.device)
-        ?? circle.addresses(of: peer.device).first,
+      address: address, addressSource: addressSource(of: peer.device, address),
       roundTripMilliseconds: session?.roundTrip, clockSkewMilliseconds: session?.clockSkew,
       lastSeen: lastSeen(of: peer.device, now), lastSync: replica.lastSync[peer.device],
       settings: peerLane(.settings, session), records: peerLane(.records, session))
@@ -81,6 +83,7 @@ extension Node {
     if exclusion != nil { return (.refused, .turnedAway) }
     if network.dialing.isPenalised(device, now: steady) { return (.refused, .badSignature) }
     if let refusal = network.refusals[device] { return (.refused, refusal) }
+    if network.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
     let entries = network.dialing.entries.filter { $0.device == device }
     if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }
     return switch entries.compactMap(\.lastFailure).last {

@@ -85,7 +85,8 @@ public actor Node {
     waiting = isMember || wasMember ? nil : stored.waiting
     seenSets = try Self.seenSets(store)
     remembered = Remembered(
-      seen: try Self.seenPeers(store), holdings: try store.holdings(), names: try Self.peerNames(store))
+      seen: try Self.seenPeers(store), holdings: try store.holdings(), names: try Self.peerNames(store),
+      beacons: try Self.beaconTimes(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: IncarnationToken(home), now: wall(), seed: randomSeed(),
@@ -176,6 +177,8 @@ extension MetaKey {
   static let seen = "seen-sets"
   /// When and where each peer was last connected.
   static let seenPeers = "seen-peers"
+  /// The time in the last beacon that was believed of each device, each line a device and that time.
+  static let beaconTimes = "beacon-times"
   /// What the person calls other devices on this one, each line a device and its name.
   static let peerNames = "peer-names"
   /// The end of a mock purchase.

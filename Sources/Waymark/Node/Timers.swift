@@ -8,6 +8,8 @@ struct Timers {
     case dial
     case checkpoint
     case disk
+    case interfaces
+    case beacons
   }
 
   fileprivate let queue: DispatchQueue

@@ -119,6 +119,7 @@ struct ManualPage {
   static let variables: [(name: String, meaning: String)] = [
     ("WAYMARK_HOME", "Where the node lives, if --home does not say."),
     ("WAYMARK_NAME", "What a new device is called, if --name does not say."),
+    ("WAYMARK_DISCOVERY", "on or off: whether the node looks for its peers on the networks it is on."),
     ("WAYMARK_LISTEN", "Where the node listens, if --listen does not say."),
     ("WAYMARK_PEERS", "Addresses to dial, with commas between, if --peer does not say."),
     ("WAYMARK_PASSPHRASE_FILE", "A file whose first line opens sealed keys, where nobody can be asked."),

@@ -35,7 +35,7 @@ extension Rendering {
   private mutating func peers(_ document: JSON) {
     let peers = document["peers"]?.array ?? []
     guard !peers.isEmpty else { return notes.paragraph("No other device yet. Next: waymark invite") }
-    data.table(peerTable(peers))
+    data.table(peerTable(peers, showsPlaces: true))
     // What concerns several, or this device itself, is said once.
     for cause in document["reasons"]?.array ?? [] where cause["name"]?.string == nil {
       guard cause["consequences"]?.array?.isEmpty == false else { continue }

@@ -174,7 +174,9 @@ extension Rendering {
 
 /// The table of peers, for `status` and `peers`.
 extension Rendering {
-  func peerTable(_ peers: [JSON]) -> TextTable {
+  ///
+  /// - Parameter showsPlaces: whether a peer that is in sync is shown with where it is.
+  func peerTable(_ peers: [JSON], showsPlaces: Bool = false) -> TextTable {
     var table = TextTable([
       .init("PEER", widthMin: 8), .init("STATE"), .init("BEHIND", isRight: true),
       .init("AHEAD", isRight: true), .init("LAST SYNC"), .init("WHY", widthMin: 24),
@@ -186,7 +188,7 @@ extension Rendering {
         .init(peer["name"]?.string ?? shortID(peer["device"]?.string)),
         .init(state.replacing("_", with: " "), stress(state)),
         .init(total("behind", peer)), .init(total("ahead", peer)),
-        .init(time.ago(peer["lastSync"]?.string)), .init(why(peer)),
+        .init(time.ago(peer["lastSync"]?.string)), .init(why(peer, showsPlaces)),
       ])
     }
     return table
@@ -207,8 +209,11 @@ extension Rendering {
     return counts.isEmpty ? "–" : grouped(counts.reduce(0, +))
   }
 
-  private func why(_ peer: JSON) -> String {
-    if peer["reason"]?.string == "in_sync" { return "" }
+  private func why(_ peer: JSON, _ showsPlaces: Bool) -> String {
+    if peer["reason"]?.string == "in_sync" {
+      guard showsPlaces, let address = peer["address"]?.string else { return "" }
+      return "at \(printable(address))" + (place(peer).map { ", \($0)" } ?? "")
+    }
     // What follows from something else is said there, once.
     guard peer["consequenceOf"]?.string == nil else { return lastSeen(peer) ?? "" }
     var parts: [String] = []

@@ -51,12 +51,25 @@ extension Rendering {
     }
     facts.append(("last sync", time.ago(peer["lastSync"]?.string)))
     facts.append(("last seen", time.ago(peer["lastSeen"]?.string)))
-    if let address = peer["address"]?.string { facts.append(("address", printable(address))) }
+    if let address = peer["address"]?.string {
+      facts.append(("address", printable(address) + (place(peer).map { ", \($0)" } ?? "")))
+    }
     if let trip = peer["roundTripMilliseconds"]?.integer { facts.append(("round trip", "\(trip) ms")) }
     if let skew = peer["clockSkewMilliseconds"]?.integer, abs(skew) >= 1_000 {
       facts.append(("its clock", "\(TimeText.span(abs(skew))) \(skew > 0 ? "ahead" : "behind")"))
     }
     return facts
+  }
+
+  /// Where the address of a peer is known from.
+  func place(_ peer: JSON) -> String? {
+    switch peer["addressSource"]?.string {
+    case "beacon": "found on this network"
+    case "announced": "as it told the circle"
+    case "given": "given by you"
+    case "incoming": "from where it dialled"
+    default: nil
+    }
   }
 
   private func lane(_ name: String, _ peer: JSON) -> String {

@@ -213,8 +213,10 @@ struct HelpTopic {
         waymark --home /tmp/a init --name a
         waymark --home /tmp/a run --listen 127.0.0.1:0
 
-      config.json in it may settle what flags would: {"name": …, "listen": "ADDR:PORT", "peers": [ADDR:PORT…]}.
-      A flag comes first, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (commas between), then the file.
+      config.json in it may settle what flags would: {"name": …, "listen": "ADDR:PORT", "peers": [ADDR:PORT…],
+      "discovery": false}.
+      A flag comes first, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (commas between),
+      WAYMARK_DISCOVERY (on or off), then the file.
 
       The keys in it are this device. Never run copies of one home on two machines: join the second
       one with waymark invite. store.db may be opened read-only with any SQLite tool.

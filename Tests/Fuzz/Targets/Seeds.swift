@@ -71,6 +71,11 @@ enum Seeds {
       + (try operations().map { [1] + $0 })
   }
 
+  @Sendable static func beacons() throws -> [[UInt8]] {
+    try vectors("beacons.json").filter { $0.count > 100 }.map { [0] + $0 }
+      + (try operations().map { [1] + $0 })
+  }
+
   @Sendable static func tickets() throws -> [[UInt8]] {
     let lines = try strings("circle.json").filter { $0.hasPrefix("waymark1") }.map { [0] + Array($0.utf8) }
     let messages = try vectors("circle.json").filter { $0.count > 60 }

@@ -30,7 +30,27 @@ import WaymarkTesting
     #expect(configuration.peers == ["10.0.0.2:1", "10.0.0.3:1"])
   }
 
-  @Test(arguments: [#"{"listen": 7}"#, #"{"lissen": "127.0.0.1:1"}"#, "[]", #"{"peers": [1]}"#, "{"])
+  @Test(arguments: [
+    (nil, nil, true), (#"{"discovery": false}"#, nil, false), (#"{"discovery": true}"#, "off", false),
+    (#"{"discovery": false}"#, "on", true), (nil, "0", false), (#"{"discovery": false}"#, "", false),
+  ])
+  func `peers are looked for unless file or environment say no`(
+    file: String?, environment: String?, isWanted: Bool
+  ) throws {
+    if let file { try write(file) }
+    let environment = environment.map { ["WAYMARK_DISCOVERY": $0] } ?? [:]
+    #expect(try Configuration(home: directory.home, environment: environment).discovery == isWanted)
+  }
+
+  @Test func `a word that is neither on nor off is refused`() throws {
+    #expect(throws: CommandFailure.self) {
+      try Configuration(home: directory.home, environment: ["WAYMARK_DISCOVERY": "perhaps"])
+    }
+  }
+
+  @Test(arguments: [
+    #"{"discovery": "no"}"#, #"{"listen": 7}"#, #"{"lissen": "127.0.0.1:1"}"#, "[]", #"{"peers": [1]}"#, "{",
+  ])
   func `a wrong file is named, and nothing is guessed`(text: String) throws {
     try write(text)
     let failure = #expect(throws: CommandFailure.self) {

@@ -1,0 +1,94 @@
+// Protocol/discovery.md, "What goes where".
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+package import Wire
+
+/// Where beacons can be sent from: an address of an interface, and where on that network everybody hears them.
+package struct BeaconPlace: Hashable, Sendable {
+  /// The interface, as the system calls it.
+  package let interface: String
+  let index: UInt32
+  let from: SocketAddress
+  let to: SocketAddress
+
+  /// The address that receivers see.
+  package var host: Bytes16? { from.hostBytes }
+
+  /// A place that hears every IPv6 node of a link.
+  static let group = "ff12::5741:594d"
+
+  /// Where this machine can send beacons now, in a steady order.
+  ///
+  /// - Parameter listening: the address that a node listens on: it can be dialled nowhere else.
+  package static func all(listening: SocketAddress, port: UInt16) -> [BeaconPlace] {
+    let found = NetworkInterface.all
+    var places = found.filter { !$0.isLoopback }.compactMap { $0.place(port: port) }
+    places = places.filter { $0.canReach(listening) }
+    let four = places.filter { $0.from.family == AF_INET }.prefix(Limits.beaconPlacesMax)
+    let six = places.filter { $0.from.family != AF_INET }.prefix(Limits.beaconPlacesMax)
+    guard four.isEmpty, six.isEmpty else { return Array(six) + Array(four) }
+    return found.filter(\.isLoopback).compactMap { $0.place(port: port) }.filter { $0.canReach(listening) }
+  }
+
+  /// Whether who dials this place's address comes to a listener there.
+  private func canReach(_ listening: SocketAddress) -> Bool {
+    guard listening.isUnspecified else { return listening.host == from.host }
+    return listening.family != AF_INET || from.family == AF_INET
+  }
+}
+
+/// One address of an interface.
+struct NetworkInterface {
+  let name: String
+  let flags: UInt32
+  let address: SocketAddress
+  let mask: SocketAddress?
+
+  var isLoopback: Bool { flags & UInt32(IFF_LOOPBACK) != 0 }
+
+  /// Of every interface that is up.
+  static var all: [NetworkInterface] {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&list) == 0 else { return [] }
+    defer { freeifaddrs(list) }
+    var found: [NetworkInterface] = []
+    var next = list
+    while let entry = next?.pointee {
+      next = entry.ifa_next
+      guard entry.ifa_flags & UInt32(IFF_UP) != 0, entry.ifa_flags & UInt32(IFF_RUNNING) != 0,
+        let address = SocketAddress(interface: entry.ifa_addr)
+      else { continue }
+      found.append(
+        NetworkInterface(
+          name: String(cString: entry.ifa_name), flags: entry.ifa_flags, address: address,
+          mask: SocketAddress(interface: entry.ifa_netmask)))
+    }
+    return found
+  }
+
+  func place(port: UInt16) -> BeaconPlace? {
+    let index = if_nametoindex(name)
+    let target: SocketAddress?
+    if address.family == AF_INET {
+      guard isLoopback || flags & UInt32(IFF_BROADCAST) != 0, let broadcast else { return nil }
+      target = SocketAddress.numeric(broadcast, port: port)
+    } else {
+      guard !isLoopback, flags & UInt32(IFF_MULTICAST) != 0, address.isLinkLocal else { return nil }
+      target = SocketAddress.numeric("\(BeaconPlace.group)%\(name)", port: port)
+    }
+    guard let target, let from = SocketAddress.numeric(address.host, port: 0) else { return nil }
+    return BeaconPlace(interface: name, index: index, from: from, to: target)
+  }
+
+  /// All host bits one. (Loopback has no such address of its own; all of 127 is one network.)
+  private var broadcast: String? {
+    guard let own = address.hostBytes?.bytes.suffix(4) else { return nil }
+    let mask = mask?.hostBytes?.bytes.suffix(4) ?? [255, 0, 0, 0]
+    return zip(own, mask).map { String($0 | ~$1) }.joined(separator: ".")
+  }
+}

@@ -1,0 +1,24 @@
+// Protocol/discovery.md, "Receiving", step 1.
+
+import Wire
+
+/// How many datagrams may be read: so many at once, so many a second in the long run, whoever sends them.
+struct ReadingAllowance: Sendable {
+  private var left = Limits.beaconsBurst
+  private var since: Int64
+
+  init(now: Int64) { since = now }
+
+  /// Takes one; nil if there was one left, else in how many milliseconds there will be.
+  mutating func take(now: Int64) -> Int64? {
+    let perReading = 1_000 / Int64(Limits.beaconsPerSecond)
+    let back = (now - since) / perReading
+    if back > 0 {
+      left = min(Limits.beaconsBurst, left + Int(clamping: min(back, Int64(Limits.beaconsBurst))))
+      since += back * perReading
+    }
+    guard left > 0 else { return since + perReading - now }
+    left -= 1
+    return nil
+  }
+}

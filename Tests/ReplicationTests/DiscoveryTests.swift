@@ -1,0 +1,200 @@
+import Membership
+import Testing
+import Wire
+
+@testable import Replication
+
+struct DiscoveryTests {
+  static let bob = Device.bob.key
+  static let home = Bytes16(0, 0xffff_c0a8_0114)
+  static let noon: Moment = 1_700_000_000_000
+
+  private func judge(
+    _ discovery: inout Discovery, _ time: Int64, at now: Moment = 0, wall: Moment = noon,
+    from source: Bytes16 = home
+  ) -> Discovery.Verdict {
+    discovery.judge(
+      Beacon(time: time, host: Self.home, port: 7_433), of: Self.bob, from: source, wall: wall, now: now)
+  }
+
+  // MARK: Receiving
+
+  @Test func `a beacon is believed once`() {
+    var discovery = Discovery(seed: 1)
+    #expect(judge(&discovery, Self.noon) == .believed)
+    #expect(judge(&discovery, Self.noon) == .repeated)
+    #expect(judge(&discovery, Self.noon - 1) == .repeated)
+    #expect(judge(&discovery, Self.noon + 1) == .believed)
+  }
+
+  @Test func `what was believed before a restart is not believed after it`() {
+    var discovery = Discovery(seed: 1)
+    #expect(judge(&discovery, Self.noon) == .believed)
+    discovery = Discovery(seed: 2, times: discovery.times)
+    #expect(judge(&discovery, Self.noon) == .repeated)
+    #expect(judge(&discovery, Self.noon + 1) == .believed)
+  }
+
+  @Test func `beacons of clocks that ran ahead do not outlast these`() {
+    var discovery = Discovery(seed: 1)
+    let later = Self.noon + 1_000_000_000
+    #expect(judge(&discovery, later, wall: later) == .believed)
+    #expect(judge(&discovery, Self.noon) == .believed)
+    #expect(judge(&discovery, later) == .otherTime(1_000_000_000))
+  }
+
+  @Test func `a beacon that comes from another address than it names is not believed`() {
+    var discovery = Discovery(seed: 1)
+    #expect(judge(&discovery, Self.noon, from: Bytes16(0, 0xffff_c0a8_0115)) == .elsewhere)
+    #expect(judge(&discovery, Self.noon) == .believed)
+  }
+
+  @Test(arguments: [
+    (noon + 600_000, Discovery.Verdict.believed), (noon + 600_001, .otherTime(600_001)),
+    (noon - 600_000, .believed), (noon - 600_001, .otherTime(-600_001)), (0, .otherTime(-noon)),
+  ])
+  func `a beacon of another time is not believed`(time: Int64, verdict: Discovery.Verdict) {
+    var discovery = Discovery(seed: 1)
+    #expect(judge(&discovery, time) == verdict)
+  }
+
+  @Test(arguments: [Moment.min, .max, -1]) func `no clock makes the judgement trap`(wall: Moment) {
+    var discovery = Discovery(seed: 1)
+    for time in [0, Limits.timeMillisecondsMax] {
+      guard case .otherTime = judge(&discovery, time, wall: wall) else {
+        #expect(wall == -1 && time == 0)
+        continue
+      }
+    }
+  }
+
+  @Test func `of one member so many are taken in a row, and then one every two seconds`() {
+    var discovery = Discovery(seed: 1)
+    var time = Self.noon
+    func next(_ now: Moment) -> Discovery.Verdict {
+      time += 1
+      return judge(&discovery, time, at: now)
+    }
+    for _ in 0..<8 { #expect(next(0) == .believed) }
+    #expect(next(0) == .tooMany)
+    #expect(next(1_999) == .tooMany)
+    #expect(next(2_000) == .believed)
+    #expect(next(2_000) == .tooMany)
+    #expect(next(1_000_000) == .believed)
+  }
+
+  @Test func `one member that sends too many does not keep others from being heard`() {
+    var discovery = Discovery(seed: 1)
+    for number in 0..<20 { _ = judge(&discovery, Self.noon + Int64(number)) }
+    let carol = discovery.judge(
+      Beacon(time: Self.noon, host: Self.home, port: 1), of: Device.carol.key, from: Self.home,
+      wall: Self.noon,
+      now: 0)
+    #expect(carol == .believed)
+  }
+
+  // MARK: Sending
+
+  /// The moments of rounds until an hour is over.
+  private func rounds(_ discovery: inout Discovery, missing: [DeviceKey]) -> [Moment] {
+    var moments: [Moment] = []
+    discovery.begin(now: 0)
+    while let due = discovery.nextDue, due < 3_600_000 {
+      if !discovery.due(now: due, missing: missing).isEmpty { moments.append(due) }
+    }
+    return moments
+  }
+
+  @Test func `beacons go out at once, then less and less often, at most every half minute or so`() {
+    var discovery = Discovery(seed: 1)
+    let moments = rounds(&discovery, missing: [Self.bob])
+    let pauses = zip(moments, moments.dropFirst()).map { $1 - $0 }
+    #expect(moments.first == 0)
+    #expect(moments.prefix { $0 < 10_000 }.count >= 3)
+    #expect(pauses.allSatisfy { (750...37_500).contains($0) })
+    #expect(pauses.dropFirst(6).allSatisfy { $0 >= 22_500 })
+    #expect((90...170).contains(moments.count))
+  }
+
+  @Test func `at rest a network carries less than twenty bytes a second of it`() {
+    var discovery = Discovery(seed: 1)
+    let moments = rounds(&discovery, missing: [Self.bob])
+    let headers = (14 + 20 + 8) + (14 + 40 + 8)
+    #expect(moments.count * (2 * Beacon.lengths[0] + headers) / 3_600 < 20)
+  }
+
+  @Test func `who is alone, or has everybody, is silent`() {
+    var discovery = Discovery(seed: 1)
+    #expect(rounds(&discovery, missing: []) == [])
+  }
+
+  @Test func `however often something changes, rounds are half a second apart`() {
+    var discovery = Discovery(seed: 1)
+    var moments: [Moment] = []
+    for now in stride(from: Moment(0), to: 10_000, by: 10) {
+      discovery.begin(now: now)
+      if !discovery.due(now: now, missing: [Self.bob]).isEmpty { moments.append(now) }
+    }
+    #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 >= 500 })
+    #expect(moments.count > 10)
+  }
+
+  @Test func `many members take several beacons, each of at most sixteen`() {
+    var discovery = Discovery(seed: 1)
+    discovery.begin(now: 0)
+    let missing = (0..<63).map { DeviceKey(Bytes32(0, 0, 0, UInt64($0))) }
+    let groups = discovery.due(now: 0, missing: missing)
+    #expect(groups.map(\.count) == [16, 16, 16, 15])
+    #expect(Set(groups.joined()) == Set(missing))
+  }
+
+  @Test func `times in beacons only go up, whatever the clock does`() {
+    var discovery = Discovery(seed: 1)
+    #expect([5, 5, 3, -9, 100, .min].map { discovery.stamp(wall: $0) } == [5, 6, 7, 8, 100, 101])
+    #expect(discovery.stamp(wall: .max) == Limits.timeMillisecondsMax)
+    #expect(discovery.stamp(wall: .max) == Limits.timeMillisecondsMax)
+  }
+
+  // MARK: Dialling what was found
+
+  @Test func `an address that was found is dialled at once, before others, though it had failed`() {
+    var dialing = Dialing(seed: 1)
+    dialing.add("old:1", of: Self.bob, now: 0)
+    dialing.add("new:1", of: Self.bob, now: 0)
+    for address in ["old:1", "new:1"] { for _ in 0..<9 { dialing.failed(address, .timeout, now: 0) } }
+    #expect(dialing.due(now: 1, connected: [], paused: []) == [])
+    dialing.found("new:1", of: Self.bob, now: 1)
+    #expect(dialing.due(now: 1, connected: [], paused: []) == ["new:1"])
+    #expect(dialing.isFound("new:1") && !dialing.isFound("old:1"))
+    dialing.found("new:1", of: Self.bob, now: 2)
+    #expect(dialing.due(now: 2, connected: [], paused: []) == [])
+  }
+
+  @Test func `of one device four found addresses are kept, the newest`() {
+    var dialing = Dialing(seed: 1)
+    dialing.add("announced:1", of: Self.bob, now: 0)
+    for number in 0..<40 { dialing.found("found:\(number)", of: Self.bob, now: Moment(number)) }
+    #expect(
+      dialing.entries.map(\.address) == (36..<40).reversed().map { "found:\($0)" } + ["announced:1"])
+  }
+
+  @Test func `a found address is forgotten when it has failed three times, an announced one is not`() {
+    var dialing = Dialing(seed: 1)
+    dialing.add("announced:1", of: Self.bob, now: 0)
+    dialing.found("announced:1", of: Self.bob, now: 0)
+    dialing.found("found:1", of: Self.bob, now: 0)
+    for _ in 0..<3 {
+      for address in ["announced:1", "found:1"] { dialing.failed(address, .timeout, now: 0) }
+    }
+    #expect(dialing.entries.map(\.address) == ["announced:1"])
+  }
+
+  @Test func `who is penalised, paused or connected is not dialled whatever was found`() {
+    var dialing = Dialing(seed: 1)
+    dialing.penalise(Self.bob, now: 0)
+    dialing.found("found:1", of: Self.bob, now: 0)
+    #expect(dialing.due(now: 1, connected: [], paused: []) == [])
+    #expect(dialing.due(now: 20_000, connected: [Self.bob], paused: []) == [])
+    #expect(dialing.due(now: 20_000, connected: [], paused: [Self.bob]) == [])
+  }
+}

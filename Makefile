@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall test service demo interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall test service demo examples pictures interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -72,6 +72,12 @@ demo: deps ## three nodes on this machine, told as a story
 	swift build -c release --product waymark
 	swift build -c release --product Demo
 	@"$$(swift build -c release --show-bin-path)/Demo"
+
+examples: release ## four stories: five devices on a network, two machines, a subscription, a lost laptop
+	@for name in lan two-machines free-and-premium restore-after-loss; do examples/$$name/run || exit 1; done
+
+pictures: release ## the pictures of them in the README, from what they say now
+	@python3 examples/picture.py lan restore-after-loss
 
 interop: build ## a client in Python, written from Protocol/ alone, meets a node, and then does all it should not
 	@Tests/Interop/run

@@ -5,6 +5,8 @@ package import Wire
 package struct CommitReport: Sendable {
   /// What became of each set, in the order given.
   package var placements: [Placement] = []
+  /// How many sets of each lane got a place.
+  package var placed: [Lane: Int] = [:]
   /// Heads that moved, in order of logs.
   package var heads: [LogHead] = []
   package var settingsDigest = Digest.empty

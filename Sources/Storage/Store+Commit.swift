@@ -49,6 +49,9 @@ extension Store {
         try noteLaidOut()
         (report.placements, report.forks) = (placements, forks)
       }
+      for (set, placement) in zip(sets, report.placements) {
+        if case .place = placement { report.placed[set.header.log.lane, default: 0] += 1 }
+      }
       return report
     }
   }

@@ -28,7 +28,7 @@ struct Application: Sendable {
     }
     var page = Page(width: terminal.error.width, hasColor: terminal.error.hasColor)
     page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
-    for candidate in failure.candidates.prefix(20) { page.line("  \(printable(candidate))") }
+    for candidate in failure.candidates.prefix(20) { page.paragraph("  \(printable(candidate))", indent: 2) }
     if failure.candidates.count > 20 { page.line("  … and \(failure.candidates.count - 20) more") }
     if let next = failure.next { page.paragraph("Next: \(printable(next))") }
     terminal.raw(page)
@@ -41,9 +41,13 @@ struct Application: Sendable {
     case let failure as CommandFailure: failure
     case let error as HomeError: CommandFailure(error)
     case let error as CocoaError:
-      CommandFailure(exitCode: ExitCode.failed, code: "file", message: error.localizedDescription)
+      CommandFailure(
+        exitCode: ExitCode.failed, code: "file", message: error.localizedDescription,
+        next: "waymark doctor")
     default:
-      CommandFailure(exitCode: ExitCode.failed, code: "unexpected", message: "It failed: \(error).")
+      CommandFailure(
+        exitCode: ExitCode.failed, code: "unexpected", message: "It failed: \(error).",
+        next: "waymark doctor")
     }
   }
 }

@@ -16,7 +16,9 @@ enum LocalCommands {
   static func join(_ invocation: Invocation, _ home: Home) async throws -> JSON {
     if let rootKey = invocation["rootKey"] { return try await readmit(invocation, home, rootKey) }
     guard var ticket = invocation["ticket"] else {
-      throw CommandFailure.usage("`join` needs a ticket.", next: "waymark invite on a device of the circle")
+      throw CommandFailure.usage(
+        "`waymark join` needs a ticket.",
+        next: "waymark invite, on a device of the circle; then here waymark join TICKET")
     }
     if ticket == "-" { ticket = readLine() ?? "" }
     ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -69,7 +71,8 @@ enum LocalCommands {
     order.foundsCircle = invocation.arguments["newCircle"]?.boolean == true
     if order.rootKey != nil, order.foundsCircle {
       throw CommandFailure.usage(
-        "--root-key is for the circle of the backup, --new-circle leaves it: give one.")
+        "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
+        next: "waymark help restore")
     }
     return try await Restoring(home: home, order: order).restore(
       isConfirmed: invocation.arguments["yes"]?.boolean == true,

@@ -18,8 +18,9 @@ extension Session {
     do {
       return try await serve(format, notifier)
     } catch {
-      notifier.status(Application.failure(error).message)
-      return Application.report(error, on: terminal, as: format)
+      let failure = invocation.completing(Application.failure(error))
+      notifier.status(failure.message)
+      return Application.report(failure, on: terminal, as: format)
     }
   }
 

@@ -19,7 +19,18 @@ struct Session: Sendable {
       flag: invocation.options.home, environment: environment, passphrases: passphrases.source)
   }
 
+  /// - Throws: `CommandFailure` with a next step that can be typed as it stands.
   func run() async throws -> Int32 {
+    do {
+      return try await perform()
+    } catch let failure as CommandFailure {
+      throw invocation.completing(failure)
+    } catch let error as HomeError {
+      throw invocation.completing(CommandFailure(error))
+    }
+  }
+
+  private func perform() async throws -> Int32 {
     switch invocation.words {
     case ["help"]: return try help()
     case ["run"]: return try await serve()
@@ -92,9 +103,17 @@ struct Session: Sendable {
     } catch let failure as CommandFailure
       where failure.exitCode == ExitCode.needsYes && failure.code == "needs_yes" && terminal.canAsk
     {
-      for candidate in failure.candidates { terminal.note("  \(printable(candidate))") }
+      for candidate in failure.candidates {
+        for line in wrapped("  \(printable(candidate))", width: terminal.error.width, indent: 2) {
+          terminal.note(line)
+        }
+      }
       if invocation.words == ["sync", "on"] { try await showPreview() }
-      guard terminal.confirms(printable(failure.message)) else { throw failure }
+      guard terminal.confirms(printable(failure.message)) else {
+        throw CommandFailure(
+          exitCode: failure.exitCode, code: "declined", message: "That was no yes, so nothing was changed.",
+          next: failure.next)
+      }
       var agreed = invocation
       agreed.arguments["yes"] = true
       return try await body(agreed)
@@ -127,7 +146,10 @@ struct Session: Sendable {
     var rendering = rendering
     rendering.render(document, of: invocation)
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
-    if !rendering.notes.lines.isEmpty { terminal.transient(rendering.notes.text) }
+    for line in rendering.notes.lines {
+      let isStep = line.hasPrefix("Next: ")
+      terminal.note(isStep ? NextStep.meaning(line, home: invocation.options.home) : line)
+    }
   }
 
   /// These print JSON lines, of which the document is the last.

@@ -76,7 +76,8 @@ extension Terminal {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else {
       throw CommandFailure(
-        exitCode: ExitCode.failed, code: "terminal", message: "The terminal can't be asked.")
+        exitCode: ExitCode.failed, code: "terminal", message: "The terminal can't be asked.",
+        next: "WAYMARK_PASSPHRASE_FILE=FILE before the same; waymark help keys")
     }
     var silent = before
     silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
@@ -96,7 +97,8 @@ extension Terminal {
       case .done: return try Passphrase(&typed.bytes)
       case .givenUp:
         throw CommandFailure(
-          exitCode: ExitCode.interrupted, code: "interrupted", message: "No passphrase was given.")
+          exitCode: ExitCode.interrupted, code: "interrupted", message: "No passphrase was given.",
+          next: "the same again; waymark help keys")
       }
     }
   }

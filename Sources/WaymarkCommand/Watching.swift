@@ -16,6 +16,8 @@ extension Session {
         screen.leave()
         throw error
       }
+      let trace = StoreTrace(home)
+      var drawn = ContinuousClock.now
       if screen.isShown {
         screen.draw(frame(watched))
       } else if let line = watched.news() {
@@ -23,14 +25,21 @@ extension Session {
       }
       // Not one long sleep: the person may press Ctrl-C or pull at the window.
       let began = ContinuousClock.now
-      // Where no node runs, each look opens the store, and keeps a node out that starts just then: so seldom.
-      while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(10)) {
+      // Where no node runs, each look opens the store, and keeps others out meanwhile: so only when something is new in
+      // it. Until then what was seen is shown with the time that passes.
+      while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(600)) {
         guard !signals.isEnded else {
           screen.leave()
           if screen.isShown { terminal.raw(frame(watched, isLast: true).joined(separator: "\n") + "\n") }
           return ExitCode.interrupted
         }
-        if signals.takeResize() || (!watched.isRunning && WaymarkClient.isRunning(home)) { break }
+        let isResized = signals.takeResize()
+        if watched.isRunning, isResized { break }
+        if !watched.isRunning, WaymarkClient.isRunning(home) || StoreTrace(home) != trace { break }
+        if isResized || ContinuousClock.now - drawn > .seconds(10), screen.isShown {
+          screen.draw(frame(watched))
+          drawn = .now
+        }
         try await Task.sleep(for: .milliseconds(100))
       }
     }
@@ -51,20 +60,42 @@ extension Session {
 
   private func frame(_ watched: Watched, isLast: Bool = false) -> [String] {
     let size = Terminal.size(of: terminal.output.descriptor)
-    var rendering = Rendering(
-      width: size.columns, hasColor: terminal.output.hasColor, notesWidth: size.columns,
-      notesHaveColor: false,
-      time: TimeText(now: systemWall()))
-    rendering.watch(watched)
-    var lines = rendering.data.lines
-    guard !isLast else { return lines }
-    if lines.count > size.rows {
-      lines = lines.prefix(size.rows - 1) + ["… and \(lines.count - size.rows + 1) more lines"]
+    func lines(_ isShort: Bool) -> [String] {
+      var rendering = Rendering(
+        width: size.columns, hasColor: terminal.output.hasColor, notesWidth: size.columns,
+        notesHaveColor: false,
+        time: TimeText(now: systemWall()))
+      rendering.watch(watched, isShort: isShort)
+      return rendering.data.lines
     }
-    return lines
+    let whole = lines(false)
+    return isLast || whole.count <= size.rows ? whole : Self.cut(lines(true), to: size.rows)
+  }
+
+  /// As much as fits, with what waits for somebody before who is there, and the head first of all.
+  static func cut(_ lines: [String], to rows: Int) -> [String] {
+    guard lines.count > rows else { return lines }
+    return lines.prefix(rows - 1) + ["… and \(lines.count - rows + 1) more lines: make the window higher"]
   }
 
   static let operationsShown = 5
+}
+
+/// By what can be seen, without opening a store, that somebody has written to it.
+private struct StoreTrace: Hashable {
+  private struct Mark: Hashable {
+    let size: Int?
+    let changed: Date?
+  }
+
+  private let marks: [Mark]
+
+  init(_ home: Home) {
+    marks = [home.store, home.store + "-wal", home.settings].map { path in
+      let found = try? FileManager.default.attributesOfItem(atPath: path)
+      return Mark(size: found?[.size] as? Int, changed: found?[.modificationDate] as? Date)
+    }
+  }
 }
 
 /// What `status --watch` has seen.

@@ -118,7 +118,8 @@ struct MachineTests {
     }
     let known = Set(ManualPage.variables.flatMap { $0.name.components(separatedBy: ", ") })
     let sources = try sources()
-    for match in sources.matches(of: /"(WAYMARK_[A-Z_]+)"/) where !match.output.1.hasPrefix("WAYMARK_CLOCK_") {
+    for match in sources.matches(of: /"(WAYMARK_[A-Z_]+)"/) where !match.output.1.hasPrefix("WAYMARK_CLOCK_")
+    {
       #expect(known.contains(String(match.output.1)), "\(match.output.1)")
     }
     for name in known { #expect(sources.contains("\"\(name)\""), "nobody reads \(name)") }

@@ -72,6 +72,7 @@ struct ParserTests {
     #expect(try parse().words == ["help"])
     #expect(try parse("trip", "--help").arguments["topic"] == ["trip"])
     #expect(try parse("-h").words == ["help"])
+    #expect(try parse("--version").words == ["version"])
   }
 
   @Test(arguments: [
@@ -83,12 +84,16 @@ struct ParserTests {
     (["wait", "--peer"], "--peer needs a value"),
     (["status", "--json=yes"], "--json takes no value"),
     (["invite", "--role", "boss"], "it is admin or member"),
+    (["status", "--foo"], "There is no option --foo."),
+    (["trip", "list", "--delted"], "Did you mean --deleted?"),
+    (["trip", "add", "--name=Rome"], "write name=VALUE"),
     (["wait", "--peer", "a", "--peer", "b"], "--peer is given twice"), (["status", "-x"], "no option -x"),
   ])
   func `a mistake is named, with what to type instead`(line: [String], says: String) throws {
     let failure = #expect(throws: CommandFailure.self) { try CommandParser(directory: "/").parse(line) }
     #expect(failure?.exitCode == ExitCode.usage)
     #expect(failure?.message.contains(says) == true, "\(failure?.message ?? "nothing")")
+    #expect(failure?.next?.hasPrefix("waymark help") == true, "each says what to read")
   }
 
   @Test func `an option takes a value in every command or in none`() {
@@ -98,14 +103,30 @@ struct ParserTests {
     }
   }
 
-  @Test func `every command and topic has a page of help that fits`() {
+  @Test(arguments: [80, 100])
+  func `every command and topic has a page of help that fits, with nothing cut off`(width: Int) {
     let topics = CommandTable.all.map(\.words) + HelpTopic.all.map { [$0.name] } + [[]]
     for topic in topics {
-      var page = Page(width: 100, hasColor: false)
+      var page = Page(width: width, hasColor: false)
       #expect(HelpPages.write(topic, into: &page), "\(topic)")
-      #expect(page.lines.allSatisfy { $0.displayWidth <= 100 }, "\(topic)")
+      for line in page.lines {
+        #expect(line.displayWidth <= width, "\(topic): \(line)")
+        #expect(line.firstMatch(of: /[a-z ]…$/) == nil, "\(topic): \(line)")
+      }
       #expect(!page.lines.isEmpty)
     }
+  }
+
+  @Test func `help on a word that is both explains both`() {
+    var page = Page(width: 80, hasColor: false)
+    #expect(HelpPages.write(["sync"], into: &page))
+    #expect(page.text.contains("Two lanes") && page.text.contains("sync now"))
+  }
+
+  @Test func `help on adding a record names its fields`() {
+    var page = Page(width: 80, hasColor: false)
+    #expect(HelpPages.write(["lodging", "add"], into: &page))
+    #expect(page.text.contains("startTZ") && page.text.contains("currency"))
   }
 }
 

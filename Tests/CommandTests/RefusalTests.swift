@@ -12,8 +12,10 @@ struct RefusalTests {
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(outcome.code == code, "\(outcome.errors)", sourceLocation: sourceLocation)
+    // The home stands in each next step; what matters here is the step.
+    let said = outcome.errors.replacing(#/ --home /\S+/#, with: "")
     for text in words {
-      #expect(outcome.errors.contains(text), "\(outcome.errors)", sourceLocation: sourceLocation)
+      #expect(said.contains(text), "\(outcome.errors)", sourceLocation: sourceLocation)
     }
     #expect(outcome.output.isEmpty, sourceLocation: sourceLocation)
     #expect(!outcome.errors.contains("Error("), "\(outcome.errors)", sourceLocation: sourceLocation)

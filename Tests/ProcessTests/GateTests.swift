@@ -95,7 +95,7 @@ import Wire
     let refused = try await bob.run(["sync", "on"])
     #expect(refused.code == 4)
     #expect(refused.errors.contains("Sync of records needs premium;"))
-    #expect(refused.errors.contains("waymark entitlement install FILE"))
+    #expect(refused.errors.contains("entitlement install FILE"))
     #expect(try await bob.status().preference == false)
     #expect(try await bob.run(["sync", "off"]).code == 0)
     try await nothingFlows(alice, bob)

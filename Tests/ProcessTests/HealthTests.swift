@@ -118,7 +118,7 @@ import Wire
       #expect(text.contains("# TYPE waymark_\(name) "), "\(name) is missing")
       #expect(text.contains("\nwaymark_\(name)"), "\(name) has no sample")
     }
-    #expect(text.contains("waymark_change_sets_applied_total 1\n"))
+    #expect(text.contains("waymark_change_sets_applied_total{lane=\"records\"} 1\n"))
     try await checkWithPromtool(text, stage)
     try await alice.stop()
     try await checkWithPromtool(try await alice.run(["metrics"]).output, stage)

@@ -8,7 +8,9 @@ import Wire
 /// Every reason is provoked on real nodes, said alike by every command, and ended by what it tells to do next.
 @Suite(.serialized) struct ReasonTests {
   /// Which test below provokes a reason.
-  static let here: [Set<Reason>] = [between, alone, premium, clocks, membership, addresses, damage, amounts]
+  static let here: [Set<Reason>] = [
+    between, alone, premium, clocks, membership, addresses, damage, amounts, stores,
+  ]
 
   private static let between: Set<Reason> = [
     .inSync, .paused, .refusedByPeer, .syncOff, .peerSyncOff, .sending, .conflicts,
@@ -22,12 +24,11 @@ import Wire
   private static let addresses: Set<Reason> = [.noRoute, .newerProtocol, .notAMember]
   private static let damage: Set<Reason> = [.damagedSet, .waitingDependency, .digestMismatch]
   private static let amounts: Set<Reason> = [.massDelete, .receiving]
+  private static let stores: Set<Reason> = [.settingsBeyondLimits, .storeFailed]
 
   /// What takes a machine of its own to provoke, and where that is done.
   static let elsewhere: [Reason: String] = [
     .diskFull: "Tests/Faults/full.py, on a small tmpfs (FaultTests)",
-    .storeFailed: "nothing real is known that does; its words are in the table",
-    .settingsBeyondLimits: "no node has so many settings; its words are in the table",
     .directionWaiting: "DirectionTests", .directionOvertaken: "DirectionTests",
     .incarnationsSpent: "WaymarkTests, RestampTests: sixteen logs begun",
     .clocksDiffer: "Tests/Faults/lan.py, on networks of their own (FaultTests)",
@@ -313,8 +314,9 @@ import Wire
       "UPDATE trip_rows SET stamps = (SELECT stamps FROM trip_rows WHERE name = 'Oslo') WHERE name = 'Rome'")
     try await bob.start()
     try await bob.text("trip", "edit", "Rome", "notes=old")
-    try await probe.see(.digestMismatch, on: alice)
-    try await bob.text("verify", "--deep", "--repair", "--yes")
+    let mismatch = try await probe.see(.digestMismatch, on: alice)
+    #expect(mismatch["next"] == "waymark verify --deep --repair, here and on bob")
+    for device in [alice, bob] { try await device.text("verify", "--deep", "--repair") }
     try await alice.text("sync", "now")
     try await probe.gone(.digestMismatch, on: alice)
     try await probe.seeSync(of: alice, with: "bob")
@@ -335,13 +337,54 @@ import Wire
     // The next step names what to do about it, and that helps.
     #expect(altered["next"] == "waymark verify --deep")
     let verified = try await alice.run(["verify", "--deep"])
-    #expect(verified.code == 1 && verified.errors.contains("waymark restore"), "\(verified.errors)")
+    #expect(verified.code == 1 && verified.errors.contains("restore FILE"), "\(verified.errors)")
     try await alice.stop()
     try await alice.text("restore", "--yes", backup)
     try await alice.start()
     try await probe.seeSync(of: bob, with: "alice")
     #expect(try await bob.status().count("trips") == 3)
     #expect(probe.reasons == Self.damage.union([.inSync]))
+  }
+
+  @Test func `what too many settings and a store that refuses do`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let probe = Probe()
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    // Each is within the limits, both together are not.
+    for number in 1...9 {
+      for device in [alice, bob] {
+        let text = String(repeating: "x", count: 60_000)
+        try await device.text("settings", "set", "\(device.name)-\(number)", text)
+      }
+    }
+    try await bob.start()
+    let beyond = try await probe.see(.settingsBeyondLimits, on: bob, exit: 0)
+    #expect(beyond["next"]?.string?.contains("waymark settings unset KEY") == true)
+    try await bob.text("settings", "unset", "alice-1")
+    try await bob.text("settings", "unset", "bob-1")
+    for device in [alice, bob] { try await probe.gone(.settingsBeyondLimits, on: device) }
+
+    // Somebody has been at the store.
+    try await bob.stop()
+    try await bob.sql(
+      "CREATE TRIGGER refuse BEFORE INSERT ON change_sets BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END"
+    )
+    try await bob.start()
+    try await alice.text("settings", "set", "colorScheme", "dark")
+    let failed = try await probe.see(.storeFailed, on: bob)
+    #expect(failed["text"]?.string?.contains("refused by a trigger") == true)
+    // What it tells to do next, and as far as that finds nothing, what it tells to do then.
+    #expect(failed["next"]?.string?.hasPrefix("waymark verify --deep;") == true)
+    #expect([0, 1].contains(try await bob.run(["verify", "--deep"]).code))
+    try await bob.stop()
+    try await bob.sql("DROP TRIGGER refuse")
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    try await probe.gone(.storeFailed, on: bob)
+    #expect(try await bob.text("settings", "get", "colorScheme") == "dark")
+    #expect(probe.reasons == Self.stores)
   }
 
   @Test func `what large amounts do`() async throws {

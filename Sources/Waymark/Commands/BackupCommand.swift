@@ -43,7 +43,8 @@ private enum BackupTarget {
     }
     guard !Files.exists(path) || overwrites else {
       throw CommandFailure.needsYes(
-        "\(path) is there already.", next: "waymark backup --yes \(shellWord(path)), or another name")
+        "Overwrite \(path)? It is there already.",
+        next: "waymark backup --yes \(shellWord(path)), or another name")
     }
   }
 }

@@ -41,7 +41,7 @@ public enum ExitCode {
 
 extension CommandFailure {
   /// Something in the world went against it: a file that is not there, a broken export.
-  static func failed(_ code: String, _ message: String, next: String? = nil) -> CommandFailure {
+  static func failed(_ code: String, _ message: String, next: String) -> CommandFailure {
     CommandFailure(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }
 

@@ -34,7 +34,7 @@ extension CommandRequest {
   /// The argument, or a failure that says what is missing.
   func required(_ name: String, _ what: String) throws -> String {
     guard let text = text(name) else {
-      throw CommandFailure.usage("`\(words.joined(separator: " "))` needs \(what).")
+      throw CommandFailure.usage("`waymark \(words.joined(separator: " "))` needs \(what).")
     }
     return text
   }

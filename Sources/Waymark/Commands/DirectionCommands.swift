@@ -221,7 +221,8 @@ extension Node {
     guard let outcome = directions.outcome, outcome.operation == order.operation else {
       throw CommandFailure.failed(
         "given_up",
-        "The \(order.verb) was given up: sync was turned off, or another direction took its place.")
+        "The \(order.verb) was given up: sync was turned off, or another direction took its place.",
+        next: "waymark history")
     }
     return try outcome.result.get()
   }

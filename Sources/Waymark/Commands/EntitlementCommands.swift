@@ -25,7 +25,9 @@ extension Node {
     let path = try request.required("file", "the file of an entitlement")
     let statement = try Issuer.readCertificate(path)
     guard case .entitlement(let entitlement) = statement.content else {
-      throw CommandFailure.failed("no_certificate", "\(path) does not hold an entitlement.")
+      throw CommandFailure.failed(
+        "no_certificate", "\(path) does not hold an entitlement.",
+        next: "waymark help premium")
     }
     guard statement.circle == replica.circle.id else {
       throw CommandFailure.failed(

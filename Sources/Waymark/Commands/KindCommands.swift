@@ -120,7 +120,10 @@ extension Node {
   private func attachmentData(_ record: RecordRow) throws -> Value {
     guard let field = Registry.attachment.field(named: "fileData"), let data = record[field.number],
       !data.isEmpty
-    else { throw CommandFailure.failed("no_content", "This attachment has no content.") }
+    else {
+      throw CommandFailure.failed(
+        "no_content", "This attachment has no content.", next: "waymark attachment edit ID file=PATH")
+    }
     return data
   }
 }

@@ -57,7 +57,8 @@ extension Node {
 
   private func saveAvatar(_ path: String) throws -> JSON.Member {
     guard let value = try heldProfile()[ProfileWrite.avatar], !value.isEmpty else {
-      throw CommandFailure.failed("no_content", "The profile has no picture.")
+      throw CommandFailure.failed(
+        "no_content", "The profile has no picture.", next: "waymark profile set avatar=FILE")
     }
     try Files.replace(path, with: try contents.bytes(of: value))
     return .init("output", .string(path))

@@ -158,7 +158,7 @@ extension CommandFailure {
     .failed(
       "own_device", "\(name) is this very device; a device does not revoke itself.",
       next:
-        "waymark revoke \(shellWord(name)) on another admin device (waymark invite --role admin makes one)")
+        "waymark revoke \(shellWord(name)), on another admin device (waymark invite --role admin makes one)")
   }
 
   fileprivate static let noAdmin = CommandFailure.failed(
@@ -169,6 +169,6 @@ extension CommandFailure {
     .failed(
       "no_room",
       "The circle has no room for another statement of this device; \(target.member.name) is not revoked.",
-      next: "waymark revoke on another admin device, or with the root key: --root-key FILE")
+      next: "waymark revoke, on another admin device; or here waymark revoke DEVICE --root-key FILE")
   }
 }

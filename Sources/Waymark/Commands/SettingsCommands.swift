@@ -114,11 +114,10 @@ extension Node {
 
   var preferencesFile: PreferencesFile { PreferencesFile(path: home.settings) }
 
-  /// After a commit that touched the settings lane: the copy follows, and so does the report of its size.
+  /// After a commit that touched the settings lane: the copy follows.
   func settingsDidFold() {
     do {
       try copyPreferences()
-      if Preferences.isOverLimit(try heldSettings()) { notice(.settingsBeyondLimits) }
     } catch {
       log.error("settings", "the copy of the settings can't be written: \(error)")
     }

@@ -36,11 +36,11 @@ extension Node {
     let gate = replica.ownGate(now: wall())
     guard !gate.isPremium else { return }
     let reason = Reason(gate.premiumReason ?? .freeTier)
-    let why = reason == .freeTier ? "this device is \(reason.sentence())" : reason.sentence()
     throw CommandFailure(
       exitCode: ExitCode.needsPremium, code: reason.rawValue,
-      message: "Sync of records needs premium; \(why).",
-      next: "waymark entitlement install FILE (waymark help premium says how to get one)")
+      message: reason == .freeTier
+        ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",
+      next: "waymark help premium, then waymark entitlement install FILE")
   }
 
   /// Works for everyone: it only closes one's own lane.

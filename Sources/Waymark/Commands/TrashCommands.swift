@@ -75,7 +75,8 @@ extension Node {
     guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
     else {
       return .failed(
-        "hidden", "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.")
+        "hidden", "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.",
+        next: "waymark history \(shellWord(title))")
     }
     let name = try operationDocument.title(above) ?? above.id.uuid
     return .failed(

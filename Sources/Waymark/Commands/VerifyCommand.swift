@@ -65,7 +65,7 @@ extension Node {
   private func closedHere(_ lane: Lane) -> CommandFailure? {
     guard lane == .records, let gate = replica.ownGate(now: wall()).reason else { return nil }
     let reason = Reason(gate)
-    return .failed(reason.rawValue, reason.sentence(), next: reason.next())
+    return .failed(reason.rawValue, reason.sentence(), next: reason.next() ?? "waymark sync")
   }
 
   /// Closed lanes don't count, as long as there is another to go by; a silent peer is not known to be equal.
@@ -90,8 +90,9 @@ extension Node {
     switch verdict {
     case "differs" where found.contains { !$0.wrongHere.isEmpty }: return "waymark verify --deep --repair"
     case "differs" where found.contains { !$0.wrongThere.isEmpty }:
-      return "on \(name): waymark verify --deep --repair"
-    case "differs": return "waymark verify --deep, here and on \(name): it tells which one is damaged"
+      return "waymark verify --deep --repair, on \(peer.name)"
+    case "differs":
+      return "waymark verify --deep --repair, here and on \(peer.name): it mends the one that is damaged"
     case "not_in_sync": return "waymark wait --peer \(name)"
     case "unknown": return "waymark peers"
     default: return nil

@@ -11,6 +11,11 @@ extension Node {
     let peers = peersMatching(subject)
     let records = recordLabels(subject)
     if peers.isEmpty, records.isEmpty {
+      if [name(of: identity.device), identity.device.description].contains(subject) {
+        throw CommandFailure.usage(
+          "“\(shortened(subject))” is this device itself; `why` is about another one, or a record.",
+          next: "waymark status")
+      }
       throw CommandFailure.notFound("peer or record", subject, next: "waymark peers, or waymark history")
     }
     if !peers.isEmpty, !records.isEmpty {

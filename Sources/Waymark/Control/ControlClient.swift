@@ -36,7 +36,10 @@ final class ControlClient: Sendable {
         return
       case .late:
         let seconds = patience / 1_000
-        send(CommandFailure.failed("late", "No whole request came within \(seconds) seconds.").json)
+        send(
+          CommandFailure.failed(
+            "late", "No whole request came within \(seconds) seconds.", next: "the same again"
+          ).json)
         return
       case .end: return
       }

@@ -43,7 +43,10 @@ struct ControlPlace {
         trouble = error
       }
     }
-    throw trouble ?? HomeError(.unwritable, "There is no place for a control socket of \(home.path).")
+    throw trouble
+      ?? HomeError(
+        .unwritable, "There is no place for a control socket of \(home.path).",
+        next: "name a shorter path with --home")
   }
 
   /// Throws unless the directory is this user's alone: in one that others can write to, they could put a socket of
@@ -51,10 +54,14 @@ struct ControlPlace {
   func check() throws {
     var status = stat()
     guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw HomeError(.unwritable, "\(directory) is not a directory, so no control socket can be there.")
+      throw HomeError(
+        .unwritable, "\(directory) is not a directory, so no control socket can be there.",
+        next: "see what it is: ls -ld \(shellWord(directory))")
     }
     guard status.st_uid == geteuid() else {
-      throw HomeError(.wrongOwner, "The directory \(directory) belongs to another user.")
+      throw HomeError(
+        .wrongOwner, "The directory \(directory) belongs to another user.",
+        next: "name a shorter path with --home, so that the socket lies there")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw HomeError(

@@ -38,7 +38,9 @@ final class ControlServer: Sendable {
     else {
       let why = reason()
       if descriptor >= 0 { close(descriptor) }
-      throw HomeError(.unwritable, "The control socket \(path) can't be made: \(why).")
+      throw HomeError(
+        .unwritable, "The control socket \(path) can't be made: \(why.lowercased()).",
+        next: "name another directory with --home")
     }
   }
 

@@ -1,10 +1,11 @@
 import Replication
 import Storage
+import Wire
 
 /// What a node has counted since it opened, for `metrics`.
 struct Counters: Sendable {
-  /// Change sets that got their place in the store, own ones among them.
-  var applied: UInt64 = 0
+  /// Change sets of each lane that got their place in the store, own ones among them.
+  var applied: [Lane: UInt64] = [.settings: 0, .records: 0]
   /// Change sets that got none, by why.
   var rejected: [String: UInt64] = ["duplicate": 0, "excluded": 0, "early": 0, "invalid": 0]
   /// Connections that were ended because of the other side, by why.
@@ -17,9 +18,10 @@ struct Counters: Sendable {
   var beaconsBelieved: UInt64 = 0
 
   mutating func add(_ report: CommitReport) {
+    for (lane, count) in report.placed { applied[lane, default: 0] += UInt64(clamping: count) }
     for placement in report.placements {
       switch placement {
-      case .place: applied += 1
+      case .place: break
       case .duplicate: rejected["duplicate", default: 0] += 1
       case .excluded: rejected["excluded", default: 0] += 1
       case .missing: rejected["early", default: 0] += 1

@@ -60,6 +60,15 @@ enum Files {
     }
   }
 
+  /// What shows why a file can't be had: the folder, where it is not there at all.
+  static func look(_ path: String, _ code: Int32 = errno) -> String {
+    switch code {
+    case ENOSPC, EDQUOT: "make room on the disk: df -h \(shellWord(parentFolder(of: path)))"
+    case ENOENT, ENOTDIR: "see what is there: ls \(shellWord(parentFolder(of: path)))"
+    default: "see whose it is: ls -ld \(shellWord(path))"
+    }
+  }
+
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   static func isDirectory(_ path: String) -> Bool {
@@ -73,11 +82,15 @@ enum Files {
   }
 
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> CommandFailure {
-    .failed("too_large", "\(path) is too large for a \(what): at most \(bytesMax / (1024 * 1024)) MiB.")
+    .failed(
+      "too_large", "\(path) is too large for a \(what): at most \(bytesMax / (1024 * 1024)) MiB.",
+      next: "see whether it is the right one: ls -l \(shellWord(path))")
   }
 
   private static func failure(_ verb: String, _ path: String, _ code: Int32) -> CommandFailure {
-    .failed("file", "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).")
+    .failed(
+      "file", "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).",
+      next: look(path, code))
   }
 }
 
@@ -87,6 +100,12 @@ extension Files {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
+}
+
+/// The folder that a file is in, or would be.
+func parentFolder(of path: String) -> String {
+  guard let slash = path.lastIndex(of: "/") else { return "." }
+  return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
 /// Text for other programs to read.

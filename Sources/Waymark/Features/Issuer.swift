@@ -16,7 +16,9 @@ public enum Issuer {
   public static func create(_ path: String) throws -> DeviceKey {
     let publicPath = path + ".pub"
     for existing in [path, publicPath] where Files.exists(existing) {
-      throw CommandFailure.failed("exists", "\(existing) exists already; a key is never overwritten.")
+      throw CommandFailure.failed(
+        "exists", "\(existing) exists already; a key is never overwritten.",
+        next: "name another file, or move this one away")
     }
     let key = try SigningKey()
     var secrets = try SecretBuffer(capacity: KeyPurpose.issuer.secretBytes)
@@ -128,7 +130,9 @@ public enum Issuer {
 
   private static func publicKey(of key: SigningKey) throws -> DeviceKey {
     guard let publicKey = DeviceKey(bytes: key.publicKey) else {
-      throw CommandFailure.failed("key", "The key has a public half of the wrong length.")
+      throw CommandFailure.failed(
+        "key", "The key has a public half of the wrong length.",
+        next: "put a copy of the key back, or make a new one: waymark issuer init FILE")
     }
     return publicKey
   }

@@ -41,7 +41,9 @@ public struct KeyPassphrases: Sendable {
     for (file, (key, trouble)) in zip(files, held) {
       // It may have been sealed with the new one by an attempt that was ended.
       guard let key = key ?? (try? open(file, .first(passphrase, then: .none))) else {
-        throw trouble ?? HomeError(.wrongPassphrase, "That is not the passphrase of \(file).")
+        throw trouble
+          ?? HomeError(
+            .wrongPassphrase, "That is not the passphrase of \(file).", next: "try again; waymark help keys")
       }
       keys.append(key)
     }

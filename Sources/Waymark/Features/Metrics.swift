@@ -188,7 +188,7 @@ extension Node {
     guard let network else { return }
     metrics.add(
       "change_sets_applied_total", .counter, "Change sets taken into the store since the node started.",
-      Double(counters.applied))
+      Lane.allCases.map { ([("lane", "\($0)")], Double(counters.applied[$0] ?? 0)) })
     metrics.add(
       "change_sets_rejected_total", .counter, "Change sets not taken into the store since the node started.",
       samples(counters.rejected))

@@ -126,7 +126,8 @@ extension Reason {
       ReasonText(.info, .command, "sync of records is off on this device", next: "waymark sync on")
     case .freeTier:
       ReasonText(
-        .info, .command, "free: settings sync, records stay on this device", next: "waymark help premium")
+        .info, .command, "without premium, settings sync and records stay on this device",
+        next: "waymark help premium")
     case .peerSyncOff:
       ReasonText(
         .info, .elsewhere, "sync of records is off on {peer}: only settings sync with it",
@@ -184,15 +185,20 @@ extension Reason {
         next: "waymark verify --deep, on {peer}")
     case .digestMismatch:
       ReasonText(
-        .error, .command, "the same changes gave different data on {peer}", next: "waymark verify {PEER}")
+        .error, .command, "the same changes gave different data on {peer}",
+        next: "waymark verify --deep --repair, here and on {peer}")
     case .damagedSet:
       ReasonText(
         .error, .command, "the disk has altered what was stored; no peer is sent it",
         next: "waymark verify --deep")
     case .diskFull:
-      ReasonText(.error, .hands, "the disk is full; nothing more is stored", next: "make room on the disk")
+      ReasonText(
+        .error, .hands, "the disk is full; nothing more is stored",
+        next: "make room on the disk: waymark paths says where")
     case .storeFailed:
-      ReasonText(.error, .hands, "the store refused to write", next: "see what is wrong with the disk")
+      ReasonText(
+        .error, .hands, "the store refused to write",
+        next: "waymark verify --deep; if it finds nothing, see what is wrong with the disk: dmesg")
     case .refusedByPeer:
       ReasonText(
         .warning, .elsewhere, "{peer} refuses to exchange with this device; it may be paused there",
@@ -210,7 +216,7 @@ extension Reason {
     case .settingsBeyondLimits:
       ReasonText(
         .warning, .command, "the settings of all devices together are beyond their limits",
-        next: "waymark settings list")
+        next: "waymark settings list, then waymark settings unset KEY for what nobody needs")
     case .directionWaiting: ReasonText(.info, .time, "a forced direction waits for what it needs to know")
     case .directionOvertaken:
       ReasonText(

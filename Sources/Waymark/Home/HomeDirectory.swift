@@ -34,7 +34,7 @@ public struct HomeError: Error, Hashable, Sendable {
   /// What to type next, if that helps.
   public let next: String?
 
-  init(_ code: Code, _ message: String, next: String? = nil) {
+  init(_ code: Code, _ message: String, next: String) {
     self.code = code
     self.message = message
     self.next = next
@@ -96,10 +96,17 @@ extension Home {
     var status = stat()
     let isThere = lstat(path, &status) == 0
     return switch code {
-    case ENOTDIR where isThere, ELOOP where isThere: HomeError(.unwritable, "\(path) is not a directory.")
+    case ENOTDIR where isThere, ELOOP where isThere:
+      HomeError(
+        .unwritable, "\(path) is not a directory.", next: "name another one with --home")
     case EACCES:
-      HomeError(.wrongOwner, "The directory \(path) is not for you: \(reason(code).lowercased()).")
-    default: HomeError(.unwritable, "The directory \(path) can't be made: \(reason(code)).")
+      HomeError(
+        .wrongOwner, "The directory \(path) is not for you: \(reason(code).lowercased()).",
+        next: "name another one with --home")
+    default:
+      HomeError(
+        .unwritable, "The directory \(path) can't be made: \(reason(code).lowercased()).",
+        next: "name another one with --home")
     }
   }
 
@@ -107,11 +114,15 @@ extension Home {
   private static func makeDirectories(_ path: String) throws {
     guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-      throw HomeError(.unwritable, "The directory \(path) can't be made: \(reason()).")
+      throw HomeError(
+        .unwritable, "The directory \(path) can't be made: \(reason().lowercased()).",
+        next: "name another one with --home")
     }
     try makeDirectories(String(path[..<slash]))
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-      throw HomeError(.unwritable, "The directory \(path) can't be made: \(reason()).")
+      throw HomeError(
+        .unwritable, "The directory \(path) can't be made: \(reason().lowercased()).",
+        next: "name another one with --home")
     }
   }
 

@@ -21,7 +21,9 @@ enum KeyFile {
       }
     } catch {
       guard error.code == EEXIST else { throw unwritable(path, error) }
-      throw HomeError(.alreadyThere, "\(path) is there already and is never overwritten.")
+      throw HomeError(
+        .alreadyThere, "\(path) is there already and is never overwritten.",
+        next: "move it away if nothing needs it: waymark paths")
     }
   }
 
@@ -143,7 +145,8 @@ enum KeyFile {
     } catch SodiumError.outOfMemory {
       throw HomeError(
         .unwritable,
-        "To seal \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not; it is as it was."
+        "To seal \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not; it is as it was.",
+        next: "end other programs, then try again"
       )
     }
   }
@@ -205,7 +208,9 @@ enum KeyFile {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw HomeError(.keyDamaged, "\(path) is not a file, so it is no key.")
+      throw HomeError(
+        .keyDamaged, "\(path) is not a file, so it is no key.",
+        next: "put a copy of the key there; waymark help keys")
     }
     guard status.st_uid == geteuid() else {
       throw HomeError(
@@ -237,6 +242,8 @@ enum KeyFile {
   }
 
   private static func unwritable(_ path: String, _ trouble: DurableFile.Trouble) -> HomeError {
-    HomeError(.unwritable, "\(path) can't be written: \(reason(trouble.code)).")
+    HomeError(
+      .unwritable, "\(path) can't be written: \(reason(trouble.code).lowercased()).",
+      next: "ls -ld \(shellWord(parentFolder(of: path)))")
   }
 }

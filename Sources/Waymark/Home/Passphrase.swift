@@ -19,7 +19,8 @@ public final class Passphrase: Hashable, Sendable {
     guard bytes.count <= Limits.passphraseBytesMax, !bytes.contains(0), !bytes.contains(UInt8(ascii: "\n"))
     else {
       throw HomeError(
-        .badPassphrase, "A passphrase is one line of at most \(Limits.passphraseBytesMax) bytes.")
+        .badPassphrase, "A passphrase is one line of at most \(Limits.passphraseBytesMax) bytes.",
+        next: "choose a shorter one; waymark help keys")
     }
     secret = try SecretBuffer(taking: &bytes)
   }
@@ -64,7 +65,9 @@ public final class Passphrase: Hashable, Sendable {
   }
 
   private static func unreadable(_ file: String) -> HomeError {
-    HomeError(.badPassphrase, "The passphrase can't be read from \(file): \(reason().lowercased()).")
+    HomeError(
+      .badPassphrase, "The passphrase can't be read from \(file): \(reason().lowercased()).",
+      next: "ls -l \(shellWord(file))")
   }
 
   public static func == (left: Passphrase, right: Passphrase) -> Bool {

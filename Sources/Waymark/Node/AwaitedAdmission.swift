@@ -24,7 +24,7 @@ struct AwaitedAdmission: Hashable, Sendable {
 
   static let sentence =
     "this device holds a restored store and is not in the circle yet: it can be read, not written"
-  static let next = "waymark invite on a device of the circle, then waymark join TICKET here"
+  static let next = "waymark invite, on a device of the circle; then here waymark join TICKET"
 }
 
 extension Node {
@@ -33,7 +33,8 @@ extension Node {
     try checkKeysAdmitted()
     guard let exclusion else { return }
     throw CommandFailure.failed(
-      exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".", next: exclusion.next)
+      exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".",
+      next: exclusion.next ?? "waymark members")
   }
 
   /// Refuses, in words, what needs keys that a circle has taken in, if only once.

@@ -49,7 +49,7 @@ public struct Joining: Sendable {
     } catch {
       throw CommandFailure(
         exitCode: ExitCode.usage, code: "bad_ticket", message: Self.sentence(error),
-        next: "waymark invite on a device of the circle, then join with what it prints")
+        next: "waymark invite, on a device of the circle; then here waymark join with what it prints")
     }
     guard wall() < ticket.expiry else { throw Self.refused(.ticketExpired) }
   }
@@ -74,7 +74,15 @@ public struct Joining: Sendable {
   public func join() async throws -> NewMembership {
     try home.prepare()
     try home.finishReplacing(at: wall())
-    if heldCircle() == ticket.circle { return try await joinWithStore() }
+    if heldCircle() == ticket.circle {
+      do {
+        return try await joinWithStore()
+      } catch let failure as CommandFailure where failure.code == "ticket_spent" {
+        throw CommandFailure.failed(
+          failure.code, "The ticket has been used, and this store is of its circle already.",
+          next: "waymark status")
+      }
+    }
     let held = try await heldRecords()
     let identity = try Identity.generate()
     let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
@@ -177,7 +185,8 @@ public struct Joining: Sendable {
       case .badProof, .other: ("refused", "The inviting device refused.")
       }
     return CommandFailure.failed(
-      code, message, next: "waymark invite on a device of the circle, then join with the new ticket")
+      code, message,
+      next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
   }
 }
 
@@ -282,10 +291,11 @@ struct PairingExchange: Sendable {
     case .notAuthorized:
       .failed(
         "wrong_device", "Another device answers at the address of the ticket.",
-        next: "waymark invite on a device of the circle, then join with the new ticket")
+        next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
     case .versionMismatch(let theirs):
       .failed(
-        "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.")
+        "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
+        next: "install the newer Waymark here; this one is: waymark version")
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
   }
@@ -300,7 +310,7 @@ struct PairingExchange: Sendable {
       else {
         throw CommandFailure.failed(
           "wrong_circle", "The answer is not of the circle of the ticket.",
-          next: "waymark invite on a device of the circle, then join with the new ticket")
+          next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
       }
       return circle
     }

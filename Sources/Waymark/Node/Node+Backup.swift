@@ -67,8 +67,11 @@ extension CommandFailure {
     }
     if error.isThereAlready {
       return .needsYes(
-        "\(path) is there already.", next: "waymark backup --yes \(shellWord(path)), or another name")
+        "Overwrite \(path)? It is there already.",
+        next: "waymark backup --yes \(shellWord(path)), or another name")
     }
-    return .failed("file", "Can't write \(path): \(reason(error.errno).lowercased()).")
+    return .failed(
+      "file", "Can't write \(path): \(reason(error.errno).lowercased()).",
+      next: Files.look(path, error.errno))
   }
 }

@@ -14,7 +14,8 @@ extension Node {
         next: "waymark verify --deep, or waymark verify PEER")
     }
     guard !isVerifying else {
-      throw CommandFailure.failed("busy", "The store is being verified already; wait until that is done.")
+      throw CommandFailure.failed(
+        "busy", "The store is being verified already.", next: "wait until that is done, then try again")
     }
     isVerifying = true
     defer { isVerifying = false }

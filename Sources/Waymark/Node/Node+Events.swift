@@ -8,7 +8,6 @@ enum NodeNotice: Hashable, Sendable {
   case storeFailed(String)
   case damagedSet(number: Int64?)
   case digestMismatch(device: DeviceKey, Lane)
-  case settingsBeyondLimits
 }
 
 extension Node {
@@ -40,7 +39,7 @@ extension Node {
       notice(.digestMismatch(device: device, lane))
     case .membershipChanged:
       let members = circle.evaluation.members.count
-      if members != membersSaid { log.info("circle", "\(members) members") }
+      if members != membersSaid { log.info("circle", "\(plural(members, "device")) in the circle") }
       membersSaid = members
       logExclusion()
       learnAddresses()
@@ -87,6 +86,8 @@ extension Node {
   func didCommit(_ report: CommitReport) {
     scheduleCheckpoint()
     counters.add(report)
+    // It writes again.
+    notices.removeAll { if case .storeFailed = $0 { true } else { false } }
     guard report.foldedAnything else { return }
     lookForOvertaking()
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
@@ -108,9 +109,6 @@ extension Node {
           .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
           next: Reason.digestMismatch.next(peer: name(of: device)),
           details: [.init("device", .string(device.description))])
-      case .settingsBeyondLimits:
-        NoticeSnapshot(
-          .settingsBeyondLimits)
       }
     }
     if waiting != nil {
@@ -122,7 +120,10 @@ extension Node {
     if let exclusion { found.append(exclusion) }
     found += unheardNotices()
     found += forkNotices()
-    if isDiskFull { found.append(NoticeSnapshot(.diskFull, next: "df -h \(home.path)")) }
+    if Preferences.isOverLimit(try heldSettings()) { found.append(NoticeSnapshot(.settingsBeyondLimits)) }
+    if isDiskFull {
+      found.append(NoticeSnapshot(.diskFull, next: "make room on its disk: df -h \(shellWord(home.path))"))
+    }
     found += directionNotices()
     found += try massDeletes().map(notice)
     found += try [spentNotice(), clockNotice(now), skewNotice(now), parkedNotice(now), unseenNotice(now)]

@@ -19,5 +19,5 @@ extension Node {
   private static let spentSentence =
     "this device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: it takes in "
     + "what others write, and can write nothing more itself until it is admitted anew; its data stays"
-  private static let spentNext = "waymark invite on another device, then waymark join TICKET here"
+  private static let spentNext = "waymark invite, on another device; then here waymark join TICKET"
 }

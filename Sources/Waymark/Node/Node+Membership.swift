@@ -28,7 +28,7 @@ extension Node {
   }
 
   private static let returning =
-    "waymark invite on a device of the circle, then waymark join TICKET here; what is here stays"
+    "waymark invite, on a device of the circle; then here waymark join TICKET: what is here stays"
 
   func logExclusion() {
     guard let exclusion, network != nil else { return }

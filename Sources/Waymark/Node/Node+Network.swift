@@ -50,7 +50,9 @@ extension Node {
         "address_in_use", "\(endpoint) is in use by another program.",
         next: "waymark run --listen with another port; 0 takes any free one")
     } catch ListenError.notHere(let endpoint) {
-      throw CommandFailure.failed("address_not_here", "\(endpoint) is not an address of this machine.")
+      throw CommandFailure.failed(
+        "address_not_here", "\(endpoint) is not an address of this machine.",
+        next: "waymark run --listen [::]:7433, for all of them")
     }
   }
 

@@ -22,7 +22,9 @@ extension Node {
       circle: circle.id, transport: identity.transportKey, addresses: network.reachableAddresses,
       secret: random16(), expiry: wall() + lifetime)
     guard credentials.add(ticket, role: role, signer: root) else {
-      throw CommandFailure.failed("too_many_tickets", "Too many tickets are open; wait until some expire.")
+      throw CommandFailure.failed(
+        "too_many_tickets", "Too many tickets are open.",
+        next: "wait until some have expired, then waymark invite")
     }
     return ticket
   }

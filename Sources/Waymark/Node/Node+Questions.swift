@@ -67,6 +67,6 @@ extension Node {
     let name = name(of: peer)
     return .failed(
       reason.rawValue, "\(name) can't be asked: \(reason.sentence(peer: name)).",
-      next: reason.next(peer: name))
+      next: reason.next(peer: name) ?? "waymark why \(shellWord(name))")
   }
 }

@@ -23,10 +23,10 @@ extension CommandFailure {
   fileprivate static let lastIncarnation = failed(
     "incarnations_spent",
     "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",
-    next: "waymark invite on another device, then waymark join TICKET here")
+    next: "waymark invite, on another device; then here waymark join TICKET")
 
   fileprivate static let tooManyStatements = failed(
     "too_many_statements",
     "The circle holds as many statements of this device as it may: nothing was changed.",
-    next: "waymark invite on another device, then waymark join TICKET here")
+    next: "waymark invite, on another device; then here waymark join TICKET")
 }

@@ -15,11 +15,14 @@ struct BackupSource: Sendable {
   /// - Throws: `CommandFailure` in words if it can't be restored from.
   init(_ path: String) throws {
     guard !Files.isDirectory(path) else {
-      throw CommandFailure.failed("file", "\(path) is a folder; a backup is one file.")
+      throw CommandFailure.failed(
+        "file", "\(path) is a folder; a backup is one file.",
+        next: "name the file that waymark backup has written")
     }
     let readable = open(path, O_RDONLY | O_CLOEXEC)
     guard readable >= 0 else {
-      throw CommandFailure.failed("file", "Can't read \(path): \(reason().lowercased()).")
+      throw CommandFailure.failed(
+        "file", "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))
     }
     close(readable)
     self.path = path

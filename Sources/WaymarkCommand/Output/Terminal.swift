@@ -69,7 +69,7 @@ struct Terminal: Sendable {
 
   /// Asks a question that is answered with yes or no; anything but yes is no.
   func confirms(_ question: String) -> Bool {
-    transient(wrapped(question + " [y/N] ", width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
+    transient(wrapped(question + " [y/N]", width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
     guard let answer = readLine() else { return false }
     return ["y", "yes"].contains(answer.trimmingCharacters(in: .whitespaces).lowercased())
   }

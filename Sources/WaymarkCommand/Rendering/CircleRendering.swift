@@ -12,9 +12,16 @@ extension Rendering {
     case "invite": data.line(document["ticket"]?.string ?? "")
     case "wait": verdict(document)
     case "sync status", "sync on", "sync off", "sync now": sync(document)
+    case "peers pause":
+      notes.paragraph("Paused: nothing is exchanged with \(peerName(document)) any more.")
+      notes.paragraph("Next: waymark peers resume \(shellWord(peerName(document))), when it should be again")
+    case "peers resume": notes.paragraph("Data is exchanged with \(peerName(document)) again.")
+    case "peers add": notes.paragraph("Dialled from now on: \(printable(document["address"]?.string ?? ""))")
     default: said(document)
     }
   }
+
+  private func peerName(_ document: JSON) -> String { printable(document["name"]?.string ?? "the peer") }
 
   private mutating func founded(_ document: JSON, _ word: String) {
     data.pairs([
@@ -28,8 +35,8 @@ extension Rendering {
     }
     notes.paragraph(
       word == "init"
-        ? "Next: waymark run, and in another terminal waymark invite for your second device."
-        : "Next: waymark run")
+        ? "Next: waymark service install, or waymark run in another terminal; then waymark invite, for your next device"
+        : "Next: waymark service install, or waymark run")
   }
 
   private mutating func peers(_ document: JSON) {

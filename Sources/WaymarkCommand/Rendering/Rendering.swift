@@ -20,7 +20,7 @@ struct Rendering {
     case "why": why(document)
     case "doctor": doctor(document)
     case "metrics": metrics(document)
-    case "log": data.line(document["level"]?.string ?? "")
+    case "log" where words.last == "level": data.line(document["level"]?.string ?? "")
     case "peers" where words.last == "ping": ping(document)
     case "peers" where words.last == "rename": renamed(document)
     case "revoke": revocation(document)

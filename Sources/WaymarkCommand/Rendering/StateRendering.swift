@@ -108,8 +108,22 @@ extension Rendering {
         "waymark \(document["version"]?.string ?? "")"
           + (traits.isEmpty ? "" : " (\(traits.joined(separator: ", ")))"))
     } else {
-      data.pairs(pairs(of: .object((document.members ?? []).filter { $0.key != "schema" })))
+      let words = ["deviceKey": "device key", "rootKey": "root key", "passphrases": "sealed"]
+      let found = (document.members ?? []).filter { $0.key != "schema" }
+      data.pairs(
+        found.filter { !$0.value.isNull }.map { member in
+          let value = member.key == "passphrases" ? sealing(member.value) : member.value.plainText
+          return (words[member.key] ?? member.key, value)
+        })
     }
+  }
+
+  /// Which keys have a passphrase.
+  private func sealing(_ states: JSON) -> String {
+    let known = (states.members ?? []).compactMap { member in member.value.string.map { (member.key, $0) } }
+    return known.map { key, state in
+      "\(key) key \(state == "sealed" ? "with a passphrase" : state == "plain" ? "without a passphrase" : "unreadable")"
+    }.joined(separator: ", ")
   }
 }
 

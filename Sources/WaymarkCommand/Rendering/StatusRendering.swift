@@ -19,6 +19,19 @@ extension Rendering {
     for line in closing { data.paragraph(line.text, line.stress) }
   }
 
+  /// The same for a window of few lines: the head, what waits for somebody, the peers, and no empty lines.
+  mutating func glance(_ document: JSON) {
+    let peers = document["peers"]?.array ?? []
+    paragraphs(head(document))
+    for line in closingLines(document, peers) where line.stress != .none && line.stress != .good {
+      data.paragraph(line.text, line.stress)
+    }
+    if !peers.isEmpty { data.table(peerTable(peers)) }
+    data.pairs([
+      ("settings", laneText("settings", document, peers)), ("records", laneText("records", document, peers)),
+    ])
+  }
+
   private mutating func paragraphs(_ parts: [String]) {
     let line = parts.joined(separator: "   ")
     guard line.displayWidth > data.width else { return data.line(line) }

@@ -2,7 +2,10 @@ import Waymark
 
 /// `status --watch`: the status, how far everyone has caught up, and what was done last.
 extension Rendering {
-  mutating func watch(_ watched: Watched, at now: ContinuousClock.Instant = .now) {
+  ///
+  /// - Parameter isShort: for a small window: what waits for somebody comes right after the head, and nothing else.
+  mutating func watch(_ watched: Watched, isShort: Bool = false, at now: ContinuousClock.Instant = .now) {
+    guard !isShort else { return glance(watched.status) }
     status(watched.status)
     bars(watched, now)
     lastOperations(watched.operations)

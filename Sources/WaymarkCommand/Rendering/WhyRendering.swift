@@ -134,18 +134,18 @@ extension Rendering {
       let severity = finding["severity"]?.string ?? ""
       let stress: Stress =
         severity == "error" ? .bad : severity == "warning" ? .careful : severity == "ok" ? .good : .none
-      let check = (finding["check"]?.string ?? "").padded(to: 14)
+      let check = (finding["check"]?.string ?? "").padded(to: 15)
       let text = printable(finding["text"]?.string ?? "")
-      let lines = wrapped(text, width: max(20, data.width - 23), indent: 0)
+      let lines = wrapped(text, width: max(20, data.width - 24), indent: 0)
       for (index, line) in lines.enumerated() {
         let lead =
           index == 0
-          ? data.paint(severity.padded(to: 7), stress) + "  " + check : String(repeating: " ", count: 23)
+          ? data.paint(severity.padded(to: 7), stress) + "  " + check : String(repeating: " ", count: 24)
         data.line(lead + line)
       }
       if let next = finding["next"]?.string {
-        for line in wrapped("Next: \(printable(next))", width: max(20, data.width - 23), indent: 6) {
-          data.line(String(repeating: " ", count: 23) + line)
+        for line in wrapped("Next: \(printable(next))", width: max(20, data.width - 24), indent: 6) {
+          data.line(String(repeating: " ", count: 24) + line)
         }
       }
     }

@@ -32,10 +32,11 @@ struct CommandParser {
     if globals.help { return help(tokens.operands.map(\.self), globals) }
     let (spec, operands) = try command(tokens.operands)
     var request = JSON.object([])
-    try take(operands, for: spec, into: &request)
+    // Options first: one that the command has not explains better what was meant than the words that are missing.
     for option in tokens.options where !isGlobal(option.flag) {
       try take(option, for: spec, into: &request)
     }
+    try take(operands, for: spec, into: &request)
     if globals.yes { request["yes"] = true }
     return Invocation(words: spec.words, arguments: request, options: globals)
   }
@@ -72,17 +73,22 @@ struct CommandParser {
         tokens.operands.append(argument)
         continue
       }
+      if argument == "--version" {
+        tokens.operands = ["version"]
+        return tokens
+      }
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let flag = argument == "-h" ? "--help" : String(parts[0])
       guard let spec = option(named: flag) else { throw unknownOption(flag, tokens.operands) }
       var value = parts.count == 2 ? String(parts[1]) : nil
       if spec.placeholder != nil, value == nil {
         guard let next = rest.popFirst() else {
-          throw CommandFailure.usage("\(flag) needs a value: \(flag) \(spec.placeholder ?? "").")
+          throw CommandFailure.usage(
+            "\(flag) needs a value: \(flag) \(spec.placeholder ?? "").", next: helpOn(tokens.operands))
         }
         value = next
       } else if spec.placeholder == nil, value != nil {
-        throw CommandFailure.usage("\(flag) takes no value.")
+        throw CommandFailure.usage("\(flag) takes no value.", next: helpOn(tokens.operands))
       }
       tokens.options.append(Option(flag: flag, value: value))
     }
@@ -102,11 +108,26 @@ struct CommandParser {
   private func isGlobal(_ flag: String) -> Bool { GlobalOptions.specs.contains { $0.flag == flag } }
 
   private func unknownOption(_ flag: String, _ operands: [String]) -> CommandFailure {
-    let known = (GlobalOptions.specs + table.flatMap(\.options)).map(\.flag)
-    let meant = Suggestion.nearest(to: flag, among: Array(Set(known)))
+    let own = table.filter { operands.starts(with: $0.words) }.flatMap(\.options)
+    let meant =
+      nearest(flag, among: GlobalOptions.specs + own) ?? nearest(flag, among: table.flatMap(\.options))
     return .usage(
-      "There is no option \(flag)." + (meant.map { " Did you mean \($0)?" } ?? ""),
-      next: (["waymark help"] + operands.prefix(1)).joined(separator: " "))
+      "There is no option \(printable(flag))." + (meant.map { " Did you mean \($0)?" } ?? ""),
+      next: helpOn(operands))
+  }
+
+  /// Dashes are no letters in which a word could be like another.
+  private func nearest(_ flag: String, among options: [CommandSpec.Option]) -> String? {
+    func letters(_ flag: String) -> String { String(flag.drop { $0 == "-" }) }
+    let known = Array(Set(options.map { letters($0.flag) })).sorted()
+    return Suggestion.nearest(to: letters(flag), among: known).map { "--" + $0 }
+  }
+
+  /// The page of what has been typed so far.
+  private func helpOn(_ operands: [String]) -> String {
+    let known = table.map(\.words).filter { operands.starts(with: $0) }.max { $0.count < $1.count }
+    let group = table.contains { $0.words.first == operands.first } ? Array(operands.prefix(1)) : []
+    return (["waymark help"] + (known ?? group)).joined(separator: " ")
   }
 
   private func apply(_ option: Option, to globals: inout GlobalOptions) {
@@ -183,6 +204,14 @@ struct CommandParser {
   private func take(_ option: Option, for spec: CommandSpec, into request: inout JSON) throws {
     guard let found = spec.options.first(where: { $0.flag == option.flag }) else {
       let options = spec.options.map(\.flag)
+      let field = option.flag.dropFirst(2)
+      if FieldNames.of(spec.words[0]).contains(String(field)),
+        spec.operands.contains(where: { $0.key == "fields" })
+      {
+        throw CommandFailure.usage(
+          "`waymark \(spec.name)` has no option \(option.flag); write \(field)=VALUE.",
+          next: "waymark help \(spec.name)")
+      }
       throw CommandFailure.usage(
         "`waymark \(spec.name)` has no option \(option.flag)"
           + (options.isEmpty ? "." : "; it has \(options.joined(separator: ", "))."),
@@ -197,7 +226,7 @@ struct CommandParser {
     if found.isRepeated {
       request[key] = .array((request[key]?.array ?? []) + [read])
     } else if request[key] != nil {
-      throw CommandFailure.usage("\(found.flag) is given twice.")
+      throw CommandFailure.usage("\(found.flag) is given twice.", next: "waymark help \(spec.name)")
     } else {
       request[key] = read
     }

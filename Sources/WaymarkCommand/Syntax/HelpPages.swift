@@ -9,8 +9,13 @@ enum HelpPages {
       return true
     }
     if let text = HelpTopic.named(topic.joined(separator: "-")) {
-      for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-        page.paragraph(String(line))
+      for line in text.split(separator: "\n", omittingEmptySubsequences: false) { explain(line, &page) }
+      let same = CommandTable.all.filter { $0.words.starts(with: topic) }
+      if !same.isEmpty {
+        page.gap()
+        page.line("Commands", .faint)
+        page.table(summaries(same))
+        page.line("More on one: waymark help \(same[0].name)", .faint)
       }
       return true
     }
@@ -25,10 +30,26 @@ enum HelpPages {
     return false
   }
 
+  /// A line of a topic. What stands in two columns goes on below its second one.
+  private static func explain(_ line: Substring, _ page: inout Page) {
+    let lead = line.prefix { $0 == " " }.count
+    let gap = line.dropFirst(lead).firstRange(of: "  ")
+    guard let gap, let text = line[gap.upperBound...].firstIndex(where: { $0 != " " }) else {
+      return page.paragraph(String(line))
+    }
+    let column = line.distance(from: line.startIndex, to: text)
+    let rest = wrapped(String(line[text...]), width: max(20, page.width - column), indent: 0)
+    for (index, part) in rest.enumerated() {
+      page.line((index == 0 ? String(line[..<text]) : String(repeating: " ", count: column)) + part)
+    }
+  }
+
   // MARK: Overview
 
   private static func overview(_ page: inout Page) {
     page.line("waymark: your trips and habits on all your devices, without a server", .strong)
+    page.paragraph(
+      "First steps: waymark init, waymark invite; on the next device waymark join TICKET; then waymark run")
     page.gap()
     for group in CommandTable.groups {
       page.line(group.title, .faint)
@@ -39,7 +60,7 @@ enum HelpPages {
       page.gap()
     }
     page.line("Everywhere", .faint)
-    for option in GlobalOptions.specs { page.line("  " + optionLine(option, width: 24)) }
+    for option in GlobalOptions.specs { write(option, width: 24, indent: 2, &page) }
     page.gap()
     page.paragraph("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
     page.line("More on one: waymark help COMMAND, waymark help TOPIC", .faint)
@@ -62,6 +83,7 @@ enum HelpPages {
     var table = TextTable([.init(""), .init(""), .init("", widthMin: 20)])
     table.rows = rows.map { [.init(""), .init($0.0), .init($0.1)] }
     table.hasHead = false
+    table.wrapsLast = true
     return table
   }
 
@@ -77,7 +99,9 @@ enum HelpPages {
       page.paragraph(spec.usage, .strong, indent: 4)
       page.paragraph("  \(spec.summary)", indent: 2)
       let width = spec.options.map { optionName($0).displayWidth }.max() ?? 0
-      for option in spec.options { page.line("    " + optionLine(option, width: width)) }
+      for option in spec.options { write(option, width: width, indent: 4, &page) }
+      let fields = spec.operands.contains { $0.key == "fields" } ? FieldNames.of(spec.words[0]) : []
+      if !fields.isEmpty { page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2) }
       for line in (spec.details ?? "").split(separator: "\n") { page.paragraph("  \(line)", indent: 2) }
       if let example = spec.example { page.paragraph("  For example: \(example)", indent: 4) }
     }
@@ -89,8 +113,13 @@ enum HelpPages {
     option.placeholder.map { "\(option.flag) \($0)" } ?? option.flag
   }
 
-  private static func optionLine(_ option: CommandSpec.Option, width: Int) -> String {
-    optionName(option).padded(to: max(width, 16)) + "  " + option.summary
+  private static func write(_ option: CommandSpec.Option, width: Int, indent: Int, _ page: inout Page) {
+    let head = String(repeating: " ", count: indent) + optionName(option).padded(to: max(width, 16)) + "  "
+    let column = head.displayWidth
+    let lines = wrapped(option.summary, width: max(20, page.width - column), indent: 0)
+    for (index, line) in lines.enumerated() {
+      page.line((index == 0 ? head : String(repeating: " ", count: column)) + line)
+    }
   }
 
   /// What a mistyped topic may have meant.

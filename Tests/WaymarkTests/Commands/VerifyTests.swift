@@ -107,7 +107,7 @@ import WaymarkTesting
     #expect(verdict(document)?["digestWrongThere"] == [])
     let there = try await circle.run("alice", "verify")
     #expect(verdict(there)?["digestWrongThere"] == verdict(document)?["digestWrongHere"])
-    #expect(there["peers"]?[0]?["next"] == "on bob: waymark verify --deep --repair")
+    #expect(there["peers"]?[0]?["next"] == "waymark verify --deep --repair, on bob")
     await bob.close()
   }
 

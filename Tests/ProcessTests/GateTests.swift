@@ -94,7 +94,7 @@ import Wire
   private func staysShut(_ gate: GateCase, _ alice: Device, _ bob: Device) async throws {
     let refused = try await bob.run(["sync", "on"])
     #expect(refused.code == 4)
-    #expect(refused.errors.contains("Sync of records needs premium;"))
+    #expect(refused.errors.contains("Sync of records needs premium"))
     #expect(refused.errors.contains("entitlement install FILE"))
     #expect(try await bob.status().preference == false)
     #expect(try await bob.run(["sync", "off"]).code == 0)

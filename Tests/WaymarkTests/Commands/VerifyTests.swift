@@ -73,7 +73,7 @@ import WaymarkTesting
     _ = try await perform(bob, "trip.edit", fields("notes=old", id: "Rome"))
     try await eventually("Bob's node notices") {
       try await perform(bob, "status")["notices"]?.array?.contains {
-        $0["reason"] == "digest_mismatch" && $0["next"] == "waymark verify alice"
+        $0["reason"] == "digest_mismatch" && $0["next"] == "waymark verify --deep --repair, here and on alice"
       } ?? false
     }
     for document in [try await perform(bob, "verify"), try await circle.run("alice", "verify")] {

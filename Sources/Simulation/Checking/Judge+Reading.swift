@@ -55,7 +55,7 @@ extension Judge {
       let state = try NodeReading.folded(at: number, view.connection)
       guard let set = view.set(number: number) else { continue }
       if state == 2 {
-        if news.stored.isEmpty || !isAllowed(set, view) { continue }
+        if news.stored.isEmpty || !isAllowed(set, view) || ledgers[view.name]?.hasRoom == false { continue }
         throw Violation(
           .revocation, view.name,
           "change set \(library.sets[set].id) is held though the kept tip of its log is here")
@@ -85,10 +85,10 @@ extension Judge {
   /// When the kept tip of a cut comes, what leads to it is folded at once.
   private func checkReleased(by stored: [Int], _ view: NodeView) throws {
     let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
-    guard !logs.isEmpty, let wall = ledgers[view.name]?.wall else { return }
+    guard !logs.isEmpty, let ledger = ledgers[view.name], ledger.hasRoom else { return }
     for number in view.waiting.sorted() {
       guard let set = view.set(number: number), logs.contains(library.sets[set].header.log),
-        isReady(set, view, by: wall + 540_000)
+        isReady(set, view, by: ledger.wall + 540_000)
       else { continue }
       throw Violation(
         .revocation, view.name,

@@ -320,10 +320,11 @@ extension World {
   /// A device takes another one out of the circle; or two one another, at the same time.
   private func revoke(by device: Device, _ fault: Fault) -> Bool {
     let others = devices.filter { $0.key != device.key && !$0.isGone }
+    guard let other = random.pick(others), revocations < Self.revocationsMax else { return false }
     // Enough must stay that there is something to converge.
-    guard devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2, let other = random.pick(others),
-      revocations < Self.revocationsMax
-    else { return false }
+    guard isRevoked(other.key) || devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2 else {
+      return false
+    }
     guard revoke(other, by: device) else { return false }
     if fault == .mutual { _ = revoke(device, by: other) }
     if fault == .crossed, let third = random.pick(others.filter({ $0.key != other.key })) {

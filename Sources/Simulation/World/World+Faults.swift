@@ -111,8 +111,12 @@ extension World {
 
   /// Two groups that don't hear of one another; or only one of the other.
   private func divide(_ time: Moment) {
-    let side = devices.map { _ in random.happens(perThousand: 500) }
     let isOneWay = random.happens(perThousand: 200)
+    divide(time, isOneWay: isOneWay) { _ in self.random.happens(perThousand: 500) }
+  }
+
+  private func divide(_ time: Moment, isOneWay: Bool = false, _ isOnOneSide: (Device) -> Bool) {
+    let side = devices.map(isOnOneSide)
     for from in devices {
       for to in devices where side[from.number] != side[to.number] && !(isOneWay && side[from.number]) {
         block(from, to, time)
@@ -185,8 +189,21 @@ extension World {
     devices.append(twin)
     tally.count("cloned")
     judged { try $0.cloned(device, as: twin) }
+    if random.happens(perThousand: 300) {
+      // It lies in a drawer until everything else has been healed.
+      twin.isResting = true
+      return true
+    }
+    if random.happens(perThousand: 500) { separate(device, twin) }
     later(random.wait(2_000), .start(twin.number))
     return true
+  }
+
+  /// Two copies of a device are in use where one does not hear of the other, each among some of the others.
+  private func separate(_ device: Device, _ twin: Device) {
+    let time = 5_000 + random.wait(10_000)
+    divide(time) { $0 === device || $0 !== twin && self.random.happens(perThousand: 500) }
+    for part in 1...3 { later(time * Moment(part) / 3 - 300, .end(.words([device.number, twin.number]))) }
   }
 
   // MARK: Disks

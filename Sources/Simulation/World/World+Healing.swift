@@ -20,7 +20,8 @@ extension World {
         continue
       }
       device.mischief = []
-      prefer(device, true)
+      // A copy that will be given up may go on without sync.
+      if device.twinNumber == nil { prefer(device, true) }
       device.isResting = false
       guard let process = device.process else {
         later(0, .start(device.number))
@@ -74,7 +75,7 @@ extension World {
     }
   }
 
-  /// The person writes at a copy of a device, and may start it again after that.
+  /// The person writes at copies of a device, and may start them again after that.
   func writeWords(at numbers: [Int]) {
     for device in numbers.map({ devices[$0] }) where device.process?.isServing == true {
       if random.happens(perThousand: 700) { writeLastWord(device) }

@@ -78,6 +78,7 @@ extension Judge {
     guard let message = try? PlainMessage(bytes) else { return }
     noteArrival(of: message, ledger)
     if ledger.mayFork, case .sets(_, let sets) = message { noteOwnSets(sets.map(\.header), view, ledger) }
+    if ledger.mayFork, case .heads(_, let ids) = message { ledger.told.formUnion(ids) }
     switch message {
     case .summary(_, _, let records):
       let key = LinkKey(link: link, node: to)

@@ -87,17 +87,19 @@ extension Judge {
 
   /// Where another copy of a node's data has written other sets, what nobody was sent is not kept beside them.
   func checkGivesWay(_ stored: [Int], _ view: NodeView) throws {
-    guard let ledger = ledgers[view.name], ledger.hasRoom, !ledger.mayHaveSent.isEmpty else { return }
-    let now = try NodeReading.mayHaveSent(view.device, view.connection)
+    guard let ledger = ledgers[view.name], ledger.hasRoom, let told = ledger.toldAt, let steady,
+      // In the same step the node may have let go of what it had held back for so long.
+      steady - told < Self.ownSetsMilliseconds
+    else { return }
     for set in stored {
       let header = library.sets[set].header
       guard header.log.device == view.device, ledger.brought.contains(library.sets[set].id),
         let sent = ledger.mayHaveSent[header.log], header.sequence > sent,
-        // In the same step the node may have let go of what it had held back.
-        now.keys.contains(where: { $0.lane == header.log.lane }), let log = library.logIndex(header.log)
+        isOnPath(set, toOneOf: ledger.told),
+        let log = library.logIndex(header.log)
       else { continue }
       let kept = library.sets(at: .init(log: log, sequence: header.sequence)).first { other in
-        other != set && view[other] != .absent && !isBrought(other, ledger)
+        other != set && view[other] != .absent && !isOnPath(other, toOneOf: ledger.brought)
       }
       guard let kept, try !NodeReading.isSpent(view.connection) else { continue }
       throw Violation(
@@ -107,11 +109,12 @@ extension Judge {
     }
   }
 
-  /// Whether others are known to hold a set: they have brought it, or one that stands on it.
-  private func isBrought(_ set: Int, _ ledger: NodeLedger) -> Bool {
-    ledger.brought.contains { id in
-      library.index(of: id).map { library.isOnPath(set, to: $0) } ?? false
-    }
+  /// For how long sets that somebody has promised are waited for: Protocol/limits.md.
+  private static var ownSetsMilliseconds: Int64 { 60_000 }
+
+  /// Whether others that hold one of these hold a set too.
+  private func isOnPath(_ set: Int, toOneOf tips: Set<Name32>) -> Bool {
+    tips.contains { library.index(of: $0).map { library.isOnPath(set, to: $0) } ?? false }
   }
 
   /// What was written since the start goes to nobody before somebody has told what it holds.

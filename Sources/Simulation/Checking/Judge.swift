@@ -202,8 +202,9 @@ final class NodeLedger {
   var lookedAt: Int64 = 0
   /// Of its own logs the newest sets that may have been sent, when a step began that brings sets of them.
   var mayHaveSent: [PlainLog: UInt64] = [:]
-  /// Own sets that others have brought since it started.
+  /// Own sets that others have brought since it started, and what they have told of their heads.
   var brought: Set<Name32> = []
+  var told: Set<Name32> = []
   /// To whom it has sent in this step what only members get.
   var outsiders: Set<String> = []
   /// How many statements its beliefs were compared with.
@@ -236,7 +237,7 @@ final class NodeLedger {
   /// A new process knows nothing of what its predecessor heard.
   func forgetRun() {
     (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0)
-    (dueSince, mayHaveSent, brought) = ([:], [:], [])
+    (dueSince, mayHaveSent, brought, told) = ([:], [:], [], [])
   }
 
   func remember(_ state: NodeState) {

@@ -55,8 +55,9 @@ extension World {
         let (rests, runs) = turn % 2 == 1 ? (others, [twin.number]) : ([twin.number], others)
         let start = Moment(turn) * Self.turnMilliseconds
         later(start, .end(.turn(rests: rests, runs: runs, isLast: turn == Self.turns)))
-        for word in 0..<2 {
-          later(start + Moment(word * 120_000 + random.below(110_000)), .end(.words(runs)))
+        // Before anybody has told what else there is of its log, and after.
+        for wait in [12 + random.below(30), random.below(110_000), 120_000 + random.below(110_000)] {
+          later(start + Moment(wait), .end(.words(runs)))
         }
       }
     }

@@ -103,6 +103,22 @@ import Wire
     try await bob.start()
   }
 
+  @Test func `commands that come at the same moment wait for one another, and a node for them`() async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = try await device(on: stage)
+    let many = try (1...6).map { try alice.begin(["trip", "add", "name=Trip of \($0)"]) }
+    try await alice.start()
+    for (child, _, errors) in many {
+      let code = try await child.wait(seconds: 30, for: "one of many commands")
+      let said = try String(contentsOf: errors, encoding: .utf8)
+      #expect(code == 0, "\(said)")
+    }
+    #expect(try await alice.status().count("trips") == 6)
+    #expect(try await alice.stop() == 0)
+  }
+
   @Test func `a store that another process holds is left alone, and that process is named`() async throws {
     let stage = try Stage()
     defer { stage.end() }

@@ -39,6 +39,28 @@ import Wire
       parts[0].contains("\u{1B}[H") && !parts[0].contains("\u{1B}[2J\u{1B}[H\u{1B}[2J"), "drawn in place")
   }
 
+  @Test func `without a node the watch sees what commands write, and a node that comes`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    let (watch, output, _) = try alice.begin(["status", "--watch"])
+    func last() throws -> JSON {
+      let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
+      return try lines.last.map { try JSON.parse(String($0)) } ?? .null
+    }
+    try await eventually("the watch says something") { try last()["running"] == false }
+    // It looks again only when something is new; many looks would keep these out.
+    for number in 1...5 { try await alice.text("trip", "add", "name=Trip of \(number)") }
+    try await eventually("the watch has seen all") { try last()["counts"]?["trips"] == 5 }
+    try await alice.start()
+    try await eventually("the watch has seen the node") { try last()["running"] == true }
+    try await alice.stop()
+    try await eventually("the watch has seen it go") { try last()["running"] == false }
+    watch.signal(SIGINT)
+    #expect(try await watch.wait(seconds: 10, for: "the watch after Ctrl-C") == 130)
+  }
+
   /// Reads what the program draws, makes the terminal wider, and presses Ctrl-C.
   private static let person = """
     import fcntl, os, pty, select, struct, sys, termios, time

@@ -245,7 +245,7 @@ import Wire
     let (alice, bob) = (circle["alice"], circle["bob"])
     try await bob.start()
     try await alice.text("trip", "add", "name=Rome")
-    try await bob.waitForSync(with: alice)
+    try await bob.waitForSync(with: alice, lane: "records")
     try await bob.stop()
     try await alice.text("trip", "edit", "Rome", "name=Roma")
     try await alice.stop()

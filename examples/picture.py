@@ -36,7 +36,7 @@ def draw(text):
     high = len(lines) * HEIGHT + 2 * MARGIN
     wide = COLUMNS * WIDTH + 2 * MARGIN
     rows = "\n".join(
-        f'<text x="{MARGIN}" y="{MARGIN + (number + 0.75) * HEIGHT:.0f}">{spans(line)}</text>'
+        f'<text xml:space="preserve" x="{MARGIN}" y="{MARGIN + (number + 0.75) * HEIGHT:.0f}">{spans(line)}</text>'
         for number, line in enumerate(lines) if line.strip())
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high}" width="{wide:.0f}">\n'
             '<style>text{font:12px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#c9d1d9;white-space:pre}'

@@ -265,6 +265,19 @@ class Scene:
         check(not ear.dials_to("10.77.0.4"), "somebody dialled the stranger")
         return len(captured[-REPEATED:]) * 3
 
+    def restarts_forget_no_beacon(self, ear):
+        """Nobody else is there, and a stranger repeats what bob has heard before he was restarted."""
+        captured = [(source, datagram) for _, _, source, datagram in ear.beacons() if "." in source]
+        self.repeat(captured)
+        for node in self.circle.nodes:
+            node.end()
+        self.bob.start()
+        self.repeat(captured)
+        check(self.bob.counted("beacons_believed_total") == 0, "what was believed before a restart is believed after it")
+        self.alice.start()
+        self.carol.start()
+        self.settle("all agree after restarts")
+
     def repeat(self, captured):
         with InNetworkOf(STRANGER):
             raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
@@ -369,6 +382,7 @@ def play(folder, seed):
         scene.whoever_has_everybody_is_silent(ear)
         learnt = scene.strangers_learn_nothing(ear)
         repeated = scene.strangers_change_nothing(ear)
+        scene.restarts_forget_no_beacon(ear)
         scene.reasons_are_given()
         flooded = scene.floods_are_survived()
         scene.revoked_devices_hear_nothing(ear)

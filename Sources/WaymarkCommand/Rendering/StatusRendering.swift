@@ -223,7 +223,8 @@ extension Rendering {
   }
 
   private func why(_ peer: JSON, _ showsPlaces: Bool) -> String {
-    if peer["reason"]?.string == "in_sync" {
+    let isQuiet = peer["reason"]?.string == "in_sync" || peer["consequenceOf"]?.string != nil
+    if isQuiet, peer["state"]?.string == "in_sync" {
       guard showsPlaces, let address = peer["address"]?.string else { return "" }
       return "at \(printable(address))" + (place(peer).map { ", \($0)" } ?? "")
     }

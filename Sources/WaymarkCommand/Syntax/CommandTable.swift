@@ -67,6 +67,8 @@ enum CommandTable {
         Prints `ready ADDR:PORT` when it serves. Ends with Ctrl-C or SIGTERM. What it does it says on
         standard error; WAYMARK_LOG=debug, info, warning or error sets how much, waymark log level
         changes that while it runs. To have it always running: waymark help service
+        Devices of one circle find each other on one network by themselves: a firewall has to let UDP
+        port 7433 in, and the TCP port that this one listens on.
         """),
     CommandSpec(
       words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",

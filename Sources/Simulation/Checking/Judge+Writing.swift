@@ -95,11 +95,13 @@ extension Judge {
       let header = library.sets[set].header
       guard header.log.device == view.device, ledger.brought.contains(library.sets[set].id),
         let sent = ledger.mayHaveSent[header.log], header.sequence > sent,
-        isOnPath(set, toOneOf: ledger.told),
+        isPromised(set, view, ledger),
         let log = library.logIndex(header.log)
       else { continue }
       let kept = library.sets(at: .init(log: log, sequence: header.sequence)).first { other in
-        other != set && view[other] != .absent && !isOnPath(other, toOneOf: ledger.brought)
+        // Where the log forked further back, what stands there was sent.
+        other != set && library.predecessors[other] == library.predecessors[set] && view[other] != .absent
+          && !isOnPath(other, toOneOf: ledger.brought)
       }
       guard let kept, try !NodeReading.isSpent(view.connection) else { continue }
       throw Violation(
@@ -111,6 +113,20 @@ extension Judge {
 
   /// For how long sets that somebody has promised are waited for: Protocol/limits.md.
   private static var ownSetsMilliseconds: Int64 { 60_000 }
+
+  /// Whether a peer has told of a tip that a set leads to. One that is further back than the own log promises nothing.
+  private func isPromised(_ set: Int, _ view: NodeView, _ ledger: NodeLedger) -> Bool {
+    let log = library.sets[set].header.log
+    let own = view.numbers.filter {
+      library.sets[$0].header.log == log && !ledger.brought.contains(library.sets[$0].id)
+    }
+    let newest = own.map { library.sets[$0].header.sequence }.max() ?? 0
+    return isOnPath(
+      set,
+      toOneOf: ledger.told.filter { tip in
+        library.index(of: tip).map { library.sets[$0].header.sequence >= newest } ?? false
+      })
+  }
 
   /// Whether others that hold one of these hold a set too.
   private func isOnPath(_ set: Int, toOneOf tips: Set<Name32>) -> Bool {

@@ -96,7 +96,12 @@ package final class Judge {
     counts.looks += 1
     let before = stateBefore(node)
     do {
-      try readNews(node)
+      if ledgers[node]?.hasRoomAgain == true {
+        ledgers[node]?.hasRoomAgain = false
+        try readWhole(node, isStart: false)
+      } else {
+        try readNews(node)
+      }
     } catch let violation as Violation {
       // What was remembered of the store may be stale; what is in it decides.
       try readWhole(node, isStart: false)
@@ -133,6 +138,7 @@ package final class Judge {
   /// Whether a node's disk has room; while it has none, what the node learns is not in its store.
   package func hasRoom(_ node: String, _ hasRoom: Bool) {
     let ledger = ledger(node)
+    if hasRoom, !ledger.hasRoom { ledger.hasRoomAgain = true }
     ledger.hasRoom = hasRoom
     if !hasRoom { ledger.hadNoRoom = true }
   }
@@ -181,6 +187,8 @@ final class NodeLedger {
   var prefersSync = false
   var isPremiumHere = false
   var hasRoom = true
+  /// What it learnt meanwhile is to be in its store at the next look.
+  var hasRoomAgain = false
   /// What it said of itself since it started was not always what its store held.
   var hadNoRoom = false
   /// It ended in the midst of a step: where it stood when it last spoke shows when it runs again.

@@ -134,14 +134,7 @@ extension World {
     let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
     let message: [UInt8]
     switch fault {
-    case .lie:
-      let heads = process.replicator.store.heads(lane).map { head in
-        let sequence =
-          random.happens(perThousand: 300) ? UInt64.max : head.sequence &+ UInt64(random.below(1_000))
-        return LogHead(
-          log: head.log, sequence: sequence, id: ChangeSetID(random32()), foldedSequence: head.foldedSequence)
-      }
-      message = Message.heads(lane, heads, complete: random.happens(perThousand: 500)).encoded
+    case .lie: message = lie(lane, process)
     case .oversize: message = [UInt8](repeating: 0x80, count: Limits.messageBytesMax + 1)
     default:
       switch random.below(4) {
@@ -153,6 +146,25 @@ extension World {
     }
     process.send(message, to: link)
     return true
+  }
+
+  /// Heads that nobody has.
+  private func lie(_ lane: Lane, _ process: Process) -> [UInt8] {
+    let heads = process.replicator.store.heads(lane).map { head in
+      let sequence =
+        random.happens(perThousand: 300) ? UInt64.max : head.sequence &+ UInt64(random.below(1_000))
+      return LogHead(
+        log: head.log, sequence: sequence, id: ChangeSetID(random32()), foldedSequence: head.foldedSequence)
+    }
+    return Message.heads(lane, heads, complete: random.happens(perThousand: 500)).encoded
+  }
+
+  /// Promises everybody sets of every log. Who is asked for them and says nothing holds nobody up for long.
+  func promiseMuch(_ number: Int) {
+    guard let process = devices[number].process, process.isServing else { return }
+    for link in process.links.keys.sorted() {
+      for lane in Lane.allCases { process.send(lie(lane, process), to: link) }
+    }
   }
 
   func random32() -> Bytes32 { Bytes32(random.next(), random.next(), random.next(), random.next()) }

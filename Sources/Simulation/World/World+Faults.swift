@@ -15,6 +15,8 @@ enum Ending {
   case turn(rests: [Int], runs: [Int], isLast: Bool)
   /// Somebody writes at these devices, copies of one another.
   case words([Int])
+  /// A member that delivers nothing promises much.
+  case promises(Int)
 }
 
 extension World {
@@ -236,6 +238,7 @@ extension World {
     case .slowDisk(let number, let generation):
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
     case .words(let numbers): writeWords(at: numbers)
+    case .promises(let number): promiseMuch(number)
     case .turn(let rests, let runs, let isLast): change(rests: rests, runs: runs, isLast: isLast)
     case .pausedPeer(let number, let generation, let peer):
       guard devices[number].generation == generation, let process = devices[number].process else { return }

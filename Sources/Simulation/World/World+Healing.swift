@@ -20,6 +20,7 @@ extension World {
         continue
       }
       device.mischief = []
+      if device.hoards > 1_000 { later(5_000 + Moment(random.below(60_000)), .end(.promises(device.number))) }
       // A copy that will be given up may go on without sync.
       if device.twinNumber == nil { prefer(device, true) }
       device.isResting = false

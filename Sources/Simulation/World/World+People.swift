@@ -24,7 +24,7 @@ extension World {
     case 12: write(device, "restore", [EntryDraft(.restore, recordKey())])
     case 13: write(device, "settings", [setting()])
     case 14: writeProfile(device)
-    case 15: random.happens(perThousand: 500) ? writeProfile(device) : importProfile(device)
+    case 15: random.happens(perThousand: 300) ? writeProfile(device) : importProfile(device)
     case 16 where random.happens(perThousand: 300): undo(device)
     case 16 where random.happens(perThousand: 50): rebuild(device)
     case 16: write(device, "mixed", [insert(), setting()])
@@ -175,18 +175,23 @@ extension World {
       leastClock: Clock(milliseconds: min(max(updated, 0), Limits.timeMillisecondsMax)))
   }
 
-  /// A file keeps its time of change, which may be far from any clock and the same in two files.
+  /// A file keeps its time of change, which may be far from any clock and the same in two files. Somebody imports it on
+  /// two devices, or one that differs in its time alone.
   private func importProfile(_ device: Device) {
-    let times = [Self.start - 1_000, Self.start, Self.start + 30_000, device.wall + 40 * 86_400_000]
-    var fields: [(field: FieldNumber, value: Value)] = [
-      (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(4)])),
-    ]
-    // Somebody imports the same file on two devices, or one that differs in little.
     let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
     let isCommon = random.happens(perThousand: 600)
-    for field in 2...4 {
-      fields.append((FieldNumber(field), isCommon ? .text("A") : values[random.below(values.count)]))
+    let content = (2...4).map { field in
+      (field: FieldNumber(field), value: isCommon ? .text("A") : values[random.below(values.count)])
     }
-    write(device, "import", [EntryDraft(.put, FixedRecords.profile, fields)])
+    var readers = [device]
+    let others = devices.filter { $0 !== device && $0.process?.isServing == true }
+    if random.happens(perThousand: 400), let other = random.pick(others) { readers.append(other) }
+    for reader in readers {
+      let times = [Self.start - 1_000, Self.start, Self.start + 30_000, reader.wall + 40 * 86_400_000]
+      let fields: [(field: FieldNumber, value: Value)] = [
+        (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(4)])),
+      ]
+      write(reader, "import", [EntryDraft(.put, FixedRecords.profile, fields + content)])
+    }
   }
 }

@@ -17,7 +17,7 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
   package let allowed: [String]
 
   package var description: String {
-    "a \(kind) has no field \(name): it has \(allowed.joined(separator: ", "))"
+    "\("aeiou".contains(kind.prefix(1)) ? "an" : "a") \(kind) has no field \(name): it has \(allowed.joined(separator: ", "))"
   }
 }
 

@@ -148,7 +148,12 @@ struct Session: Sendable {
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
     for line in rendering.notes.lines {
       let isStep = line.hasPrefix("Next: ")
-      terminal.note(isStep ? NextStep.meaning(line, home: invocation.options.home) : line)
+      guard isStep else {
+        terminal.note(line)
+        continue
+      }
+      let step = NextStep.meaning(line, home: invocation.options.home)
+      for part in wrapped(step, width: terminal.error.width, indent: 0) { terminal.note(part) }
     }
   }
 

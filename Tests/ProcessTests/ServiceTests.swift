@@ -1,6 +1,7 @@
 import Foundation
 import Processes
 import Testing
+@testable import WaymarkCommand
 import Wire
 
 /// A node that the system runs: what it tells systemd and the journal, and what `service` hands over.
@@ -238,6 +239,44 @@ import Wire
     defer { stage.end() }
     let (code, said) = try await stage.script("Tests/Install/run", [], seconds: 120)
     #expect(code == 0, "\(said)")
+  }
+
+  @Test func `what help shows for records works as it stands`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    let script = """
+      import shlex, subprocess, sys
+      program, home, folder = sys.argv[1:4]
+      open(folder + "/ticket.pdf", "w").write("pdf")
+      for line in sys.argv[4:]:
+          words = [program, "--home", home] + shlex.split(line)[1:]
+          done = subprocess.run(words, capture_output=True, text=True, cwd=folder)
+          if done.returncode:
+              sys.exit(f"{line}: {done.stderr}")
+      """
+    // One thing after the other, as somebody would who tries them; an entry of a habit has no name to call it by.
+    let kinds = CommandTable.kinds.map(\.name).sorted { $0 != "log" && $1 == "log" }
+    var lines: [String] = []
+    for kind in kinds {
+      for action in ["add", "edit", "show", "list", "delete", "restore"]
+      where kind != "log" || ["add", "list"].contains(action) {
+        lines += CommandTable.all.filter { $0.words == [kind, action] }.compactMap(\.example)
+      }
+    }
+    #expect(lines.count == 8 * 6 + 2)
+    let said = URL(filePath: stage.path("said"))
+    let child = try Child(
+      URL(filePath: "/usr/bin/env"),
+      ["python3", "-c", script, Build.plain.program.path, alice.home, stage.folder.path] + lines,
+      environment: [
+        "PATH": "/usr/bin:/bin", "TZ": "UTC",
+        "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
+      ], input: nil, output: said, errors: said)
+    let code = try await child.wait(seconds: 90, for: "the examples of help")
+    let text = try String(contentsOf: said, encoding: .utf8)
+    #expect(code == 0, "\(text)")
   }
 
   // MARK: What shells and man read

@@ -108,7 +108,7 @@ extension Rendering {
         "waymark \(document["version"]?.string ?? "")"
           + (traits.isEmpty ? "" : " (\(traits.joined(separator: ", ")))"))
     } else {
-      let words = ["deviceKey": "device key", "rootKey": "root key", "passphrases": "sealed"]
+      let words = ["deviceKey": "device key", "rootKey": "root key", "passphrases": "passphrase"]
       let found = (document.members ?? []).filter { $0.key != "schema" }
       data.pairs(
         found.filter { !$0.value.isNull }.map { member in

@@ -101,7 +101,7 @@ extension CommandTable {
       ),
       "category": ("Health", "name=Health", "name=Body"),
       "log": ("0196f0a2", "habit='Drink water' date=2026-05-03 value=2", "value=3"),
-      "attachment": ("ticket.pdf", "lodging='Casa Rosa' file=ticket.pdf", "name=tickets.pdf"),
+      "attachment": ("ticket.pdf", "lodging='Casa Rosa' file=ticket.pdf", "fileDescription='Seat 12'"),
     ]
     return things.mapValues { id, adding, change in
       [

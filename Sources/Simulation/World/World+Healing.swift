@@ -190,8 +190,16 @@ extension World {
     while let next = silent.firstIndex(where: { circle.evaluation.isMember($0.device.key) }) {
       circle.insert(silent.remove(at: next).replicator.circle.statements(notIn: []))
     }
-    let evaluation = circle.evaluation
-    return honest.filter { evaluation.isMember($0.device.key) }
+    // Whoever is out by that is heard by nobody: what only they hold does not count, whoever is in without it.
+    var found = honest.filter { circle.evaluation.isMember($0.device.key) }
+    for _ in 0..<4 {
+      guard var heard = found.first?.replicator.circle else { break }
+      for process in found { heard.insert(process.replicator.circle.statements(notIn: [])) }
+      let next = honest.filter { heard.evaluation.isMember($0.device.key) }
+      if next.map(\.device.number) == found.map(\.device.number) { break }
+      found = next
+    }
+    return found
   }
 
   private func differences() -> [String] {

@@ -76,6 +76,8 @@ let package = Package(
       name: "SimulatorCommand", dependencies: ["Simulation"], swiftSettings: common),
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
+    .executableTarget(
+      name: "Bench", dependencies: ["Processes", "SQLite", "Wire"], path: "Tests/Bench", swiftSettings: common),
     tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "SQLite", "Wire"]),
     .target(

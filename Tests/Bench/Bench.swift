@@ -1,0 +1,96 @@
+import Foundation
+import Processes
+import Wire
+
+/// `make bench`: how fast the node is, as ratios to what a bare SQLite and a bare C pipeline do with the same rows on
+/// the same machine in the same minutes.
+@main
+struct Bench {
+  static func main() {
+    do {
+      let options = try Options(Array(CommandLine.arguments.dropFirst()))
+      let stage = try Stage(options)
+      defer { stage.remove() }
+      var table = Table(stage.machine)
+      for measure in options.measures {
+        progress("\(measure.rawValue) …")
+        try table.add(measure.run(on: stage))
+      }
+      print(table.text)
+      if let path = options.report { try Data(table.json.bytes()).write(to: URL(filePath: path)) }
+    } catch {
+      FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
+      exit(1)
+    }
+  }
+}
+
+/// Says on standard error what is under way.
+func progress(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
+
+/// What to measure, and of how many records.
+struct Options {
+  var measures = Measure.allCases
+  var rows = 100_000
+  /// Of the growth of one bulk; 0 leaves it out.
+  var manyRows = 1_000_000
+  var rounds = 5
+  /// The optimised command.
+  var waymark = ""
+  /// The folder of the C pipeline; where it is not there, its column stays empty.
+  var pipeline: String?
+  var report: String?
+
+  init(_ words: [String]) throws {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      guard let value = rest.popFirst() else { throw Failure("\(word) needs a value") }
+      switch word {
+      case "--only": measures = try value.split(separator: ",").map { try Measure.named(String($0)) }
+      case "--rows": rows = try Self.number(value)
+      case "--many": manyRows = try Self.number(value)
+      case "--rounds": rounds = try Self.number(value)
+      case "--waymark": waymark = value
+      case "--pipeline": pipeline = FileManager.default.fileExists(atPath: value) ? value : nil
+      case "--report": report = value
+      default: throw Failure("there is no option \(word)")
+      }
+    }
+    guard !waymark.isEmpty else { throw Failure("--waymark says where the command is") }
+  }
+
+  private static func number(_ text: String) throws -> Int {
+    guard let number = Int(text), number >= 0 else { throw Failure("\(text) is no number") }
+    return number
+  }
+}
+
+/// What can be measured, in the order of the table.
+enum Measure: String, CaseIterable {
+  case bulk, mixed, many, `import`, change, steady, difference, equal, start, lists, idle, mesh, line
+
+  static func named(_ name: String) throws -> Measure {
+    guard let measure = Measure(rawValue: name) else {
+      throw Failure("there is no \(name); there are \(allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return measure
+  }
+
+  func run(on stage: Stage) throws -> [Row] {
+    switch self {
+    case .bulk: try BulkMeasure(stage, .logs).run()
+    case .mixed: try BulkMeasure(stage, .mixed).run()
+    case .many: try ManyMeasure(stage).run()
+    case .import: try ImportMeasure(stage).run()
+    case .change: try ChangeMeasure(stage).one()
+    case .steady: try ChangeMeasure(stage).steady()
+    case .difference: try DifferenceMeasure(stage).run()
+    case .equal: try EqualMeasure(stage).run()
+    case .start: try StartMeasure(stage).run()
+    case .lists: try ListsMeasure(stage).run()
+    case .idle: try IdleMeasure(stage).run()
+    case .mesh: try MeshMeasure(stage, .mesh).run()
+    case .line: try MeshMeasure(stage, .line).run()
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Processes
+import SQLite
+
+/// What a bare SQLite does with the same rows: typed tables, ten thousand rows a transaction, nothing else.
+struct PlainTable {
+  let rowsPerSecond: Double
+  let bytes: Double
+
+  init(_ workload: Workload, in folder: URL) throws {
+    let path = folder.appending(path: "plain.db").path
+    for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
+    let lines = try String(contentsOfFile: workload.tabs, encoding: .utf8).split(separator: "\n").map {
+      $0.split(separator: "\t").map { Array($0.utf8) }
+    }
+    let connection = try Connection(.file(path))
+    try connection.setUp()
+    try connection.execute(Self.tables)
+    let log = try connection.prepare("INSERT INTO log VALUES (?1, ?2, ?3, ?4, ?5)")
+    let trip = try connection.prepare("INSERT INTO trip VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")
+    let begun = now()
+    for first in stride(from: 0, to: lines.count, by: 10_000) {
+      try connection.transaction {
+        for fields in lines[first..<min(lines.count, first + 10_000)] {
+          if fields[0] == [UInt8(ascii: "L")] {
+            try Self.insertLog(fields, log)
+          } else {
+            try Self.insertTrip(fields, trip)
+          }
+        }
+      }
+    }
+    rowsPerSecond = Double(lines.count) / (now() - begun)
+    try connection.checkpoint()
+    let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
+    bytes = size?.doubleValue ?? .nan
+  }
+
+  private static let tables = """
+    CREATE TABLE log(id BLOB PRIMARY KEY NOT NULL, habit BLOB, date TEXT, value REAL, note TEXT) WITHOUT ROWID;
+    CREATE TABLE trip(
+      id BLOB PRIMARY KEY NOT NULL, title TEXT, start TEXT, "end" TEXT, lat REAL, lon REAL, notes TEXT
+    ) WITHOUT ROWID;
+    """
+
+  private static func insertLog(_ fields: [[UInt8]], _ log: borrowing Statement) throws {
+    try log.bind(1, bytes(fields[1]))
+    try log.bind(2, bytes(fields[2]))
+    try log.bind(3, String(decoding: fields[3], as: UTF8.self))
+    try log.bind(4, Double(String(decoding: fields[4], as: UTF8.self)) ?? 0)
+    try log.bind(5, String(decoding: fields[5], as: UTF8.self))
+    try log.run()
+  }
+
+  private static func insertTrip(_ fields: [[UInt8]], _ trip: borrowing Statement) throws {
+    try trip.bind(1, bytes(fields[1]))
+    for index in 2...4 { try trip.bind(index, String(decoding: fields[index], as: UTF8.self)) }
+    for index in 5...6 { try trip.bind(index, Double(String(decoding: fields[index], as: UTF8.self)) ?? 0) }
+    try trip.bind(7, String(decoding: fields[7], as: UTF8.self))
+    try trip.run()
+  }
+
+  private static func bytes(_ hex: [UInt8]) -> [UInt8] {
+    func digit(_ character: UInt8) -> UInt8 { character <= 0x39 ? character - 0x30 : character - 0x57 }
+    return stride(from: 0, to: hex.count, by: 2).map { digit(hex[$0]) << 4 | digit(hex[$0 + 1]) }
+  }
+}
+
+/// The bare pipeline in C, built where it and a compiler are there.
+final class Pipeline {
+  private let folder: URL
+
+  struct Figures {
+    var created = Double.nan
+    var synced = Double.nan
+    var changeMedian = Double.nan
+    var change99 = Double.nan
+    var wireBytesPerRow = Double.nan
+    var changeBytes = Double.nan
+  }
+
+  /// Nil where there is no pipeline.
+  init?(_ source: String?, in stage: URL) throws {
+    guard let source else { return nil }
+    folder = stage.appending(path: "pipeline")
+    try FileManager.default.createDirectory(
+      at: folder.appending(path: "db"), withIntermediateDirectories: true)
+    let built = try Self.shell(
+      "gcc -O2 -w '\(source)/floor.c' -lsqlite3 -lsodium -o '\(folder.path)/floor'", in: folder)
+    guard built.code == 0 else { return nil }
+  }
+
+  /// One run over the rows of a table.
+  func run(_ tabs: String) throws -> Figures {
+    let outcome = try Self.shell("./floor '\(tabs)' 1000 10000 FULL", in: folder)
+    guard outcome.code == 0 else { throw Failure("the pipeline ended with \(outcome.code)") }
+    var figures = Figures()
+    let words = outcome.text.split(whereSeparator: \.isWhitespace).map(String.init)
+    func number(after word: String, _ distance: Int = 1) -> Double {
+      guard let index = words.firstIndex(of: word), index + distance < words.count else { return .nan }
+      return Double(words[index + distance].filter { "0123456789.".contains($0) }) ?? .nan
+    }
+    figures.created = number(after: "create+sign+store", 3)
+    figures.synced = number(after: "=", 1)
+    figures.changeMedian = number(after: "p50")
+    figures.change99 = number(after: "p99")
+    figures.wireBytesPerRow = number(after: "payload", 3)
+    figures.changeBytes = words.last.map { _ in number(after: "max", 3) } ?? .nan
+    return figures
+  }
+
+  private static func shell(_ line: String, in folder: URL) throws -> (code: Int32, text: String) {
+    let output = folder.appending(path: "said")
+    try? FileManager.default.removeItem(at: output)
+    let child = try Child(
+      URL(filePath: "/bin/sh"), ["-c", "cd '\(folder.path)' && \(line)"],
+      environment: ProcessInfo.processInfo.environment, input: nil, output: output,
+      errors: folder.appending(path: "errors"))
+    let deadline = now() + 300
+    while child.code == nil, now() < deadline { usleep(2_000) }
+    child.signal(SIGKILL)
+    return (child.code ?? -1, (try? String(contentsOf: output, encoding: .utf8)) ?? "")
+  }
+}

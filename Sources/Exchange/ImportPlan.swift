@@ -35,11 +35,21 @@ struct PlanBuilder {
   /// - Parameters:
   ///   - isComplete: refuses a record without the fields that every record of its kind needs.
   mutating func add(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
+    try Self.check(draft, isComplete: isComplete)
+    try add(valid: draft)
+  }
+
+  /// Refuses what the rules refuse.
+  static func check(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     do throws(FieldError) {
       try draft.kind.validate(draft, isNew: isComplete)
     } catch {
       throw RowError(error.description)
     }
+  }
+
+  /// Keeps a record that was checked, unless its id was there already.
+  mutating func add(valid draft: RecordDraft) throws(RowError) {
     guard position(draft.kind, draft.id) == nil else {
       throw RowError("its id \(draft.id.uuid) appears twice in the file")
     }

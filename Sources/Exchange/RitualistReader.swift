@@ -24,9 +24,7 @@ struct RitualistReader {
       }
       if !isRead, let id, reader.builder.draft(Registry.habit, id) == nil { reader.skippedHabits.insert(id) }
     }
-    each(text, "habitLogs") { (reader, index, row) in
-      reader.attempt(Place("habitLogs", index)) { (reader) throws(RowError) in try reader.readLog(row) }
-    }
+    readLogs(text)
     return builder.plan(.ritualist)
   }
 
@@ -123,41 +121,43 @@ struct RitualistReader {
 
   // MARK: Logs
 
-  private static let logKeys: Set = ["id", "habitID", "date", "value", "timezone"]
-  private static let habitField = Registry.log.number("habitID")
-  private static let dateField = Registry.log.number("date")
-  private static let valueField = Registry.log.number("value")
   private static let startField = Registry.habit.number("startDate")
 
-  private mutating func readLog(_ json: JSON) throws(RowError) {
-    let row = try Row(json)
-    guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
-    guard let time = try row.time("date") else { throw RowError("it has no date") }
-    guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
-    let zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
-    let draft = RecordDraft(
-      Registry.log, try row.id(),
-      [
-        Self.habitField: .bytes(habit.bytes),
-        Self.dateField: .datedInstant(milliseconds: time, zone: zone, zones: zones),
-        Self.valueField: try row.float("value").map(Value.float) ?? .null,
-      ])
-    try builder.add(draft, isComplete: true)
-    builder.noteUnknownKeys(json, known: Self.logKeys, in: "habitLogs")
-    note(time, zone, of: habit)
+  /// Most of a file is logs: they are read on several cores, and collected in the order of the file.
+  private mutating func readLogs(_ text: JSONText) {
+    let pieces = text.pieces("habitLogs")
+    var index = 0
+    for first in stride(from: 0, to: pieces.count, by: Self.piecesAtOnce) {
+      let some = Array(pieces[first..<min(first + Self.piecesAtOnce, pieces.count)])
+      let read = concurrently(some.count) { [zones, skippedHabits] in
+        some[$0].map { LogRow.read($0, zones, without: skippedHabits) }
+      }
+      for row in read.joined() {
+        attempt(Place("habitLogs", index)) { (reader) throws(RowError) in try reader.add(row.get()) }
+        index += 1
+      }
+    }
+  }
+
+  private static let piecesAtOnce = 16
+
+  private mutating func add(_ row: LogRow) throws(RowError) {
+    try builder.add(valid: row.draft)
+    builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")
+    note(row)
   }
 
   /// Counts what is unusual about a log that is kept.
-  private mutating func note(_ time: Int64, _ zone: String?, of habit: RecordID) {
-    if let zone, zones.seconds(time, zone) == nil {
+  private mutating func note(_ row: LogRow) {
+    if !row.isZoneKnown, let zone = row.zone {
       builder.count("habitLogs: the time zone \(zone) is not known here, so the day is that of UTC")
     }
-    guard let held = builder.draft(Registry.habit, habit) else {
+    guard let held = builder.draft(Registry.habit, row.habit) else {
       builder.count("habitLogs: a log belongs to a habit that is not in the file")
       return
     }
-    guard case .integer(let start) = held[Self.startField], time < start else { return }
-    if zones.day(milliseconds: time, zone: zone) < zones.day(milliseconds: start, zone: zone) {
+    guard case .integer(let start) = held[Self.startField], row.time < start else { return }
+    if zones.day(milliseconds: row.time, zone: row.zone) < zones.day(milliseconds: start, zone: row.zone) {
       builder.count("habitLogs: a log is dated before the start of its habit; it is kept")
     }
   }
@@ -226,5 +226,51 @@ struct RitualistReader {
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
       reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")
     }
+  }
+}
+
+/// A log as it stands in the file: what of it can be read without looking at any other row.
+private struct LogRow: Sendable {
+  let draft: RecordDraft
+  let habit: RecordID
+  let time: Int64
+  let zone: String?
+  let isZoneKnown: Bool
+  let unknownKeys: [String]
+
+  private static let keys = ["id", "habitID", "date", "value", "timezone"]
+  private static let habitField = Registry.log.number("habitID")
+  private static let dateField = Registry.log.number("date")
+  private static let valueField = Registry.log.number("value")
+
+  static func read(
+    _ json: JSON, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>
+  ) -> Result<LogRow, RowError> {
+    Result { () throws(RowError) in try LogRow(json, zones, without: skippedHabits) }
+  }
+
+  private init(_ json: JSON, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>) throws(RowError) {
+    let row = try Row(json)
+    guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
+    guard let time = try row.time("date") else { throw RowError("it has no date") }
+    guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
+    let zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
+    // Looked up once: the same zone says which day it was.
+    let offset = zone.flatMap { zones.seconds(time, $0) }
+    draft = RecordDraft(
+      Registry.log, try row.id(),
+      ascending: [
+        FieldValue(Self.habitField, .bytes(habit.bytes)),
+        FieldValue(
+          Self.dateField,
+          .datedInstant(milliseconds: time, zone: zone, zones: ZoneOffsets { _, _ in offset })),
+        FieldValue(Self.valueField, try row.float("value").map(Value.float) ?? .null),
+      ])
+    try PlanBuilder.check(draft, isComplete: true)
+    self.habit = habit
+    self.time = time
+    self.zone = zone
+    isZoneKnown = zone == nil || offset != nil
+    unknownKeys = json.members?.map(\.key).filter { !Self.keys.contains($0) } ?? []
   }
 }

@@ -50,7 +50,19 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  package var description: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+  package var description: String {
+    var text: [UInt8] = []
+    append(to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  fileprivate func append(to text: inout [UInt8]) {
+    appendDigits(year, 4, to: &text)
+    text.append(UInt8(ascii: "-"))
+    appendDigits(month, 2, to: &text)
+    text.append(UInt8(ascii: "-"))
+    appendDigits(day, 2, to: &text)
+  }
 
   package static func < (left: CalendarDay, right: CalendarDay) -> Bool {
     (left.year, left.month, left.day) < (right.year, right.month, right.day)
@@ -156,12 +168,31 @@ package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
   let days = floorDivision(wall, 86_400_000)
   let inDay = Int(wall - days * 86_400_000)
   let (seconds, fraction) = (inDay / 1_000, inDay % 1_000)
-  let clock = [seconds / 3_600, seconds / 60 % 60, seconds % 60].map { padded($0, 2) }
-  var text = "\(CalendarDay(daysSince1970: days))T\(clock.joined(separator: ":"))"
-  if fraction > 0 { text += ".\(padded(fraction, 3))" }
-  guard offset != 0 else { return text + "Z" }
-  let size = abs(offset)
-  return text + "\(offset < 0 ? "-" : "+")\(padded(size / 3_600, 2)):\(padded(size / 60 % 60, 2))"
+  var text: [UInt8] = []
+  text.reserveCapacity(29)
+  CalendarDay(daysSince1970: days).append(to: &text)
+  append([seconds / 3_600, seconds / 60 % 60, seconds % 60], after: UInt8(ascii: "T"), to: &text)
+  if fraction > 0 {
+    text.append(UInt8(ascii: "."))
+    appendDigits(fraction, 3, to: &text)
+  }
+  if offset == 0 {
+    text.append(UInt8(ascii: "Z"))
+  } else {
+    let (sign, size) = (offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"), abs(offset))
+    append([size / 3_600, size / 60 % 60], after: sign, to: &text)
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
+/// Two digits each, with colons between them.
+private func append(_ parts: [Int], after sign: UInt8, to text: inout [UInt8]) {
+  var sign = sign
+  for part in parts {
+    text.append(sign)
+    appendDigits(part, 2, to: &text)
+    sign = UInt8(ascii: ":")
+  }
 }
 
 /// The whole second that a time lies in, in milliseconds.
@@ -177,9 +208,10 @@ package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
 
 private func ascii(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-private func padded(_ number: Int, _ count: Int) -> String {
-  let digits = String(number)
-  return String(repeating: "0", count: max(0, count - digits.count)) + digits
+/// At least so many digits; the number is not negative.
+private func appendDigits(_ number: Int, _ count: Int, to text: inout [UInt8]) {
+  if count > 1 || number > 9 { appendDigits(number / 10, count - 1, to: &text) }
+  text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
 }
 
 /// The number that a few ASCII digits stand for; nil if anything else is among them.

@@ -31,6 +31,13 @@ package struct RecordDraft: Hashable, Sendable {
     self.fields = fields.map { FieldValue($0.key, $0.value) }.sorted { $0.number < $1.number }
   }
 
+  /// - Parameter fields: ascending by number.
+  package init(_ kind: Kind, _ id: RecordID, ascending fields: [FieldValue]) {
+    self.kind = kind
+    self.id = id
+    self.fields = fields
+  }
+
   /// What a field shall hold; nil if the draft does not mention it.
   package subscript(number: FieldNumber) -> Value? {
     get { fields.first { $0.number == number }?.value }

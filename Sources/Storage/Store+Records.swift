@@ -133,6 +133,23 @@ extension Store {
   }
 }
 
+extension Store {
+  /// What each trip comes to that has items.
+  package func tripSummaries() throws -> [RecordID: TripSummary] {
+    let sql = """
+      SELECT lodgings, transportations, activities, first_start, last_end, totals, trip FROM trip_summaries
+      """
+    return try connection.with(sql) { row in
+      var summaries: [RecordID: TripSummary] = [:]
+      while try row.step() {
+        guard let id = RecordID(bytes: row.bytes(6)) else { throw StoreError.damaged("the id of a record") }
+        summaries[id] = TripSummary(row)
+      }
+      return summaries
+    }
+  }
+}
+
 /// What a trip's visible items come to.
 package struct TripSummary: Hashable, Sendable {
   package var lodgings = 0
@@ -150,7 +167,7 @@ package struct TripSummary: Hashable, Sendable {
     package let currency: String?
   }
 
-  init() {}
+  package init() {}
 
   init(_ row: borrowing Statement) {
     lodgings = Int(row.integer(0))

@@ -4,7 +4,7 @@ package struct JSONText: Sendable {
   private let bytes: [UInt8]
   private let depthMax: Int
   /// The members of the outermost object, in their order; none if the text is something else.
-  private var members: [(key: String, start: Int)] = []
+  private var members: [JSONMember] = []
 
   /// Refuses exactly what `JSON.parse` refuses.
   package init(checking bytes: [UInt8], depthMax: Int = 64) throws(JSONError) {
@@ -34,8 +34,20 @@ package struct JSONText: Sendable {
   /// else or is not there.
   package func list(_ key: String) -> JSONItems? {
     guard let parser = parser(at: key), parser.current == UInt8(ascii: "[") else { return nil }
-    return JSONItems(parser: parser)
+    return JSONItems(parser: parser, isInside: false)
   }
+
+  /// The items of a list in pieces of `itemsInPiece`, the last one shorter, that can be built side by side.
+  package func pieces(_ key: String) -> [JSONItems] {
+    guard let member = members.first(where: { isSameText($0.key, key) }) else { return [] }
+    return member.marks.map { start in
+      var parser = JSONParser(bytes: bytes, depthMax: depthMax)
+      parser.index = start
+      return JSONItems(parser: parser, isInside: true, itemsMax: Self.itemsInPiece)
+    }
+  }
+
+  package static let itemsInPiece = 1_024
 
   private func parser(at key: String) -> JSONParser? {
     guard let member = members.first(where: { isSameText($0.key, key) }) else { return nil }
@@ -45,20 +57,35 @@ package struct JSONText: Sendable {
   }
 }
 
+/// Where a member of the outermost object stands.
+private struct JSONMember: Sendable {
+  let key: String
+  /// Where its value begins.
+  let start: Int
+  /// If it is a list, where every so many items begin.
+  let marks: [Int]
+}
+
 /// The items of a list of a checked text.
 package struct JSONItems: Sequence, IteratorProtocol {
   private var parser: JSONParser
   private var isOver: Bool
+  private var itemsLeft: Int
 
-  fileprivate init(parser: JSONParser) {
+  /// - Parameter isInside: the cursor is at an item, not at the bracket.
+  fileprivate init(parser: JSONParser, isInside: Bool, itemsMax: Int = .max) {
     self.parser = parser
+    itemsLeft = itemsMax
+    isOver = false
+    guard !isInside else { return }
     // What was checked cannot fail; if it did, the list would end.
     self.parser.index += 1
     isOver = (try? self.parser.isClosed(by: UInt8(ascii: "]"))) ?? true
   }
 
   package mutating func next() -> JSON? {
-    guard !isOver else { return nil }
+    guard !isOver, itemsLeft > 0 else { return nil }
+    itemsLeft -= 1
     parser.skipBlanks()
     let item = try? parser.value(depth: 3)
     isOver = (try? parser.isContinued(to: UInt8(ascii: "]"))) != true
@@ -79,28 +106,38 @@ extension JSONParser {
     }
   }
 
-  private mutating func skipArray(depth: Int) throws(JSONError) {
+  /// - Returns: where every so many items begin, the first one among them.
+  @discardableResult
+  private mutating func skipArray(depth: Int) throws(JSONError) -> [Int] {
     try enter(depth)
-    if try isClosed(by: UInt8(ascii: "]")) { return }
+    if try isClosed(by: UInt8(ascii: "]")) { return [] }
+    var marks: [Int] = []
+    var count = 0
     repeat {
       skipBlanks()
+      if count.isMultiple(of: JSONText.itemsInPiece), depth == Self.listDepth { marks.append(index) }
+      count += 1
       try skipValue(depth: depth + 1)
     } while try isContinued(to: UInt8(ascii: "]"))
+    return marks
   }
 
+  /// The depth of lists in the outermost object.
+  private static let listDepth = 2
+
   /// - Parameter notes: whether to give where the value of each key begins.
-  fileprivate mutating func skipObject(
-    depth: Int, notes: Bool
-  ) throws(JSONError) -> [(key: String, start: Int)] {
+  fileprivate mutating func skipObject(depth: Int, notes: Bool) throws(JSONError) -> [JSONMember] {
     try enter(depth)
     if try isClosed(by: UInt8(ascii: "}")) { return [] }
-    var members: [(key: String, start: Int)] = []
+    var members: [JSONMember] = []
     let start = index
     let outer = keys.count
     repeat {
       keys.append(try key())
-      if notes { members.append((keys[keys.count - 1], index)) }
-      try skipValue(depth: depth + 1)
+      let value = index
+      let marks = current == UInt8(ascii: "[") ? try skipArray(depth: depth + 1) : []
+      if index == value { try skipValue(depth: depth + 1) }
+      if notes { members.append(JSONMember(key: keys[outer + members.count], start: value, marks: marks)) }
     } while try isContinued(to: UInt8(ascii: "}"))
     try checkKeys(from: outer, at: start)
     return members

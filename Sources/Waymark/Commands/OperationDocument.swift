@@ -10,8 +10,10 @@ struct OperationDocument {
   let deviceName: (DeviceKey) -> String
 
   /// Everything about an operation.
-  func members(_ operation: Operation) throws -> [JSON.Member] {
-    let content = try OperationContent(operation, store)
+  ///
+  /// - Parameter content: what it did, where that is known already.
+  func members(_ operation: Operation, _ content: OperationContent? = nil) throws -> [JSON.Member] {
+    let content = try content ?? OperationContent(operation, store)
     let single = try content.single.map(reference)
     return members(of: operation.key, verb: operation.verb, at: operation.clock)
       + [
@@ -62,6 +64,13 @@ struct OperationContent {
     var restored = 0
 
     var total: Int { added + changed + deleted + restored }
+
+    mutating func add(_ other: Count) {
+      added += other.added
+      changed += other.changed
+      deleted += other.deleted
+      restored += other.restored
+    }
   }
 
   private(set) var counts: [KindNumber: Count] = [:]
@@ -71,17 +80,19 @@ struct OperationContent {
   private(set) var fieldNames: [String] = []
 
   init(_ operation: Operation, _ store: Store) throws {
-    var last: RecordKey?
+    var run = Run()
     var records: Set<RecordKey> = []
     var fields: Set<FieldNumber> = []
     try store.forEachEntry(of: operation.sets) { entry, body, _ in
-      let numbers = body.cells[entry.cells].map(\.field)
-      count(entry.key, entry.type, isInsert: numbers.first == Fields.life, follows: last == entry.key)
-      last = entry.key
-      guard !Self.hidden.contains(entry.key.kind), records.count < 2 else { return }
+      let cells = body.cells[entry.cells]
+      let isInsert = cells.first?.field == Fields.life
+      if run.key?.kind != entry.key.kind { close(&run) }
+      run.count(entry.key, entry.type, isInsert: isInsert)
+      guard records.count < 2, !Self.hidden.contains(entry.key.kind) else { return }
       records.insert(entry.key)
-      if numbers.first != Fields.life { fields.formUnion(numbers) }
+      if !isInsert { fields.formUnion(cells.map(\.field)) }
     }
+    close(&run)
     guard records.count == 1, let only = records.first else { return }
     single = only
     guard only.kind.mergeClass == .fieldByField else { return }
@@ -90,25 +101,35 @@ struct OperationContent {
   }
 
   init(_ drafts: [EntryDraft]) {
-    var last: RecordKey?
+    var run = Run()
     for draft in drafts {
-      let isInsert = draft.fields.first?.field == Fields.life
-      count(draft.key, draft.type, isInsert: isInsert, follows: last == draft.key)
-      last = draft.key
+      if run.key?.kind != draft.key.kind { close(&run) }
+      run.count(draft.key, draft.type, isInsert: draft.fields.first?.field == Fields.life)
+    }
+    close(&run)
+  }
+
+  /// Entries of one kind that follow one another: a hundred thousand are counted without a look at a table.
+  private struct Run {
+    var key: RecordKey?
+    var count = Count()
+
+    mutating func count(_ record: RecordKey, _ type: EntryType, isInsert: Bool) {
+      // A life entry stands behind the put of the same record: both are one change.
+      if key == record { count.changed -= 1 }
+      key = record
+      switch type {
+      case .put where isInsert: count.added += 1
+      case .put: count.changed += 1
+      case .delete: count.deleted += 1
+      case .restore: count.restored += 1
+      }
     }
   }
 
-  private mutating func count(_ record: RecordKey, _ type: EntryType, isInsert: Bool, follows: Bool) {
-    var count = counts[record.kind] ?? Count()
-    // A life entry stands behind the put of the same record: both are one change.
-    if follows { count.changed -= 1 }
-    switch type {
-    case .put where isInsert: count.added += 1
-    case .put: count.changed += 1
-    case .delete: count.deleted += 1
-    case .restore: count.restored += 1
-    }
-    counts[record.kind] = count
+  private mutating func close(_ run: inout Run) {
+    if let kind = run.key?.kind { counts[kind, default: Count()].add(run.count) }
+    run = Run()
   }
 
   /// One object a kind, with how many records were added, changed, deleted, restored.

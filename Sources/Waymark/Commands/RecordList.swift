@@ -49,11 +49,12 @@ struct RecordList {
   // MARK: Order
 
   private func sorted(_ kind: Kind, _ records: [RecordRow]) -> [RecordRow] {
-    let keyed = records.map { (key: sortKey(kind, $0), record: $0) }
+    let start = kind.field(named: "start")?.number
+    let keyed = records.map { (key: sortKey(kind, $0, start), record: $0) }
     return keyed.sorted { $0.key < $1.key }.map(\.record)
   }
 
-  private func sortKey(_ kind: Kind, _ record: RecordRow) -> SortKey {
+  private func sortKey(_ kind: Kind, _ record: RecordRow, _ start: FieldNumber?) -> SortKey {
     let name = kind.title(of: record) ?? ""
     let number: Int64? =
       switch kind.number {
@@ -62,7 +63,7 @@ struct RecordList {
       case KindNumbers.category: record[Registry.category.number("order")]?.asInteger
       case KindNumbers.log: record[Registry.log.number("date")]?.part(0).asInteger
       case KindNumbers.attachment: record[Registry.attachment.number("createdDate")]?.asInteger
-      default: kind.field(named: "start").flatMap { record[$0.number]?.part(0).asInteger }
+      default: start.flatMap { record[$0]?.part(0).asInteger }
       }
     return SortKey(number: number ?? .max, name: name.lowercased(), id: record.key.id)
   }

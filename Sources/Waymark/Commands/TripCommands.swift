@@ -8,10 +8,12 @@ extension Node {
   /// `trip list`: every trip with its totals, by date.
   func listTrips(_ request: CommandRequest) throws -> JSON {
     let list = RecordList(store: store, names: names)
-    let trips = try list.records(Registry.trip, request).map { trip in
-      (trip: trip, summary: try store.tripSummary(trip.key.id))
+    let summaries = try store.tripSummaries()
+    let start = Registry.trip.number("startDate")
+    let dated = try list.records(Registry.trip, request).map { trip in
+      let summary = summaries[trip.key.id] ?? TripSummary()
+      return (begin: trip[start]?.asInteger ?? summary.firstStart, item: (trip: trip, summary: summary))
     }
-    let dated = trips.map { (begin: begin($0.trip, $0.summary), item: $0) }
     // Trips without any date come last; the list is in the order of names already.
     let sorted = dated.enumerated().sorted {
       ($0.element.begin ?? .max, $0.offset) < ($1.element.begin ?? .max, $1.offset)
@@ -26,10 +28,6 @@ extension Node {
 
   /// What `trip show` adds to the fields.
   func tripSummary(_ id: RecordID) throws -> [JSON.Member] { summaryMembers(try store.tripSummary(id)) }
-
-  private func begin(_ trip: RecordRow, _ summary: TripSummary) -> Moment? {
-    trip[Registry.trip.number("startDate")]?.asInteger ?? summary.firstStart
-  }
 
   private func summaryMembers(_ summary: TripSummary) -> [JSON.Member] {
     [

@@ -82,7 +82,16 @@ extension Node {
         "time": timeJSON(origin.clock.milliseconds), "deviceName": .string(name(of: origin.operation.device)),
       ]
     }
-    return .object(try operationDocument.members(operation))
+    return .object(try operationDocument.members(operation, content(of: operation)))
+  }
+
+  /// What an operation did: an import of many records is counted once, not at each look.
+  private func content(of operation: Operation) throws -> OperationContent {
+    let sets = operation.sets.map(\.origin.stamp.set)
+    if let known = lossContent, known.sets == sets { return known.content }
+    let content = try OperationContent(operation, store)
+    lossContent = (sets, content)
+    return content
   }
 
   // MARK: Not seen

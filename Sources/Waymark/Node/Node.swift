@@ -46,6 +46,8 @@ public actor Node {
   var questions = Questions()
   var remembered: Remembered
   var counters = Counters()
+  /// What the operation did that only this disk has, by the sets that were counted.
+  var lossContent: (sets: [ChangeSetID], content: OperationContent)?
   /// The command line's socket, while the node serves it.
   var control: ControlServer?
 

@@ -138,6 +138,8 @@ private final class Meeting {
 extension BenchNode {
   func isConnected(to name: String) throws -> Bool {
     let peers = try ask("peers.list")["peers"]?.array ?? []
-    return peers.contains { $0["name"]?.string == name && $0["state"]?.string != "offline" }
+    return peers.contains {
+      $0["name"]?.string == name && ["in_sync", "sending", "receiving"].contains($0["state"]?.string)
+    }
   }
 }

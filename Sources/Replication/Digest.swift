@@ -18,6 +18,8 @@ package struct Digest: Hashable, Sendable {
 package struct RecordDigestInput: Sendable {
   package private(set) var bytes: [UInt8] = []
   private var cellCount = 0
+  /// The stamp that was written last as a whole set's: the next record is most often of the same set.
+  private var written: (stamp: Stamp, bytes: [UInt8])?
 
   package init() { bytes.reserveCapacity(1_024) }
 
@@ -35,18 +37,35 @@ package struct RecordDigestInput: Sendable {
     guard stamp.clock != .zero else { return }
     cellCount += 1
     appendField(field)
+    bytes.append(contentsOf: Self.bytes(of: stamp))
+  }
+
+  private static func bytes(of stamp: Stamp) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(8 + 2 * Bytes32.count)
     appendBigEndian(stamp.clock.raw, to: &bytes)
     stamp.device.raw.append(to: &bytes)
     stamp.set.raw.append(to: &bytes)
+    return bytes
+  }
+
+  /// Adds cells that one set wrote, whose stamps are the same. Fields must ascend.
+  package mutating func add(_ cells: ArraySlice<CellRange>, stamp: Stamp) {
+    guard stamp.clock != .zero else { return }
+    if stamp != written?.stamp { written = (stamp, Self.bytes(of: stamp)) }
+    guard let written else { return }
+    cellCount += cells.count
+    for cell in cells {
+      appendField(cell.field)
+      bytes.append(contentsOf: written.bytes)
+    }
   }
 
   /// What the record adds to the digest; zero if all its cells are seeds.
   package var hash: Bytes32 { cellCount == 0 ? .zero : blake2b256(prefixed: bytes) }
 
   private mutating func appendField(_ number: UInt32) {
-    for shift in stride(from: 24, through: 0, by: -8) {
-      bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(shift)))
-    }
+    unsafe withUnsafeBytes(of: number.bigEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
   private static let prefix = HashPrefix("waymark/record-digest/v1\0").bytes

@@ -83,6 +83,8 @@ package enum ReplicaTimer: Hashable, Sendable {
   case beat(LinkID)
   /// Tell peers that the state changed; coalesces bursts.
   case settle
+  /// Tell peers that should have spoken of it first.
+  case settleLate
   /// An entitlement begins or ends.
   case gate
   /// A parked set's time comes.

@@ -63,7 +63,7 @@ extension Message {
       writer.unsigned(UInt64(lane.rawValue))
     case .state(let hash, let token, let echo):
       writer.begin(Tag.state, 3)
-      writer.byteString(hash)
+      writer.byteString(hash?.bytes ?? [])
       writer.unsigned(token)
       writer.bool(echo)
     case .goodbye(let reason):
@@ -166,7 +166,7 @@ extension Message {
       return .want(lane, try reader.list(max: Limits.wantsMax) { r throws(WireError) in try r.want(lane) })
     case (Tag.served, 1): return .served(try reader.lane())
     case (Tag.state, 3):
-      return .state(try reader.bytes32(), token: try reader.unsigned(), echo: try reader.bool())
+      return try reader.state()
     case (Tag.goodbye, 1):
       let start = reader.offset
       guard let reason = ReasonCode(rawValue: UInt8(try reader.unsigned(max: 255))) else {
@@ -242,6 +242,16 @@ extension CBORWriter {
 }
 
 extension CBORReader {
+  /// Without a hash it agrees with the one that was asked about, so it asks for nothing itself.
+  fileprivate mutating func state() throws(WireError) -> Message {
+    let start = offset
+    let bytes = try byteString(max: Bytes32.count)
+    let hash = Bytes32(bytes)
+    let (token, echo) = (try unsigned(), try bool())
+    guard hash != nil || bytes.isEmpty && !echo else { throw .unexpected(offset: start) }
+    return .state(hash, token: token, echo: echo)
+  }
+
   mutating func list<Item>(
     max: Int, _ read: (inout CBORReader) throws(WireError) -> Item
   ) throws(WireError) -> [Item] {

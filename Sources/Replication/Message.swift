@@ -18,8 +18,9 @@ package enum Message: Sendable {
   case sets(Lane, [ReceivedSet])
   /// The answer to `want` is over, whether or not all of it was sent.
   case served(Lane)
-  /// One hash of all that both sides should have in common; `echo` asks for the other's.
-  case state(Bytes32, token: UInt64, echo: Bool)
+  /// One hash of all that both sides should have in common; `echo` asks for the other's, and nil answers that it is
+  /// the one that came with the token.
+  case state(Bytes32?, token: UInt64, echo: Bool)
   /// The sender will close, and why.
   case goodbye(ReasonCode)
   /// A question besides what sync needs.

@@ -104,19 +104,22 @@ extension Replica {
   }
 
   mutating func receivedState(
-    _ link: LinkID, _ hash: Bytes32, _ token: UInt64, _ echo: Bool, _ now: Now,
+    _ link: LinkID, _ hash: Bytes32?, _ token: UInt64, _ echo: Bool, _ now: Now,
     _ effects: inout [Effect]
   ) {
     needless(link, now, &effects)
     guard let session = sessions[link], !session.isClosing else { return }
     let mine = stateHash(session)
+    sessions[link]?.owesState = false
     if echo {
-      effects.append(.send(link, .state(mine, token: token, echo: false)))
+      effects.append(.send(link, .state(hash == mine ? nil : mine, token: token, echo: false)))
     } else if token <= UInt64(clamping: now.steady) {
       sessions[link]?.roundTrip = now.steady - Moment(clamping: token)
       sessions[link]?.echoes &+= 1
     }
-    if hash == mine {
+    // What the peer agreed with may not be what is here now: then the next comparison decides.
+    guard let theirs = hash ?? session.stateAsked(token), hash != nil || theirs == mine else { return }
+    if theirs == mine {
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
         sessions[link]?[lane].isLevel(with: heads)
@@ -129,6 +132,9 @@ extension Replica {
       noteSync(link, now, &effects)
     } else {
       sessions[link]?.isInSync = false
+      // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
+      guard !isSettling || now.steady >= session.toldStateAt + Self.changingMilliseconds else { return }
+      sessions[link]?.toldStateAt = now.steady
       // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
       // of heads that got lost must not leave the two apart.
       if session.isQuiet { sessions[link]?.said = nil }
@@ -170,15 +176,37 @@ extension Replica {
   mutating func settle(_ now: Now, _ effects: inout [Effect]) {
     isSettling = false
     // Where sets are on their way, their end brings the next comparison.
-    for session in sessionsInOrder where session.device != nil && !session.isClosing && session.isQuiet {
-      effects.append(
-        .send(session.link, .state(stateHash(session), token: UInt64(clamping: now.steady), echo: true)))
+    var owesAny = false
+    for session in sessionsInOrder where session.canCompare {
+      // One side begins, so that the questions do not cross. The other makes sure that it does.
+      if session.isInitiator {
+        askState(session, now, &effects)
+      } else {
+        sessions[session.link]?.owesState = true
+        owesAny = true
+      }
     }
+    if owesAny { effects.append(.schedule(.settleLate, after: Self.settleLateMilliseconds)) }
+  }
+
+  mutating func settleLate(_ now: Now, _ effects: inout [Effect]) {
+    for session in sessionsInOrder where session.owesState {
+      sessions[session.link]?.owesState = false
+      if session.canCompare { askState(session, now, &effects) }
+    }
+  }
+
+  private mutating func askState(_ session: Session, _ now: Now, _ effects: inout [Effect]) {
+    let (token, hash) = (UInt64(clamping: now.steady), stateHash(session))
+    // Of two questions in one millisecond an answer would not say which it means.
+    let isClear = session.askedState?.token != token || session.askedState?.hash == hash
+    sessions[session.link]?.askedState = (token, isClear ? hash : nil)
+    effects.append(.send(session.link, .state(hash, token: token, echo: true)))
   }
 
   mutating func beat(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], session.device != nil, !session.isClosing else { return }
-    effects.append(.send(link, .state(stateHash(session), token: UInt64(clamping: now.steady), echo: true)))
+    askState(session, now, &effects)
     scheduleBeat(link, &effects)
   }
 
@@ -190,6 +218,8 @@ extension Replica {
   }
 
   static let settleMilliseconds: Moment = 20
+  static let settleLateMilliseconds: Moment = 40
+  private static let changingMilliseconds: Moment = 1_000
   static let beatMilliseconds: Moment = 5_000
 }
 
@@ -201,6 +231,13 @@ extension Summary {
 }
 
 extension Session {
+  fileprivate var canCompare: Bool { device != nil && !isClosing && isQuiet }
+
+  /// The hash that this side asked about with a token.
+  fileprivate func stateAsked(_ token: UInt64) -> Bytes32? {
+    askedState.flatMap { $0.token == token ? $0.hash : nil }
+  }
+
   /// Nothing was asked for that is still to come, in either direction.
   var isQuiet: Bool {
     Lane.allCases.allSatisfy { self[$0].asked.isEmpty && !self[$0].isServing }

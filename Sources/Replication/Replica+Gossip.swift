@@ -146,9 +146,21 @@ extension Replica {
         for head in lacking { theirs.advance(to: head) }
         sessions[session.link]?[lane].theirs = theirs
       } else {
-        tell(lacking, session.link, lane, isComplete: false, &effects)
+        announce(lacking, session, lane, &effects)
       }
     }
+  }
+
+  /// Tells a peer of heads that moved, but for those of others that it has been getting elsewhere: it asks if one
+  /// fails to come.
+  private mutating func announce(
+    _ heads: [LogHead], _ session: Session, _ lane: Lane, _ effects: inout [Effect]
+  ) {
+    let told = heads.filter { !session[lane].elsewhere.contains($0.log) }
+    guard !told.isEmpty else { return }
+    let learnt = told.map(\.log).filter { $0.device != device }
+    sessions[session.link]?[lane].announced.formUnion(learnt)
+    tell(told, session.link, lane, isComplete: false, &effects)
   }
 
   /// Of heads that moved those that peers may hear of.

@@ -177,6 +177,7 @@ extension Replica {
   ) {
     judgeLanes(link, now, &effects)
     guard let session = sessions[link], session[lane].isOpen else { return }
+    sessions[link]?[lane].getsHere(wants.map(\.log))
     let served = wants.filter(mayServe)
     sessions[link]?[lane].add(served)
     if !session[lane].isServing { serve(link, lane, &effects) }
@@ -251,9 +252,23 @@ extension LaneSession {
   /// The peer was found to hold exactly what is here.
   mutating func isLevel(with mine: Heads) {
     theirs = mine
+    // What it was told of and did not ask for, it has from somebody else.
+    elsewhere.formUnion(announced)
+    announced = []
     hasTold = true
     lacking = [:]
     back = [:]
+  }
+
+  /// The peer asks for sets of these logs: it wants to be told of them.
+  mutating func getsHere(_ logs: [LogKey]) {
+    announced.subtract(logs)
+    elsewhere.subtract(logs)
+  }
+
+  mutating func forgetSources() {
+    announced = []
+    elsewhere = []
   }
 
   /// Whether all that was asked for of a log is here.

@@ -159,6 +159,7 @@ package struct Replica: Sendable {
     switch timer {
     case .beat(let link): beat(link, now, &effects)
     case .settle: settle(now, &effects)
+    case .settleLate: settleLate(now, &effects)
     case .gate: scheduleGate(now, &effects)
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)
@@ -187,7 +188,11 @@ package struct Replica: Sendable {
 
   mutating func closed(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard sessions.removeValue(forKey: link) != nil else { return }
-    for lane in Lane.allCases { self[lane].asked = self[lane].asked.filter { $0.value != link } }
+    for lane in Lane.allCases {
+      self[lane].asked = self[lane].asked.filter { $0.value != link }
+      // Others may have lost the same one: who brings them what, will show anew.
+      for session in sessions.keys { sessions[session]?[lane].forgetSources() }
+    }
     askAll(now, &effects)
   }
 }

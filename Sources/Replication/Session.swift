@@ -27,6 +27,13 @@ package struct Session: Sendable {
   package internal(set) var roundTrip: Int64?
   /// How many of this side's questions for a sign of life were answered.
   package internal(set) var echoes: UInt64 = 0
+  /// What this side said last of all that both should have in common, with the token of the question; nil if two
+  /// different hashes went with it.
+  var askedState: (token: UInt64, hash: Bytes32?)?
+  /// Something changed here that the peer, who speaks first of it, has not compared since.
+  var owesState = false
+  /// When a difference of states was last followed up, on the steady clock.
+  var toldStateAt = -Moment.max
   /// How far the peer's wall clock is ahead of this one's, milliseconds.
   package internal(set) var clockSkew: Int64?
   package internal(set) var isInSync = false
@@ -81,6 +88,10 @@ package struct LaneSession: Sendable {
   var hasProgress = false
   /// The peer ended its answer while its last sets were on their way into the store.
   var isServed = false
+  /// Logs of others of which the peer was told, without having asked for them since.
+  var announced: Set<LogKey> = []
+  /// Logs that the peer gets from others sooner: it is not told of them again unless it asks.
+  var elsewhere: Set<LogKey> = []
   /// When the peer was last told all heads.
   var toldAllAt: Moment?
   /// What the peer asked for and the shell has not been told to read.

@@ -41,24 +41,59 @@ package struct CommitReport: Sendable {
 
   package var foldedAnything: Bool { !foldedClocks.isEmpty }
 
-  mutating func touch(_ record: RecordKey) {
-    kinds.insert(record.kind)
+  mutating func folded(_ set: VerifiedChangeSet) {
+    let (body, header) = (set.body, set.header)
+    // Entries stand in order of kinds: tables are looked at once a kind, not once an entry.
+    var run: (kind: KindNumber, counts: EntryCounts)?
+    for entry in body.entries {
+      if run?.kind != entry.key.kind {
+        add(run)
+        run = (entry.key.kind, EntryCounts())
+      }
+      run?.counts.add(entry, isInsert: body.isInsert(entry))
+      touch(entry.key)
+    }
+    add(run)
+    let known = foldedClocks[header.log.device] ?? .zero
+    foldedClocks[header.log.device] = max(known, header.clock)
+  }
+}
+
+extension CommitReport {
+  private mutating func touch(_ record: RecordKey) {
     guard let count = records?.count else { return }
     if count < Self.recordsMax { records?.insert(record) } else { records = nil }
   }
 
-  mutating func count(_ entry: Entry, insert: Bool) {
+  private mutating func add(_ run: (kind: KindNumber, counts: EntryCounts)?) {
+    guard let run else { return }
+    kinds.insert(run.kind)
+    entries[run.kind, default: EntryCounts()].add(run.counts)
+  }
+}
+
+extension CommitReport.EntryCounts {
+  fileprivate mutating func add(_ entry: Entry, isInsert: Bool) {
     switch entry.type {
-    case .put where insert: entries[entry.key.kind, default: EntryCounts()].inserts += 1
-    case .put: entries[entry.key.kind, default: EntryCounts()].edits += 1
-    case .delete: entries[entry.key.kind, default: EntryCounts()].deletes += 1
-    case .restore: entries[entry.key.kind, default: EntryCounts()].restores += 1
+    case .put where isInsert: inserts += 1
+    case .put: edits += 1
+    case .delete: deletes += 1
+    case .restore: restores += 1
     }
   }
 
-  mutating func folded(_ header: ChangeSetHeader) {
-    let known = foldedClocks[header.log.device] ?? .zero
-    foldedClocks[header.log.device] = max(known, header.clock)
+  fileprivate mutating func add(_ other: Self) {
+    inserts += other.inserts
+    edits += other.edits
+    deletes += other.deletes
+    restores += other.restores
+  }
+}
+
+extension ChangeSetBody {
+  /// Whether an entry gives a record its first life.
+  func isInsert(_ entry: Entry) -> Bool {
+    entry.type == .put && cells[entry.cells.lowerBound].field == Fields.life
   }
 }
 

@@ -66,12 +66,8 @@ final class Fold {
   func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
     causality.remember(place)
     try undos.note(set)
-    for entry in set.body.entries {
-      report.touch(entry.key)
-      report.count(entry, insert: isInsert(entry, set.body))
-      try fold(entry, in: set.body, at: place.origin)
-    }
-    report.folded(set.header)
+    for entry in set.body.entries { try fold(entry, in: set.body, at: place.origin) }
+    report.folded(set)
   }
 
   /// Brings up to date what is derived from records, once at the end of a batch.
@@ -80,16 +76,12 @@ final class Fold {
     try digests.save()
   }
 
-  private func isInsert(_ entry: Entry, _ body: ChangeSetBody) -> Bool {
-    entry.type == .put && body.cells[entry.cells.lowerBound].field == Fields.life
-  }
-
   private func fold(_ entry: Entry, in body: ChangeSetBody, at origin: WriteOrigin) throws {
     if entry.key.kind.mergeClass == .wholeRecord {
       if entry.type == .put { try writeWhole(entry, in: body, at: origin) }
       return
     }
-    if isInsert(entry, body), try insert(entry, in: body, at: origin) { return }
+    if body.isInsert(entry), try insert(entry, in: body, at: origin) { return }
     let cells: [(FieldNumber, [UInt8])]
     switch entry.type {
     case .put: cells = body.cells[entry.cells].map { ($0.field, Array(body.content($0))) }
@@ -108,10 +100,9 @@ final class Fold {
     let stamps = packedStamps(entry, in: body, origin.number)
     guard try table.insert(entry, in: body, stamps: stamps), connection.changes == 1 else { return false }
     hashInput.begin(entry.key)
-    for cell in body.cells[entry.cells] { hashInput.add(field: cell.field, stamp: origin.stamp) }
+    hashInput.add(body.cells[entry.cells], stamp: origin.stamp)
     digests.add(hashInput.hash, entry.key)
-    let parentCell = kind.parent.flatMap { parent in body.cells[entry.cells].first { $0.field == parent } }
-    aggregates.inserted(entry.key, kind, parent: parentCell.flatMap { kind.parentKey(body.content($0)) })
+    aggregates.inserted(entry.key, kind, parent: table.parent(of: entry, in: body))
     return true
   }
 

@@ -13,8 +13,7 @@ final class RecordTable {
   private let insertNew: Statement
   private let replace: Statement
   private let select: Statement
-  /// Where the columns of each of the kind's fields begin, as parameters of the statements.
-  private let firstColumns: [Int]
+  private let places: [FieldPlace]
   /// Reused between rows, so that a fold allocates nothing for it.
   private var columns: [ColumnValue] = []
 
@@ -22,9 +21,9 @@ final class RecordTable {
     self.number = number
     kind = Registry.kind(number)
     var column = Self.fixedColumns.count + 1
-    firstColumns = (kind?.fields ?? []).map { field in
+    places = (kind?.fields ?? []).map { field in
       defer { column += field.columns.count }
-      return column
+      return FieldPlace(number: field.number, type: field.type, column: column)
     }
     let names = Self.fixedColumns + (kind?.columnNames ?? [])
     let values = (1...names.count).map { "?\($0)" }
@@ -48,7 +47,7 @@ final class RecordTable {
   /// False, and nothing done, if that is not so. Whether there was such a row already says
   /// `Connection.changes`.
   func insert(_ entry: Entry, in body: ChangeSetBody, stamps: [UInt8]) throws(SQLiteError) -> Bool {
-    guard let kind else { return false }
+    guard kind != nil else { return false }
     return try insertNew.run(borrowing: body.bytes) { statement, bytes throws(SQLiteError) in
       try statement.bind(1, bigEndian: entry.key.id.raw.word0, entry.key.id.raw.word1)
       try statement.bind(2, 1)
@@ -56,16 +55,25 @@ final class RecordTable {
       var binder = CellBinder(body.bytes)
       // The life comes first; columns of fields that are not written stay unbound, which is NULL.
       var cell = entry.cells.lowerBound + 1
-      for (field, column) in zip(kind.fields, firstColumns) {
+      for field in places {
         guard cell < entry.cells.upperBound else { break }
         guard body.cells[cell].field == field.number else { continue }
-        guard try binder.bind(field.type, body.cells[cell].range, statement, bytes, column) else {
+        guard try binder.bind(field.type, body.cells[cell].range, statement, bytes, field.column) else {
           return false
         }
         cell += 1
       }
       return cell == entry.cells.upperBound
     }
+  }
+
+  /// The record that a new one belongs to; nil if it names none.
+  func parent(of entry: Entry, in body: ChangeSetBody) -> RecordKey? {
+    guard let kind, let field = kind.parent else { return nil }
+    for cell in body.cells[entry.cells] where cell.field == field {
+      return kind.parentKey(body.content(cell))
+    }
+    return nil
   }
 
   /// The stored row of a record; nil if there is none.
@@ -118,6 +126,14 @@ final class RecordTable {
     }
     try replace.run()
   }
+}
+
+/// What binding a cell needs of its field: a whole `Field` would be held and let go once a row.
+private struct FieldPlace {
+  let number: FieldNumber
+  let type: FieldType
+  /// Where its columns begin, as a parameter of the statements.
+  let column: Int
 }
 
 extension Kind {

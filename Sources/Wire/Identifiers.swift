@@ -17,8 +17,9 @@ extension Identifier32 {
   package var bytes: [UInt8] { raw.bytes }
   /// Lower-case hexadecimal, 64 digits.
   public var description: String { hexadecimal(raw.bytes) }
-  package init?(bytes: some Collection<UInt8>) {
-    guard let raw = Bytes32(ArraySlice(bytes)) else { return nil }
+  package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
+  package init?(bytes: ArraySlice<UInt8>) {
+    guard let raw = Bytes32(bytes) else { return nil }
     self.init(raw)
   }
   package init?(hex: some StringProtocol) {
@@ -32,8 +33,9 @@ extension Identifier16 {
   package var bytes: [UInt8] { raw.bytes }
   /// Lower-case hexadecimal, 32 digits.
   public var description: String { hexadecimal(raw.bytes) }
-  package init?(bytes: some Collection<UInt8>) {
-    guard let raw = Bytes16(ArraySlice(bytes)) else { return nil }
+  package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
+  package init?(bytes: ArraySlice<UInt8>) {
+    guard let raw = Bytes16(bytes) else { return nil }
     self.init(raw)
   }
   package init?(hex: some StringProtocol) {

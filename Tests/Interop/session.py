@@ -24,6 +24,7 @@ class Session:
     def __init__(self, client, channel, peer, is_initiator):
         self.client, self.channel, self.peer, self.is_initiator = client, channel, peer, is_initiator
         self.heard, self.theirs, self.sent, self.answers, self.goodbye = [], None, None, {}, None
+        self.asked = {}
         self.token, self.told, self.of_records = 0, {}, []
         self.send_summary()
 
@@ -62,7 +63,8 @@ class Session:
     def is_equal(self, timeout=5):
         """Whether the peer's state hash is ours."""
         token = len(self.answers) + 1
-        self.send(STATE, self.state(), token, True)
+        self.asked[token] = self.state()
+        self.send(STATE, self.asked[token], token, True)
         self.until(lambda: token in self.answers, timeout, "an answer to state")
         return self.answers[token] == self.state()
 
@@ -181,10 +183,13 @@ class Session:
         require(lane in LANES, "served")
 
     def on_state(self, state, token, echo):
-        require(is_bytes(state, 32) and type(echo) is bool, "state")
+        require(type(echo) is bool and (is_bytes(state, 32) or state == b"" and not echo), "state")
         if echo:
-            self.send(STATE, self.state(), token, False)
+            self.send(STATE, b"" if state == self.state() else self.state(), token, False)
         else:
+            state = state or self.asked.get(token)
+            if state is None:
+                return
             self.answers[token] = state
         if state != self.state():
             self.send_summary()

@@ -42,7 +42,12 @@ extension Judge {
       let said = SaidState.summary(
         certificates: certificates, settings: settings.state, records: records.state)
       try note(said, to, view, ledger)
-    case .state(let hash): try note(.hash(hash), to, view, ledger)
+    case .state(let hash, let token):
+      guard let hash = hash ?? ledger.heardStates[link]?[token] else {
+        throw Violation(
+          .falseMisbehaviour, from, "it agrees with \(to) on a state that it was not asked about")
+      }
+      try note(.hash(hash), to, view, ledger)
     case .sets(let lane, let sets):
       if lane == 1 { try checkOpen(view, to, link, "\(sets.count) sets") }
       for id in sets.map({ PlainSealing.setID($0.header) }) {
@@ -87,6 +92,7 @@ extension Judge {
         links[key, default: LinkView(peer: from)].hasOpened = true
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
+    case .state(let hash?, let token): ledger.heardStates[link, default: [:]][token] = hash
     case .sets(1, let sets):
       let isOpen = isOpen(view, from, link)
       for set in sets {

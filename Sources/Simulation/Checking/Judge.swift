@@ -213,6 +213,8 @@ final class NodeLedger {
   /// Own sets that others have brought since it started, and what they have told of their heads.
   var brought: Set<Name32> = []
   var told: Set<Name32> = []
+  /// What peers have said of their state, by connection and token.
+  var heardStates: [UInt64: [UInt64: Name32]] = [:]
   /// To whom it has sent in this step what only members get.
   var outsiders: Set<String> = []
   /// How many statements its beliefs were compared with.

@@ -11,7 +11,8 @@ enum PlainMessage {
   case heads(lane: Int, [Name32])
   case want(lane: Int)
   case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
-  case state(Name32)
+  /// Without a hash it is the one that came with the token.
+  case state(Name32?, token: UInt64)
   case query(lane: Int)
   case answer(lane: Int)
   /// Of no lane: introduction, statements and their ids, served, goodbye, refusals.
@@ -54,7 +55,13 @@ enum PlainMessage {
       return ids.count == list.count ? .heads(lane: lane, ids) : nil
     case 6: return lane(parts[0]).map { .want(lane: $0) }
     case 7: return lane(parts[0]).flatMap { sets($0, parts[1], bytes) }
-    case 9: return parts[0].name32(in: bytes).map { .state($0) }
+    case 9:
+      guard let token = parts[1].unsigned, let echo = parts[2].bool, let hash = parts[0].bytes(in: bytes)
+      else {
+        return nil
+      }
+      guard hash.isEmpty else { return parts[0].name32(in: bytes).map { .state($0, token: token) } }
+      return echo ? nil : .state(nil, token: token)
     case 11: return lane(parts[1]).map { .query(lane: $0) }
     case 12: return parts.count == 5 ? lane(parts[1]).map { .answer(lane: $0) } : .other
     default: return .other

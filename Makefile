@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall test service demo examples pictures interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall test service demo examples pictures bench interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -128,6 +128,12 @@ sync: release ## a disk that fails to keep what it is told to: CYCLES=… SEED=�
 
 service: build ## a node under a real systemd: started, watched, started again, taken down (needs root)
 	@Tests/Service/run
+
+bench: release ## rates, latencies, bytes and memory beside a bare SQLite: ROWS=100000 MANY=1000000 ONLY=… REPORT=…
+	swift build -c release --product Bench
+	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" --waymark "$$bin/waymark" --rows $(or $(ROWS),100000) \
+	  --many $(or $(MANY),1000000) --rounds $(or $(ROUNDS),5) --pipeline ../shared/bench \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(REPORT),--report $(REPORT))
 
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run

@@ -133,7 +133,10 @@ extension Replica {
     } else {
       sessions[link]?.isInSync = false
       // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
-      guard !isSettling || now.steady >= session.toldStateAt + Self.changingMilliseconds else { return }
+      guard !isSettling || now.steady >= session.toldStateAt + Self.changingMilliseconds else {
+        sessions[link]?.owesState = session.owesState
+        return
+      }
       sessions[link]?.toldStateAt = now.steady
       // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
       // of heads that got lost must not leave the two apart.
@@ -168,6 +171,8 @@ extension Replica {
 
   /// The state changed; peers hear of it once the burst is over.
   mutating func scheduleSettle(_ effects: inout [Effect]) {
+    // One side asks, so that the questions do not cross. The other makes sure that it does.
+    for link in sessions.keys where sessions[link]?.isInitiator == false { sessions[link]?.owesState = true }
     guard !isSettling else { return }
     isSettling = true
     effects.append(.schedule(.settle, after: Self.settleMilliseconds))
@@ -176,17 +181,11 @@ extension Replica {
   mutating func settle(_ now: Now, _ effects: inout [Effect]) {
     isSettling = false
     // Where sets are on their way, their end brings the next comparison.
-    var owesAny = false
-    for session in sessionsInOrder where session.canCompare {
-      // One side begins, so that the questions do not cross. The other makes sure that it does.
-      if session.isInitiator {
-        askState(session, now, &effects)
-      } else {
-        sessions[session.link]?.owesState = true
-        owesAny = true
-      }
+    for session in sessionsInOrder where session.canCompare && session.isInitiator {
+      askState(session, now, &effects)
     }
-    if owesAny { effects.append(.schedule(.settleLate, after: Self.settleLateMilliseconds)) }
+    let isOwing = sessions.values.contains { $0.owesState }
+    if isOwing { effects.append(.schedule(.settleLate, after: Self.settleLateMilliseconds)) }
   }
 
   mutating func settleLate(_ now: Now, _ effects: inout [Effect]) {

@@ -12,12 +12,18 @@ struct Bench {
       let stage = try Stage(options)
       defer { stage.remove() }
       var table = Table(stage.machine)
+      var failures = 0
       for measure in options.measures {
         progress("\(measure.rawValue) …")
-        try table.add(measure.run(on: stage))
+        // One that fails leaves the others their figures.
+        do { table.add(try measure.run(on: stage)) } catch {
+          progress("  failed: \(error)")
+          failures += 1
+        }
       }
       print(table.text)
       if let path = options.report { try Data(table.json.bytes()).write(to: URL(filePath: path)) }
+      if failures > 0 { throw Failure("\(failures) measures failed") }
     } catch {
       FileHandle.standardError.write(Data("bench: \(error)\n".utf8))
       exit(1)

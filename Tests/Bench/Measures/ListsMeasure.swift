@@ -44,8 +44,7 @@ struct ListsMeasure {
       let activities = (0..<each).map { item in
         """
         {"id":"\(UUID().uuidString)","name":"Activity \(item)","start":"2025-03-01T10:00:00Z","startTZId":"Europe/Rome",\
-        "end":"2025-03-01T12:00:00Z","endTZId":"Europe/Rome","cost":\(item).5,"paid":"none","notes":"","confirmation":""}\
-        "embeddedFileAttachments":[],"fileAttachments":[]}
+        "end":"2025-03-01T12:00:00Z","endTZId":"Europe/Rome","cost":\(item).5,"paid":"none","notes":"","confirmation":""}
         """
       }
       return """

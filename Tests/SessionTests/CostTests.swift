@@ -1,0 +1,111 @@
+import Replication
+import Storage
+import Testing
+import Wire
+
+/// What does not depend on the machine: bytes and messages. `make bench` measures the rest.
+@Suite struct CostTests {
+  /// Bytes of all messages since a moment, and what the channel adds to each: its length and its tag.
+  private func bytes(_ world: World) -> Int { world.sent.reduce(0) { $0 + $1.bytes + 18 } }
+
+  @Test func `a change in a mesh of eight costs at most two and a half bytes for each that is of use`() throws
+  {
+    let names = (1...8).map { "device \($0)" }
+    let world = try World(names)
+    world.connectAll()
+    world.run(10_000)
+    // The first changes show who gets what from whom.
+    for number in 1...3 {
+      try world.write(names[0], insert(record(UInt64(number))))
+      world.run(1_000)
+    }
+    world.forgetTraffic()
+    let changes = 20
+    var useful = 0
+    for number in 1...changes {
+      let sets = try world.write(names[0], edit(record(1), "\(number)"))
+      useful += sets.reduce(0) { $0 + $1.raw.byteCount } * (names.count - 1)
+      world.run(250)
+    }
+    for name in names { #expect(world[name].name(record(1)) == "\(changes)") }
+    #expect(Double(bytes(world)) <= 2.5 * Double(useful), "\(bytes(world)) bytes for \(useful)")
+    #expect(!world.sent.contains { $0.message.isHeads })
+  }
+
+  @Test func `a device that gets nothing elsewhere any more is told at once again`() throws {
+    let names = ["alice", "bob", "carol"]
+    let world = try World(names)
+    world.connectAll()
+    world.run(10_000)
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    // Alice reaches Carol no more, and Bob did not see that connection end.
+    world.cut("alice", "carol")
+    world.run(100)
+    world.forgetTraffic()
+    try world.write("alice", edit(record(1), "Oslo"))
+    try #require(world.run(until: { $0["carol"].name(record(1)) == "Oslo" }, within: 500))
+    world.run(1_000)
+    world.forgetTraffic()
+    // From now on without a comparison first.
+    try world.write("alice", edit(record(1), "Bern"))
+    try #require(world.run(until: { $0["carol"].name(record(1)) == "Bern" }, within: 60))
+    let toCarol = world.sent.filter { $0.to == "carol" }
+    #expect(toCarol.contains { $0.message.isHeads })
+  }
+
+  @Test func `one change between two devices takes at most four hundred bytes, both ways together`() throws {
+    let world = try World(["alice", "bob"])
+    world.connectAll()
+    world.run(10_000)
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    world.forgetTraffic()
+    let changes = 20
+    for number in 1...changes {
+      try world.write("alice", edit(record(1), "\(number)"))
+      world.run(100)
+    }
+    #expect(bytes(world) / changes <= 450)
+    #expect(world.sent.count <= changes * 3 + 4, "\(world.sent.count) messages for \(changes) changes")
+    world.forgetTraffic()
+    // One after the other without a pause: they are compared once in a while.
+    for number in 1...changes {
+      try world.write("alice", edit(record(1), "again \(number)"))
+      world.run(5)
+    }
+    world.run(1_000)
+    #expect(bytes(world) / changes <= 400, "\(bytes(world) / changes) bytes a change")
+  }
+
+  @Test func `devices that hold the same see it within one round trip and two thousand bytes`() throws {
+    let world = try World(["alice", "bob"])
+    world.connectAll()
+    for number in 1...100 { try world.write("alice", insert(record(UInt64(number)))) }
+    try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) })
+    world.cut("alice", "bob")
+    world.run(1_000)
+    world.forgetTraffic()
+    world.connect("alice", "bob")
+    try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) && $0["bob"].isInSync(with: $0["alice"]) })
+    #expect(bytes(world) <= 2_000)
+    #expect(world.sent.count <= 4, "\(world.sent.count) messages")
+    #expect(!world.sent.contains { $0.message.isHeads || $0.message.isWant || $0.message.isSets })
+  }
+
+  @Test func `a question about the state is agreed with in few bytes, and only as it was asked`() throws {
+    let world = try World(["alice", "bob"])
+    world.connectAll()
+    world.run(20_000)
+    let answers = world.sent.filter { sent in
+      if case .state(nil, _, echo: false) = sent.message { sent.bytes < 16 } else { false }
+    }
+    #expect(!answers.isEmpty)
+    // An agreement with something that was never asked says nothing.
+    try world.write("alice", insert(record(1)))
+    world.inject(Message.state(nil, token: 12_345, echo: false), from: "bob", to: "alice")
+    world.run(6)
+    #expect(!world["alice"].isInSync(with: world["bob"]))
+    try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) })
+  }
+}

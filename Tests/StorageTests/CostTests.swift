@@ -1,0 +1,46 @@
+import Foundation
+import Records
+import Replication
+import Storage
+import Testing
+import Wire
+
+/// What does not depend on the machine: bytes a row. `make bench` measures the rest.
+@Suite struct CostTests {
+  private func log(_ number: UInt64) -> EntryDraft {
+    var random = SplitMix(seed: number)
+    let id = RecordID(Bytes16(random.next(), random.next()))
+    let habit = Bytes16(random.below(24), 7).bytes
+    return EntryDraft(
+      .put, RecordKey(kind: KindNumbers.log, id: id),
+      [
+        (0, .bool(true)), (1, .bytes(habit)),
+        (
+          2,
+          .array([
+            .integer(1_700_000_000_000 + Int64(number) * 1_000), .text("Europe/Rome"), .text("2026-05-03"),
+          ])
+        ),
+        (3, .float(Double(random.below(1_000)) / 10)),
+      ])
+  }
+
+  @Test func `ten thousand habit logs take at most 110 bytes a row on the wire and 260 on the disk`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.path + "/store.db"
+    let rows = 10_000
+    let alice = try Device("alice", Store(path: path))
+    let sets = try alice.draft(at: 10, (1...UInt64(rows)).map(log))
+    // A set holds a thousand entries at most, and none is left half empty.
+    #expect(sets.count == (rows + Limits.setEntriesMax - 1) / Limits.setEntriesMax)
+    let wire = Message.encodedSets(.records, sets.map(\.raw)).count
+    #expect(wire <= 110 * rows, "\(wire / rows) bytes a row on the wire")
+    try alice.receive(sets)
+    try alice.store.checkpoint()
+    let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
+    let disk = try #require(size).intValue
+    #expect(disk <= 260 * rows, "\(disk / rows) bytes a row on the disk")
+  }
+}

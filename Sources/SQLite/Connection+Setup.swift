@@ -2,7 +2,9 @@ internal import CSQLite
 
 /// How a connection is set up before its first use.
 package struct ConnectionSettings: Sendable {
-  package var cacheKibibytes = 24 * 1024
+  /// What the cache of pages may take, by the size of the database: a small store needs little memory, and the
+  /// indexes of a large one are written at random places.
+  package var cacheKibibytes: ClosedRange<Int> = 10 * 1024...36 * 1024
   package var journalSizeLimitBytes = 4 * 1024 * 1024
 
   package init() {}
@@ -18,9 +20,26 @@ extension Connection {
     try execute("PRAGMA journal_mode = WAL")
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA journal_size_limit = \(settings.journalSizeLimitBytes)")
-    try execute("PRAGMA cache_size = -\(settings.cacheKibibytes)")
+    try fitCache(settings)
     try execute("PRAGMA temp_store = MEMORY")
     try readOneRow()
+  }
+
+  /// Fits the cache of pages to the size that the database has now.
+  package func fitCache(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
+    let kibibytes = try self.kibibytes / 5
+    let cache = min(max(kibibytes, settings.cacheKibibytes.lowerBound), settings.cacheKibibytes.upperBound)
+    try execute("PRAGMA cache_size = -\(cache)")
+  }
+
+  private var kibibytes: Int {
+    get throws(SQLiteError) {
+      func value(_ name: String) throws(SQLiteError) -> Int {
+        let statement = try prepare("PRAGMA \(name)")
+        return try statement.step() ? Int(statement.integer(0)) : 0
+      }
+      return try value("page_count") * (try value("page_size")) / 1_024
+    }
   }
 
   /// Set-up of a connection that only looks.

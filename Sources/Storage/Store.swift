@@ -128,6 +128,7 @@ package final class Store {
   /// - Parameter isShrinking: gives the room of the write-ahead log back to the disk, unless somebody is reading it.
   package func checkpoint(isShrinking: Bool = false) throws {
     try connection.checkpoint(isShrinking: isShrinking)
+    try connection.fitCache()
   }
 
   /// Makes sure that what the store shows is on the disk, after a sync that failed.

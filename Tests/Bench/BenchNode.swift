@@ -22,7 +22,10 @@ final class BenchNode {
 
   /// Runs a command to its end.
   @discardableResult
-  func command(_ words: String..., seconds: Int = 600) throws -> String {
+  func command(_ words: String...) throws -> String { try command(words) }
+
+  @discardableResult
+  func command(_ words: [String], seconds: Int = 600) throws -> String {
     let output = stage.folder.appending(path: "output-\(name)")
     let errors = stage.folder.appending(path: "errors-\(name)")
     for file in [output, errors] { try? FileManager.default.removeItem(at: file) }

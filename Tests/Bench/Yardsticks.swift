@@ -105,7 +105,7 @@ final class Pipeline {
     figures.changeMedian = number(after: "p50")
     figures.change99 = number(after: "p99")
     figures.wireBytesPerRow = number(after: "payload", 3)
-    figures.changeBytes = words.last.map { _ in number(after: "max", 3) } ?? .nan
+    figures.changeBytes = number(after: "max", 3)
     return figures
   }
 

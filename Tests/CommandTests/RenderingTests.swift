@@ -181,6 +181,19 @@ struct RenderingTests {
         """)
   }
 
+  @Test func `of very many warnings some are listed and the rest counted`() throws {
+    func imported(_ warnings: Int) throws -> [String] {
+      let list = (1...warnings).map { JSON.string("trips[\($0)]: the total is not that of its items") }
+      return try text(["import"], ["added": 1, "warnings": .array(list)]).split(separator: "\n").map(
+        String.init)
+    }
+    #expect(try imported(20).count { $0.hasPrefix("warning: ") } == 20)
+    #expect(try !imported(20).contains { $0.contains("more warning") })
+    let many = try imported(2_000)
+    #expect(many.count { $0.hasPrefix("warning: ") } == 20)
+    #expect(many.last == "1,980 more warnings; --json lists all")
+  }
+
   @Test func `a new record is its id alone`() throws {
     #expect(try text(["trip", "add"], ["schema": "waymark.trip.add/1", "id": "AB-12"]) == "AB-12")
   }

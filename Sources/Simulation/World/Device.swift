@@ -420,7 +420,8 @@ extension Message {
     case .want(let lane, let wants): "wants \(wants) of \(lane)"
     case .sets(let lane, let sets): "sets \(sets.map(\.id)) of \(lane)"
     case .served(let lane): "served \(lane)"
-    case .state(let hash, _, let echo): "state \(hash.map { "\($0)" } ?? "the same")\(echo ? ", and asks" : "")"
+    case .state(let hash, _, let echo):
+      "state \(hash.map { "\($0)" } ?? "the same")\(echo ? ", and asks" : "")"
     case .goodbye(let reason): "goodbye \(reason)"
     case .query, .answer, .refusal: "a question or an answer"
     }

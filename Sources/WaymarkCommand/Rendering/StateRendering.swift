@@ -93,9 +93,17 @@ extension Rendering {
     warnings(document)
   }
 
+  /// More than these are counted and not listed.
+  private static let warningsShownMax = 20
+
   private mutating func warnings(_ document: JSON) {
-    for warning in document["warnings"]?.array ?? [] {
+    let warnings = document["warnings"]?.array ?? []
+    for warning in warnings.prefix(Self.warningsShownMax) {
       notes.paragraph("warning: \(warning.plainText)", .careful, indent: 2)
+    }
+    let more = warnings.count - Self.warningsShownMax
+    if more > 0 {
+      notes.paragraph("\(counted(Int64(more), "more warning")); --json lists all", .careful, indent: 2)
     }
   }
 

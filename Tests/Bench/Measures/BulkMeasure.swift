@@ -82,11 +82,5 @@ struct BulkRun {
 
 extension BenchNode {
   /// Has the command read exported files, the node not running.
-  func importing(_ files: [String]) throws {
-    // As many as there are.
-    switch files.count {
-    case 1: try command("import", files[0])
-    default: try command("import", files[0], files[1])
-    }
-  }
+  func importing(_ files: [String]) throws { try command(["import"] + files) }
 }

@@ -18,7 +18,7 @@ package struct Digest: Hashable, Sendable {
 package struct RecordDigestInput: Sendable {
   package private(set) var bytes: [UInt8] = []
   private var cellCount = 0
-  /// The stamp that was written last as a whole set's: the next record is most often of the same set.
+  /// The stamp that was written last: the next cell is most often of the same set, and so is the next record.
   private var written: (stamp: Stamp, bytes: [UInt8])?
 
   package init() { bytes.reserveCapacity(1_024) }
@@ -37,7 +37,10 @@ package struct RecordDigestInput: Sendable {
     guard stamp.clock != .zero else { return }
     cellCount += 1
     appendField(field)
-    bytes.append(contentsOf: Self.bytes(of: stamp))
+    let known = written?.stamp == stamp ? written?.bytes : nil
+    let stampBytes = known ?? Self.bytes(of: stamp)
+    if known == nil { written = (stamp, stampBytes) }
+    bytes.append(contentsOf: stampBytes)
   }
 
   private static func bytes(of stamp: Stamp) -> [UInt8] {
@@ -47,18 +50,6 @@ package struct RecordDigestInput: Sendable {
     stamp.device.raw.append(to: &bytes)
     stamp.set.raw.append(to: &bytes)
     return bytes
-  }
-
-  /// Adds cells that one set wrote, whose stamps are the same. Fields must ascend.
-  package mutating func add(_ cells: ArraySlice<CellRange>, stamp: Stamp) {
-    guard stamp.clock != .zero else { return }
-    if stamp != written?.stamp { written = (stamp, Self.bytes(of: stamp)) }
-    guard let written else { return }
-    cellCount += cells.count
-    for cell in cells {
-      appendField(cell.field)
-      bytes.append(contentsOf: written.bytes)
-    }
   }
 
   /// What the record adds to the digest; zero if all its cells are seeds.

@@ -110,7 +110,6 @@ extension Replica {
     needless(link, now, &effects)
     guard let session = sessions[link], !session.isClosing else { return }
     let mine = stateHash(session)
-    sessions[link]?.owesState = false
     if echo {
       effects.append(.send(link, .state(hash == mine ? nil : mine, token: token, echo: false)))
     } else if token <= UInt64(clamping: now.steady) {
@@ -118,8 +117,9 @@ extension Replica {
       sessions[link]?.echoes &+= 1
     }
     // What the peer agreed with may not be what is here now: then the next comparison decides.
-    guard let theirs = hash ?? session.stateAsked(token), hash != nil || theirs == mine else { return }
-    if theirs == mine {
+    guard hash != nil || session.stateAsked(token) == mine else { return }
+    if hash == nil || hash == mine {
+      sessions[link]?.owesState = false
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
         sessions[link]?[lane].isLevel(with: heads)
@@ -133,11 +133,9 @@ extension Replica {
     } else {
       sessions[link]?.isInSync = false
       // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
-      guard !isSettling || now.steady >= session.toldStateAt + Self.changingMilliseconds else {
-        sessions[link]?.owesState = session.owesState
-        return
-      }
+      guard !isSettling || now.steady >= session.toldStateAt + Self.changingMilliseconds else { return }
       sessions[link]?.toldStateAt = now.steady
+      sessions[link]?.owesState = false
       // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
       // of heads that got lost must not leave the two apart.
       if session.isQuiet { sessions[link]?.said = nil }

@@ -27,19 +27,10 @@ extension Connection {
 
   /// Fits the cache of pages to the size that the database has now.
   package func fitCache(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
-    let kibibytes = try self.kibibytes / 5
-    let cache = min(max(kibibytes, settings.cacheKibibytes.lowerBound), settings.cacheKibibytes.upperBound)
-    try execute("PRAGMA cache_size = -\(cache)")
-  }
-
-  private var kibibytes: Int {
-    get throws(SQLiteError) {
-      func value(_ name: String) throws(SQLiteError) -> Int {
-        let statement = try prepare("PRAGMA \(name)")
-        return try statement.step() ? Int(statement.integer(0)) : 0
-      }
-      return try value("page_count") * (try value("page_size")) / 1_024
-    }
+    let size = try prepare("SELECT page_count * page_size / 1024 FROM pragma_page_count, pragma_page_size")
+    let kibibytes = try size.step() ? Int(size.integer(0)) : 0
+    let range = settings.cacheKibibytes
+    try execute("PRAGMA cache_size = -\(min(max(kibibytes / 5, range.lowerBound), range.upperBound))")
   }
 
   /// Set-up of a connection that only looks.

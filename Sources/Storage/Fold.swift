@@ -100,7 +100,7 @@ final class Fold {
     let stamps = packedStamps(entry, in: body, origin.number)
     guard try table.insert(entry, in: body, stamps: stamps), connection.changes == 1 else { return false }
     hashInput.begin(entry.key)
-    hashInput.add(body.cells[entry.cells], stamp: origin.stamp)
+    for cell in body.cells[entry.cells] { hashInput.add(field: cell.field, stamp: origin.stamp) }
     digests.add(hashInput.hash, entry.key)
     aggregates.inserted(entry.key, kind, parent: table.parent(of: entry, in: body))
     return true

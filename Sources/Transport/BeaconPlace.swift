@@ -25,8 +25,10 @@ package struct BeaconPlace: Hashable, Sendable {
   /// Where this machine can send beacons now, in a steady order.
   ///
   /// - Parameter listening: the address that a node listens on: it can be dialled nowhere else.
-  package static func all(listening: SocketAddress, port: UInt16) -> [BeaconPlace] {
-    let found = NetworkInterface.all
+  package static func all(
+    listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all
+  ) -> [BeaconPlace] {
+    let found = interfaces.filter { $0.isUp && $0.isRunning }
     var places = found.filter { !$0.isLoopback }.compactMap { $0.place(port: port) }
     places = places.filter { $0.canReach(listening) }
     let four = places.filter { $0.from.family == AF_INET }.prefix(Limits.beaconPlacesMax)
@@ -42,35 +44,7 @@ package struct BeaconPlace: Hashable, Sendable {
   }
 }
 
-/// One address of an interface.
-struct NetworkInterface {
-  let name: String
-  let flags: UInt32
-  let address: SocketAddress
-  let mask: SocketAddress?
-
-  var isLoopback: Bool { flags & UInt32(IFF_LOOPBACK) != 0 }
-
-  /// Of every interface that is up.
-  static var all: [NetworkInterface] {
-    var list: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&list) == 0 else { return [] }
-    defer { freeifaddrs(list) }
-    var found: [NetworkInterface] = []
-    var next = list
-    while let entry = next?.pointee {
-      next = entry.ifa_next
-      guard entry.ifa_flags & UInt32(IFF_UP) != 0, entry.ifa_flags & UInt32(IFF_RUNNING) != 0,
-        let address = SocketAddress(interface: entry.ifa_addr)
-      else { continue }
-      found.append(
-        NetworkInterface(
-          name: String(cString: entry.ifa_name), flags: entry.ifa_flags, address: address,
-          mask: SocketAddress(interface: entry.ifa_netmask)))
-    }
-    return found
-  }
-
+extension NetworkInterface {
   func place(port: UInt16) -> BeaconPlace? {
     let index = if_nametoindex(name)
     let target: SocketAddress?

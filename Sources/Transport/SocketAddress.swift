@@ -160,34 +160,11 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return result
   }
 
-  /// All addresses that this machine has, of interfaces that are down too.
-  package static var hostsOfThisMachine: Set<String> {
-    var list: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&list) == 0 else { return [] }
-    defer { freeifaddrs(list) }
-    var hosts: Set<String> = []
-    var next = list
-    while let entry = next?.pointee {
-      if let host = SocketAddress(interface: entry.ifa_addr)?.host { hosts.insert(host) }
-      next = entry.ifa_next
-    }
-    return hosts
-  }
-
   /// The addresses of this machine that others may reach it at: up, and neither loopback nor link-local.
   package static func ofThisMachine(port: UInt16) -> [SocketAddress] {
-    var list: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&list) == 0 else { return [] }
-    defer { freeifaddrs(list) }
     var hosts: [String] = []
-    var next = list
-    while let entry = next?.pointee {
-      if entry.ifa_flags & UInt32(IFF_UP) != 0, let host = SocketAddress(interface: entry.ifa_addr)?.host,
-        !hosts.contains(host)
-      {
-        hosts.append(host)
-      }
-      next = entry.ifa_next
+    for interface in NetworkInterface.all where interface.isUp && !hosts.contains(interface.host) {
+      hosts.append(interface.host)
     }
     return hosts.flatMap { resolve(Endpoint(host: $0, port: port), numericOnly: true) }.filter {
       !$0.isLoopback && !$0.host.hasPrefix("169.254.") && !$0.host.hasPrefix("fe80:")

@@ -25,7 +25,7 @@ package struct JSONText: Sendable {
 
   /// The value of a key of the outermost object; nil if there is none.
   package subscript(key: String) -> JSON? {
-    guard var parser = parser(at: key) else { return nil }
+    guard var parser = member(key).map({ parser(at: $0.start) }) else { return nil }
     // What was checked cannot fail.
     return try? parser.value(depth: 2)
   }
@@ -33,26 +33,25 @@ package struct JSONText: Sendable {
   /// The items of a list in the outermost object, built one after the other; nil if the key has something
   /// else or is not there.
   package func list(_ key: String) -> JSONItems? {
-    guard let parser = parser(at: key), parser.current == UInt8(ascii: "[") else { return nil }
-    return JSONItems(parser: parser, isInside: false)
+    guard let member = member(key), bytes[member.start] == UInt8(ascii: "[") else { return nil }
+    guard let first = member.marks.first else {
+      return JSONItems(parser: parser(at: member.start), itemsMax: 0)
+    }
+    return JSONItems(parser: parser(at: first), itemsMax: .max)
   }
 
   /// The items of a list in pieces of `itemsInPiece`, the last one shorter, that can be built side by side.
   package func pieces(_ key: String) -> [JSONItems] {
-    guard let member = members.first(where: { isSameText($0.key, key) }) else { return [] }
-    return member.marks.map { start in
-      var parser = JSONParser(bytes: bytes, depthMax: depthMax)
-      parser.index = start
-      return JSONItems(parser: parser, isInside: true, itemsMax: Self.itemsInPiece)
-    }
+    (member(key)?.marks ?? []).map { JSONItems(parser: parser(at: $0), itemsMax: Self.itemsInPiece) }
   }
 
   package static let itemsInPiece = 1_024
 
-  private func parser(at key: String) -> JSONParser? {
-    guard let member = members.first(where: { isSameText($0.key, key) }) else { return nil }
+  private func member(_ key: String) -> JSONMember? { members.first { isSameText($0.key, key) } }
+
+  private func parser(at index: Int) -> JSONParser {
     var parser = JSONParser(bytes: bytes, depthMax: depthMax)
-    parser.index = member.start
+    parser.index = index
     return parser
   }
 }
@@ -69,24 +68,20 @@ private struct JSONMember: Sendable {
 /// The items of a list of a checked text.
 package struct JSONItems: Sequence, IteratorProtocol {
   private var parser: JSONParser
-  private var isOver: Bool
+  private var isOver = false
   private var itemsLeft: Int
 
-  /// - Parameter isInside: the cursor is at an item, not at the bracket.
-  fileprivate init(parser: JSONParser, isInside: Bool, itemsMax: Int = .max) {
+  /// - Parameter parser: at the first item, if there is one to be given.
+  fileprivate init(parser: JSONParser, itemsMax: Int) {
     self.parser = parser
     itemsLeft = itemsMax
-    isOver = false
-    guard !isInside else { return }
-    // What was checked cannot fail; if it did, the list would end.
-    self.parser.index += 1
-    isOver = (try? self.parser.isClosed(by: UInt8(ascii: "]"))) ?? true
   }
 
   package mutating func next() -> JSON? {
     guard !isOver, itemsLeft > 0 else { return nil }
     itemsLeft -= 1
     parser.skipBlanks()
+    // What was checked cannot fail; if it did, the list would end.
     let item = try? parser.value(depth: 3)
     isOver = (try? parser.isContinued(to: UInt8(ascii: "]"))) != true
     return item
@@ -135,9 +130,13 @@ extension JSONParser {
     repeat {
       keys.append(try key())
       let value = index
-      let marks = current == UInt8(ascii: "[") ? try skipArray(depth: depth + 1) : []
-      if index == value { try skipValue(depth: depth + 1) }
-      if notes { members.append(JSONMember(key: keys[outer + members.count], start: value, marks: marks)) }
+      var marks: [Int] = []
+      if current == UInt8(ascii: "[") {
+        marks = try skipArray(depth: depth + 1)
+      } else {
+        try skipValue(depth: depth + 1)
+      }
+      if notes { members.append(JSONMember(key: keys[keys.count - 1], start: value, marks: marks)) }
     } while try isContinued(to: UInt8(ascii: "}"))
     try checkKeys(from: outer, at: start)
     return members

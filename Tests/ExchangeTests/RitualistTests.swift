@@ -138,6 +138,23 @@ struct RitualistTests {
     #expect(plan.drafts.count == 4)
   }
 
+  @Test func `of many logs each keeps its place, wherever it was read`() throws {
+    let count = 40_000
+    let broken = [0, 1_023, 1_024, 17_000, count - 1]
+    let plan = try plan { file in
+      let row = file["habitLogs"]?[0] ?? .null
+      file["habitLogs"] = .array(
+        (0..<count).map { number in
+          var row = row
+          row["id"] = .string(RecordID(Bytes16(UInt64(number), 7)).uuid)
+          if broken.contains(number) { row["date"] = "yesterday" }
+          return row
+        })
+    }
+    #expect(plan.skipped.map(\.place) == broken.map { "habitLogs[\($0)]" })
+    #expect(plan.drafts.count { $0.kind == Registry.log } == count - broken.count)
+  }
+
   @Test func `a log before the start of its habit is kept and counted`() throws {
     let early = try plan("habitLogs", "date", "2025-10-31T22:59:59Z")
     #expect(early.drafts.count == 4)

@@ -9,14 +9,13 @@ import ctypes
 import os
 import pathlib
 import random
-import shutil
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 
+from networks import begin, inside, system
 from node import BINARY
 from stage import Circle, Device, agree, check, eventually, stage, told
 
@@ -26,18 +25,6 @@ PORT = 7433
 LIBC = ctypes.CDLL(None, use_errno=True)
 REPEATED = 40
 LENGTHS = (217, 313, 505)
-PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe \
-  && ip link add probe0 type veth peer name probe1 netns probe && ip link add probe2 type bridge"""
-
-
-def system(*words, may_fail=False):
-    done = subprocess.run(words, capture_output=True, text=True)
-    check(may_fail or done.returncode == 0, f"{' '.join(words)}: {done.stderr.strip()}")
-    return done.returncode == 0
-
-
-def inside(name, *words, may_fail=False):
-    return system("ip", "netns", "exec", name, *words, may_fail=may_fail)
 
 
 def address(name, text):
@@ -392,13 +379,9 @@ def play(folder, seed):
 
 
 def main():
-    if "--inside" not in sys.argv:
-        spread = ["unshare", "--mount", "--net", "--propagation", "private"]
-        if shutil.which("unshare") is None or not system(*spread, "sh", "-c", PROBE, may_fail=True):
-            print("skipped: without the right to make networks, or without `ip`, nobody can be found on one")
-            return
-        os.execvp(spread[0], [*spread, sys.executable, *sys.argv, "--inside"])
-    words = [word for word in sys.argv[1:] if word != "--inside"]
+    words = begin("nobody can be found on one")
+    if words is None:
+        return
     lay_wires()
     with stage("lan") as folder:
         play(folder, words[0] if words else "1")

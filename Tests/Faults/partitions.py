@@ -6,15 +6,13 @@ A seed decides what fails when. While it does people write everywhere; once all 
 """
 
 import collections
-import os
 import random
 import secrets
 import shutil
-import subprocess
-import sys
 import threading
 import time
 
+from networks import begin, inside, system
 from node import BINARY
 from people import Journal, Writer
 from stage import Circle, Device, check, percentile, sound, stage
@@ -22,15 +20,6 @@ from stage import Circle, Device, check, percentile, sound, stage
 NAMES = ("alice", "bob", "carol", "dave", "erin")
 NOBODY = "02:00:00:00:00:01"
 SLOW = ("tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
-# Whether this machine permits all that a run needs.
-PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe \
-  && ip link add probe0 type veth peer name probe1 netns probe && ip link add probe2 type bridge"""
-
-
-def system(*words, may_fail=False):
-    done = subprocess.run(words, capture_output=True, text=True)
-    check(may_fail or done.returncode == 0, f"{' '.join(words)}: {done.stderr.strip()}")
-    return done.returncode == 0
 
 
 class InNetwork(Device):
@@ -67,10 +56,6 @@ def lay_wires():
         inside(name, "ip", "link", "set", "lo", "up")
         inside(name, "ip", "address", "add", f"10.77.0.{number}/24", "dev", "eth0")
         inside(name, "ip", "link", "set", "eth0", "up")
-
-
-def inside(name, *words, may_fail=False):
-    return system("ip", "netns", "exec", name, *words, may_fail=may_fail)
 
 
 class Partitions:
@@ -188,13 +173,9 @@ class Partitions:
 
 
 def main():
-    if "--inside" not in sys.argv:
-        spread = ["unshare", "--mount", "--net", "--propagation", "private"]
-        if shutil.which("unshare") is None or not system(*spread, "sh", "-c", PROBE, may_fail=True):
-            print("skipped: without the right to make networks, or without `ip`, there is nothing to part")
-            return
-        os.execvp(spread[0], [*spread, sys.executable, *sys.argv, "--inside"])
-    words = [word for word in sys.argv[1:] if word != "--inside"]
+    words = begin("there is nothing to part")
+    if words is None:
+        return
     rounds = int(words[0]) if words else 20
     seed = int(words[1]) if len(words) > 1 else secrets.randbelow(1 << 32)
     seconds = float(words[2]) if len(words) > 2 else 8

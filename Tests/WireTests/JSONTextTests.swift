@@ -41,6 +41,18 @@ struct JSONTextTests {
     #expect(text.list("nothing") == nil)
   }
 
+  @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 3_000])
+  func `the pieces of a list are the list`(count: Int) throws {
+    // Lists inside of items have no pieces of their own.
+    let items = (0..<count).map { JSON.array([.integer($0), .array((0..<3).map { JSON.integer($0) })]) }
+    let text = try JSONText(checking: JSON.object([.init("list", .array(items))]).bytes())
+    let pieces = text.pieces("list").map { Array($0) }
+    #expect(pieces.count == (count + JSONText.itemsInPiece - 1) / JSONText.itemsInPiece)
+    #expect(Array(pieces.joined()) == items)
+    #expect(text.list("list").map { Array($0) } == items)
+    #expect(text.pieces("nothing").isEmpty)
+  }
+
   @Test(arguments: ["[1]", "7", "{}"])
   func `text without members has no keys`(text: String) throws {
     #expect(try JSONText(checking: Array(text.utf8)).keys.isEmpty)

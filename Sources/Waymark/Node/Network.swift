@@ -35,9 +35,10 @@ struct Network {
   var lastAddress: [DeviceKey: String] = [:]
   /// Present only while the node looks for its peers on its networks.
   var finder: Finder?
-  /// What others could dial when that was last looked at, and all addresses of the machine.
-  var seenAddresses: [String] = []
-  var hosts: Set<String> = []
+  /// The interfaces of this machine when they were last looked at.
+  var interfaces: [NetworkInterface] = []
+  /// What others can dial, once that has stayed for a while; empty if nobody can.
+  var lastingAddresses: [String]?
   private var nextLink: UInt64 = 0
 
   init(listener: Listener<Inbound>, startedAt: Moment, seed: UInt64) {

@@ -92,14 +92,17 @@ extension Node {
   /// Looks what this machine's addresses are, now and every few seconds.
   func watchInterfaces() {
     guard let serving = network else { return }
-    let addresses = serving.reachableAddresses
-    // Only what has stayed for a while is told: a plug that is loose would write a statement each time.
-    if addresses == serving.seenAddresses, member != nil, !addresses.isEmpty, !serving.isCutOff {
-      try? announceAddresses()
+    let interfaces = NetworkInterface.all
+    if interfaces != serving.interfaces {
+      network?.interfaces = interfaces
+      network?.lastingAddresses = nil
+      leaveLostAddresses()
+      lookAtPlaces()
+    } else if serving.lastingAddresses == nil {
+      network?.lastingAddresses = serving.isCutOff ? [] : serving.reachableAddresses
     }
-    network?.seenAddresses = addresses
-    leaveLostAddresses()
-    lookAtPlaces()
+    // Only what has stayed for a while is told: a plug that is loose would write a statement each time.
+    if member != nil, let lasting = network?.lastingAddresses, !lasting.isEmpty { try? announce(lasting) }
     timers.schedule(.interfaces, after: Limits.interfaceMilliseconds) { [weak self] in
       self?.assumeIsolated { $0.watchInterfaces() }
     }
@@ -107,20 +110,17 @@ extension Node {
 
   /// A connection from an address that this machine no longer has carries nothing any more.
   private func leaveLostAddresses() {
-    let hosts = SocketAddress.hostsOfThisMachine
-    guard hosts != network?.hosts else { return }
-    network?.hosts = hosts
+    let hosts = Set((network?.interfaces ?? []).map(\.host))
     for active in network?.links.values.map(\.link) ?? [] { active.leave(unlessOn: hosts) }
   }
 
   private func lookAtPlaces() {
-    guard let finder = network?.finder, let sockets = finder.sockets,
-      let listening = network?.listener.address
-    else { return }
-    let places = BeaconPlace.all(listening: listening, port: Finder.port)
+    guard let network, let finder = network.finder, let sockets = finder.sockets else { return }
+    let places = BeaconPlace.all(
+      listening: network.listener.address, port: Finder.port, of: network.interfaces)
     guard places != finder.places else { return }
     sockets.join(places)
-    network?.finder?.places = places
+    self.network?.finder?.places = places
     lookForPeersSoon()
   }
 

@@ -28,7 +28,7 @@ extension Node {
     logGate()
     handle(.started)
     if member != nil {
-      try announceAddresses()
+      try announce(network?.reachableAddresses ?? [])
       try showDevelopmentEntitlement()
     }
     logExclusion()

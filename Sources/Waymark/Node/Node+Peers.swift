@@ -46,10 +46,8 @@ extension Node {
   }
 
   /// Tells the circle where this node listens, if that has changed.
-  func announceAddresses() throws {
-    guard let addresses = network?.reachableAddresses,
-      addresses != circle.addresses(of: identity.device)
-    else { return }
+  func announce(_ addresses: [String]) throws {
+    guard addresses != circle.addresses(of: identity.device) else { return }
     let body = AddressStatement(
       circle: circle.id, device: identity.device,
       clock: circle.nextAddressClock(of: identity.device, now: UInt64(clamping: wall())),

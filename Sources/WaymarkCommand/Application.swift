@@ -36,16 +36,16 @@ struct Application: Sendable {
   }
 
   /// Any error as one that a person can act on; the name of a Swift type never reaches them.
-  static func failure(_ error: any Error) -> CommandFailure {
+  static func failure(_ error: any Error) -> WaymarkError {
     switch error {
-    case let failure as CommandFailure: failure
-    case let error as HomeError: CommandFailure(error)
+    case let failure as WaymarkError: failure
+    case let error as HomeError: WaymarkError(error)
     case let error as CocoaError:
-      CommandFailure(
+      WaymarkError(
         exitCode: ExitCode.failed, code: "file", message: error.localizedDescription,
         next: "waymark doctor")
     default:
-      CommandFailure(
+      WaymarkError(
         exitCode: ExitCode.failed, code: "unexpected", message: "It failed: \(error).",
         next: "waymark doctor")
     }

@@ -16,14 +16,14 @@ enum LocalCommands {
   static func join(_ invocation: Invocation, _ home: Home) async throws -> JSON {
     if let rootKey = invocation["rootKey"] { return try await readmit(invocation, home, rootKey) }
     guard var ticket = invocation["ticket"] else {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "`waymark join` needs a ticket.",
         next: "waymark invite, on a device of the circle; then here waymark join TICKET")
     }
     if ticket == "-" { ticket = readLine() ?? "" }
     ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
     guard !ticket.isEmpty else {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "No ticket came in on standard input.", next: "waymark invite | waymark join -")
     }
     let joining = try Joining(
@@ -42,7 +42,7 @@ enum LocalCommands {
   private static func readmit(_ invocation: Invocation, _ home: Home, _ rootKey: String) async throws -> JSON
   {
     guard invocation["ticket"] == nil else {
-      throw CommandFailure.usage("`join` takes a ticket or --root-key, not both.", next: "waymark help join")
+      throw WaymarkError.usage("`join` takes a ticket or --root-key, not both.", next: "waymark help join")
     }
     let readmission = Readmission(
       home: home, name: invocation["name"], hostName: try Configuration(home: home).name ?? hostName,
@@ -50,12 +50,12 @@ enum LocalCommands {
     return try await readmission.join().document("join")
   }
 
-  private static func needsYes(_ preview: JoinPreview, _ home: Home) -> CommandFailure {
+  private static func needsYes(_ preview: JoinPreview, _ home: Home) -> WaymarkError {
     let counts = preview.counts.map { kind, count in
       let one = CommandTable.kinds.first { $0.plural == kind }?.name ?? kind
       return counted(Int64(count), one, kind)
     }.joined(separator: ", ")
-    return CommandFailure(
+    return WaymarkError(
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
         + "of the store as it is goes to \(home.backups).",
@@ -70,7 +70,7 @@ enum LocalCommands {
     order.rootKey = invocation["rootKey"]
     order.foundsCircle = invocation.arguments["newCircle"]?.boolean == true
     if order.rootKey != nil, order.foundsCircle {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
         next: "waymark help restore")
     }
@@ -110,7 +110,7 @@ enum LocalCommands {
   static func issue(_ invocation: Invocation, _ terminal: Terminal, _ home: Home) throws -> JSON {
     func required(_ key: String) throws -> String {
       guard let value = invocation[key] else {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "`waymark issuer issue` needs --\(key).", next: "waymark help issuer issue")
       }
       return value

@@ -2,13 +2,13 @@ import Waymark
 
 extension Invocation {
   /// The failure with a next step, and one that means the home that was typed.
-  func completing(_ failure: CommandFailure) -> CommandFailure {
+  func completing(_ failure: WaymarkError) -> WaymarkError {
     var next = failure.next
     if next == nil, failure.code == "ambiguous" { next = "waymark help ids" }
     if next == nil, failure.exitCode == ExitCode.usage {
       next = "waymark help \(words.joined(separator: " "))"
     }
-    return CommandFailure(
+    return WaymarkError(
       exitCode: failure.exitCode, code: failure.code, message: failure.message,
       next: next.map { NextStep.meaning($0, home: options.home) }, candidates: failure.candidates)
   }

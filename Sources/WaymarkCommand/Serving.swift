@@ -4,7 +4,7 @@ import Waymark
 /// Why a node that was serving ends.
 private enum ServingEnd {
   case signal(Int32)
-  case broken(CommandFailure)
+  case broken(WaymarkError)
 }
 
 /// `run` and `invite`: the commands during which this process is the node.
@@ -83,7 +83,7 @@ extension Session {
       guard let name = environment["WAYMARK_LOG"], !name.isEmpty else { return .info }
       let levels = NodeLog.Level.allCases
       if let level = levels.first(where: { "\($0)" == name.lowercased() }) { return level }
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "WAYMARK_LOG can't be “\(printable(name))”: it is one of "
           + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: "waymark help run")
     }
@@ -132,7 +132,7 @@ extension Session {
         await node.close()
         exit(
           Application.report(
-            CommandFailure(
+            WaymarkError(
               exitCode: ExitCode.failed, code: "reader_gone",
               message: "Whoever read the ticket is gone, and no device has joined.",
               next: "waymark invite"), on: terminal))
@@ -144,7 +144,7 @@ extension Session {
   private func serveAnywhere(_ node: Node) async throws {
     do {
       try await node.serve(listen: try Configuration(home: home).listen ?? Self.defaultListen)
-    } catch let failure as CommandFailure where failure.code == "address_in_use" {
+    } catch let failure as WaymarkError where failure.code == "address_in_use" {
       try await node.serve(listen: "[::]:0")
     }
   }

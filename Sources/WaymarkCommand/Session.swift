@@ -19,14 +19,14 @@ struct Session: Sendable {
       flag: invocation.options.home, environment: environment, passphrases: passphrases.source)
   }
 
-  /// - Throws: `CommandFailure` with a next step that can be typed as it stands.
+  /// - Throws: `WaymarkError` with a next step that can be typed as it stands.
   func run() async throws -> Int32 {
     do {
       return try await perform()
-    } catch let failure as CommandFailure {
+    } catch let failure as WaymarkError {
       throw invocation.completing(failure)
     } catch let error as HomeError {
-      throw invocation.completing(CommandFailure(error))
+      throw invocation.completing(WaymarkError(error))
     }
   }
 
@@ -100,7 +100,7 @@ struct Session: Sendable {
   private func confirmed(_ body: (Invocation) async throws -> JSON) async throws -> JSON {
     do {
       return try await body(invocation)
-    } catch let failure as CommandFailure
+    } catch let failure as WaymarkError
       where failure.exitCode == ExitCode.needsYes && failure.code == "needs_yes" && terminal.canAsk
     {
       for candidate in failure.candidates {
@@ -110,7 +110,7 @@ struct Session: Sendable {
       }
       if invocation.words == ["sync", "on"] { try await showPreview() }
       guard terminal.confirms(printable(failure.message)) else {
-        throw CommandFailure(
+        throw WaymarkError(
           exitCode: failure.exitCode, code: "declined", message: "That was no yes, so nothing was changed.",
           next: failure.next)
       }
@@ -183,7 +183,7 @@ struct Session: Sendable {
     guard HelpPages.write(topic, into: &page) else {
       let name = topic.joined(separator: " ")
       let meant = HelpPages.suggestion(for: name).map { " Did you mean `waymark help \($0)`?" } ?? ""
-      throw CommandFailure.usage("There is no help on “\(printable(name))”." + meant, next: "waymark help")
+      throw WaymarkError.usage("There is no help on “\(printable(name))”." + meant, next: "waymark help")
     }
     terminal.raw(page.text)
     return 0

@@ -53,14 +53,14 @@ final class TerminalPassphrases: Sendable {
   func new() throws -> Passphrase {
     if let file { return try Passphrase(file: file) }
     guard terminal.canAsk else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.needsYes, code: "needs_terminal",
         message: "There is nobody to ask for a new passphrase.",
         next: "name a file that holds it: waymark keys passphrase set --file FILE, or - for standard input")
     }
     let first = try terminal.passphrase("New passphrase: ")
     guard try terminal.passphrase("Once more: ") == first else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.usage, code: "passphrases_differ",
         message: "The two are not the same; nothing was changed.", next: "waymark keys passphrase set")
     }
@@ -75,7 +75,7 @@ extension Terminal {
   func passphrase(_ question: String) throws -> Passphrase {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.failed, code: "terminal", message: "The terminal can't be asked.",
         next: "WAYMARK_PASSPHRASE_FILE=FILE before the same; waymark help keys")
     }
@@ -96,7 +96,7 @@ extension Terminal {
       case .more: continue
       case .done: return try Passphrase(&typed.bytes)
       case .givenUp:
-        throw CommandFailure(
+        throw WaymarkError(
           exitCode: ExitCode.interrupted, code: "interrupted", message: "No passphrase was given.",
           next: "the same again; waymark help keys")
       }

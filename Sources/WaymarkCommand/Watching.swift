@@ -51,7 +51,7 @@ extension Session {
       let history = try await WaymarkClient.perform(
         CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
       watched.take(status, history["operations"]?.array ?? [])
-    } catch let failure as CommandFailure where ["hung_up", "store_held"].contains(failure.code) {
+    } catch let failure as WaymarkError where ["hung_up", "store_held"].contains(failure.code) {
       // The node is on its way up or down; what was seen last stands until it is there again.
       guard watched.hasFailed < 20, !watched.status.isNull || failure.code == "hung_up" else { throw failure }
       watched.hasFailed += 1

@@ -42,14 +42,14 @@ struct MachineTests {
     let named = ["JOURNAL_STREAM": "9:17", "WAYMARK_LOG_FORMAT": "json"]
     #expect(try LogFormat.chosen(flag: nil, environment: named, standardError: file) == .json)
     #expect(try LogFormat.chosen(flag: "text", environment: named, standardError: file) == .text)
-    let failure = #expect(throws: CommandFailure.self) {
+    let failure = #expect(throws: WaymarkError.self) {
       try LogFormat.chosen(flag: nil, environment: ["WAYMARK_LOG_FORMAT": "xml"])
     }
     #expect(failure?.message.contains("text, journal, json") == true)
   }
 
   @Test func `why the program ends is an error in the journal, and an object for programs`() {
-    let failure = CommandFailure(exitCode: 1, code: "x", message: "It is so.", next: "waymark help")
+    let failure = WaymarkError(exitCode: 1, code: "x", message: "It is so.", next: "waymark help")
     #expect(LogFormat.journal.line(failure) == "<3>It is so. Next: waymark help")
     #expect(LogFormat.json.line(failure)?.hasPrefix(#"{"type":"error","exit":1,"code":"x""#) == true)
     #expect(LogFormat.text.line(failure) == nil)

@@ -8,12 +8,12 @@ struct ParserTests {
     try CommandParser(directory: "/here").parse(line)
   }
 
-  private func failure(_ line: String...) -> CommandFailure? {
+  private func failure(_ line: String...) -> WaymarkError? {
     do {
       _ = try CommandParser(directory: "/here").parse(line)
       return nil
     } catch {
-      return error as? CommandFailure
+      return error as? WaymarkError
     }
   }
 
@@ -90,7 +90,7 @@ struct ParserTests {
     (["wait", "--peer", "a", "--peer", "b"], "--peer is given twice"), (["status", "-x"], "no option -x"),
   ])
   func `a mistake is named, with what to type instead`(line: [String], says: String) throws {
-    let failure = #expect(throws: CommandFailure.self) { try CommandParser(directory: "/").parse(line) }
+    let failure = #expect(throws: WaymarkError.self) { try CommandParser(directory: "/").parse(line) }
     #expect(failure?.exitCode == ExitCode.usage)
     #expect(failure?.message.contains(says) == true, "\(failure?.message ?? "nothing")")
     #expect(failure?.next?.hasPrefix("waymark help") == true, "each says what to read")

@@ -28,9 +28,9 @@ struct WordTests {
 
   @Test func `whoever gets no next step from a failure is shown where to read`() throws {
     let invocation = try CommandParser(directory: "/").parse(["trip", "add", "name=Rome"])
-    let usage = CommandFailure(exitCode: ExitCode.usage, code: "bad_value", message: "It can't be.")
+    let usage = WaymarkError(exitCode: ExitCode.usage, code: "bad_value", message: "It can't be.")
     #expect(invocation.completing(usage).next == "waymark help trip add")
-    let many = CommandFailure(exitCode: ExitCode.usage, code: "ambiguous", message: "It could be.")
+    let many = WaymarkError(exitCode: ExitCode.usage, code: "ambiguous", message: "It could be.")
     #expect(invocation.completing(many).next == "waymark help ids")
   }
 

@@ -59,7 +59,7 @@ struct StoredContents {
       }
     }
     guard let joined else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "no_content", "Not all of the content has arrived on this device yet.",
         next: "waymark wait, then the same again")
     }

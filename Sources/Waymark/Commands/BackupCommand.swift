@@ -32,17 +32,17 @@ private enum BackupTarget {
   static func check(_ path: String, overwrites: Bool) throws {
     let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     guard Files.isDirectory(parent) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "file", "There is no folder \(parent) for the backup.",
         next: "mkdir -p \(shellWord(parent)), or name another place")
     }
     guard !Files.isDirectory(path) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "file", "\(path) is a folder; a backup is one file.",
         next: "waymark backup \(shellWord(path + "/laptop.waymark"))")
     }
     guard !Files.exists(path) || overwrites else {
-      throw CommandFailure.needsYes(
+      throw WaymarkError.needsYes(
         "Overwrite \(path)? It is there already.",
         next: "waymark backup --yes \(shellWord(path)), or another name")
     }

@@ -8,7 +8,7 @@ extension Node {
   func cleanUp(_ request: CommandRequest) async throws -> JSON {
     let found = try leftovers()
     if request.flag("preview") || found.isEmpty { return cleanupDocument(request, found) }
-    guard request.flag("yes") else { throw CommandFailure.leftovers(found) }
+    guard request.flag("yes") else { throw WaymarkError.leftovers(found) }
     let backup = try await backUp(before: "cleanup")
     try checkOpen()
     // What came while the backup was taken was not agreed to; what went meanwhile needs nothing.
@@ -60,10 +60,10 @@ private struct Leftover {
   }
 }
 
-extension CommandFailure {
-  fileprivate static func leftovers(_ found: [Leftover]) -> CommandFailure {
+extension WaymarkError {
+  fileprivate static func leftovers(_ found: [Leftover]) -> WaymarkError {
     let count = found.count == 1 ? "1 trip looks" : "\(found.count) trips look"
-    return CommandFailure(
+    return WaymarkError(
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "\(count) as if a test had left \(found.count == 1 ? "it" : "them") behind; "
         + "deleting can be undone, and a backup is taken first.",

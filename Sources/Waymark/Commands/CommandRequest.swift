@@ -34,7 +34,7 @@ extension CommandRequest {
   /// The argument, or a failure that says what is missing.
   func required(_ name: String, _ what: String) throws -> String {
     guard let text = text(name) else {
-      throw CommandFailure.usage("`waymark \(words.joined(separator: " "))` needs \(what).")
+      throw WaymarkError.usage("`waymark \(words.joined(separator: " "))` needs \(what).")
     }
     return text
   }
@@ -50,10 +50,10 @@ extension CommandRequest {
     var pairs: [(name: String, value: String)] = []
     for item in arguments["fields"]?.array ?? [] {
       guard let name = item[0]?.string, let value = item[1]?.string else {
-        throw CommandFailure.usage("A field is given as `name=value`.")
+        throw WaymarkError.usage("A field is given as `name=value`.")
       }
       if pairs.contains(where: { $0.name == name }) {
-        throw CommandFailure.usage("The field `\(name)` is given twice.")
+        throw WaymarkError.usage("The field `\(name)` is given twice.")
       }
       pairs.append((name, value))
     }

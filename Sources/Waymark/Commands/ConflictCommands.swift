@@ -25,11 +25,11 @@ extension Node {
     let conflicts = try store.conflicts()
     let found = name.isEmpty ? [] : conflicts.filter { $0.id.hasPrefix(name.lowercased()) }
     guard let first = found.first else {
-      throw CommandFailure.notFound("conflict", name, next: "waymark conflicts")
+      throw WaymarkError.notFound("conflict", name, next: "waymark conflicts")
     }
     guard found.count == 1 else {
       var writer = ConflictDocument(self)
-      throw CommandFailure.ambiguous("conflict", name, try found.map { "\($0.id)  \(try writer.title($0))" })
+      throw WaymarkError.ambiguous("conflict", name, try found.map { "\($0.id)  \(try writer.title($0))" })
     }
     return first
   }

@@ -42,7 +42,7 @@ extension Node {
     _ request: CommandRequest, _ take: String
   ) throws -> [(conflict: Conflict, side: Conflict.Side)] {
     guard take == "winner", request.text("id") == nil else {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "All conflicts at once can only keep what shows: `--all --take winner` without an id.",
         next: "waymark conflicts resolve --all --take winner")
     }
@@ -61,7 +61,7 @@ extension Node {
       let found = named(take, sides)
       guard !found.isEmpty else {
         var writer = ConflictDocument(self)
-        throw CommandFailure(
+        throw WaymarkError(
           exitCode: ExitCode.usage, code: "not_found",
           message: "No side of this conflict comes from “\(shortened(take))”.",
           next: "waymark conflicts show \(conflict.id.prefix(8))",
@@ -90,7 +90,7 @@ extension Node {
     let isOne = sides.count == 1 || (conflict.hiddenBy != nil && !isDeletion)
     guard isOne, let side = sides.first else {
       var writer = ConflictDocument(self)
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.usage, code: "ambiguous",
         message: "“\(shortened(take))” could be more than one side of this conflict. Name the device.",
         next: "waymark conflicts show \(conflict.id.prefix(8))",

@@ -62,7 +62,7 @@ extension Node {
     var scope = DirectionPreview.Scope()
     if let name = request.text("only") {
       guard let kind = Registry.kind(named: name), kind.lane == .records, kind != Registry.content else {
-        throw CommandFailure.badValue(
+        throw WaymarkError.badValue(
           "--only", name, allowed: "it is one of \((KindCommand.kinds + ["profile"]).joined(separator: ", "))"
         )
       }
@@ -89,11 +89,11 @@ extension Node {
   @discardableResult
   private func checkReachable(_ peers: [Member]) async throws -> [Member] {
     try checkPremium()
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     await waitForIntroductions()
     try checkOpen()
     var reached: [Member] = []
-    var failure = CommandFailure.noPeer
+    var failure = WaymarkError.noPeer
     for peer in peers {
       guard let code = replica.session(with: peer.device)?.theirs?.records.reason else {
         if peers.count == 1 { failure = .unreached(notReachable(peer.device)) }
@@ -115,8 +115,8 @@ extension Node {
   ) async throws -> Result {
     do {
       return try await body(self, peer.device)
-    } catch let failure as CommandFailure where failure.exitCode == ExitCode.failed {
-      throw CommandFailure.unreached(failure)
+    } catch let failure as WaymarkError where failure.exitCode == ExitCode.failed {
+      throw WaymarkError.unreached(failure)
     }
   }
 
@@ -128,11 +128,11 @@ extension Node {
     of peers: [Member], _ body: (isolated Node, DeviceKey) async throws -> Result
   ) async throws -> [(peer: Member, answer: Result)] {
     var found: [(peer: Member, answer: Result)] = []
-    var failure: CommandFailure?
+    var failure: WaymarkError?
     for peer in peers {
       do {
         found.append((peer, try await answer(of: peer, body)))
-      } catch let left as CommandFailure
+      } catch let left as WaymarkError
         where left.exitCode == ExitCode.notRunning && left.code != "not_comparable"
       {
         failure = left
@@ -177,7 +177,7 @@ extension Node {
       return preview.document(request, isPreview: false)
     }
     guard request.flag("yes") else {
-      throw CommandFailure.needsYes(preview.question, next: preview.command + " --yes")
+      throw WaymarkError.needsYes(preview.question, next: preview.command + " --yes")
     }
     return nil
   }
@@ -219,7 +219,7 @@ extension Node {
       guard stalled < Self.stallMilliseconds else { throw unfinished(order, left) }
     }
     guard let outcome = directions.outcome, outcome.operation == order.operation else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "given_up",
         "The \(order.verb) was given up: sync was turned off, or another direction took its place.",
         next: "waymark history")
@@ -227,8 +227,8 @@ extension Node {
     return try outcome.result.get()
   }
 
-  private func unfinished(_ order: DirectionOrder, _ left: UInt64) -> CommandFailure {
-    CommandFailure(
+  private func unfinished(_ order: DirectionOrder, _ left: UInt64) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.notInSync, code: Reason.directionWaiting.rawValue,
       message:
         "\(plural(Int(clamping: left), "change set")) that the \(order.verb) needs did not come. It is "
@@ -241,21 +241,21 @@ extension Node {
   private static let stallMilliseconds: Int64 = 10_000
 }
 
-extension CommandFailure {
-  fileprivate static let noPeer = CommandFailure(
+extension WaymarkError {
+  fileprivate static let noPeer = WaymarkError(
     exitCode: ExitCode.notRunning, code: "no_peer",
     message: "No other device is connected, so there is nothing to set right on any.",
     next: "waymark peers, and again when one is there")
 
   /// A peer that is not there: what needs it ends with exit code 3.
-  fileprivate static func unreached(_ failure: CommandFailure) -> CommandFailure {
-    CommandFailure(
+  fileprivate static func unreached(_ failure: WaymarkError) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.notRunning, code: failure.code, message: failure.message, next: failure.next)
   }
 
-  fileprivate static func closed(_ reason: Reason, _ peer: String) -> CommandFailure {
+  fileprivate static func closed(_ reason: Reason, _ peer: String) -> WaymarkError {
     let needsPremium = [.peerFreeTier, .peerEntitlementExpired].contains(reason)
-    return CommandFailure(
+    return WaymarkError(
       exitCode: needsPremium ? ExitCode.needsPremium : ExitCode.notRunning, code: reason.rawValue,
       message: "\(peer) can't take part: \(reason.sentence(peer: peer)).",
       next: reason == .peerSyncOff ? "waymark sync on, on \(peer)" : reason.next(peer: peer))

@@ -25,17 +25,17 @@ extension Node {
     let path = try request.required("file", "the file of an entitlement")
     let statement = try Issuer.readCertificate(path)
     guard case .entitlement(let entitlement) = statement.content else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "no_certificate", "\(path) does not hold an entitlement.",
         next: "waymark help premium")
     }
     guard statement.circle == replica.circle.id else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "wrong_circle", "The entitlement in \(path) is for another circle, \(statement.circle).",
         next: "waymark issuer issue --key FILE --circle \(replica.circle.id) --until TIME")
     }
     guard replica.circle.isAccepted(issuer: entitlement.issuer) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "unknown_issuer", "This circle does not trust the issuer of this entitlement, \(entitlement.issuer).",
         next: "waymark issuer trust FILE.pub")
     }
@@ -75,7 +75,7 @@ extension Node {
     let until = try request.text("until").map { try Issuer.time($0, "--until") }
     let now = wall()
     if let until, until <= now {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "--until", request.text("until") ?? "", allowed: "it must be in the future")
     }
     let statement = try Statement(
@@ -103,11 +103,11 @@ extension Node {
 
   private func mockKey(_ request: CommandRequest) throws -> SigningKey {
     guard BuildTraits.mockPurchases, let key = BuildTraits.developmentKey else {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "This build has no mock purchases.", next: "waymark entitlement install FILE")
     }
     guard request.flag("mock") else {
-      throw CommandFailure.usage("Only mock purchases can be made here: add --mock.")
+      throw WaymarkError.usage("Only mock purchases can be made here: add --mock.")
     }
     return key
   }

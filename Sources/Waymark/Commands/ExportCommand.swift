@@ -12,7 +12,7 @@ extension Node {
       try request.required("format", "--format FORMAT"), ExchangeFormat.exported)
     let trip = try request.text("trip").map { try names.resolve(Registry.trip, $0).key.id }
     if trip != nil && (format == .ritualist || format == .loopCSV) {
-      throw CommandFailure.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
+      throw WaymarkError.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
     }
     let source = try exportSource(format)
     let output = request.text("output")
@@ -34,7 +34,7 @@ extension Node {
     _ request: CommandRequest, _ format: ExchangeFormat, _ source: ExportSource, _ trip: RecordID?
   ) async throws -> JSON {
     guard let output = request.text("output") else {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "An export as \(format.rawValue) is several files: say which folder they go to.",
         next: "waymark export --format \(format.rawValue) --output FOLDER")
     }

@@ -32,11 +32,11 @@ extension Node {
       switch typed.lowercased() {
       case "1", "true", "yes", "on", "done": drafts = try day.setting(1, entries, store)
       case "0", "false", "no", "off": drafts = entries.map { EntryDraft(.delete, $0.key) }
-      default: throw CommandFailure.badValue("the value", typed, allowed: "this habit is done or not: 1 or 0")
+      default: throw WaymarkError.badValue("the value", typed, allowed: "this habit is done or not: 1 or 0")
       }
     } else {
       guard let value = try number(typed) else {
-        throw CommandFailure.badValue("the value", typed, allowed: "it is a number")
+        throw WaymarkError.badValue("the value", typed, allowed: "it is a number")
       }
       drafts = try day.setting(value, entries, store)
     }
@@ -48,10 +48,10 @@ extension Node {
     let habit = try names.resolve(Registry.habit, request.required("id", "the name or id of a habit"))
     let zone = ownZone(request)
     guard CivilTime.isZone(zone) else {
-      throw CommandFailure.badValue("--zone", zone, allowed: "it is a time zone such as Europe/Rome")
+      throw WaymarkError.badValue("--zone", zone, allowed: "it is a time zone such as Europe/Rome")
     }
     guard let moment = HabitDay.moment(request.text("date"), zone: zone, now: wall()) else {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "--date", request.text("date") ?? "", allowed: "write a day (2026-05-03) or a time (2026-05-03T15:00)"
       )
     }
@@ -62,14 +62,14 @@ extension Node {
     guard let text, !text.isEmpty else { return nil }
     let field = Registry.log.number("value")
     guard let number = Double(text), number.isFinite else {
-      throw CommandFailure.badValue("the value", text, allowed: "it is a number")
+      throw WaymarkError.badValue("the value", text, allowed: "it is a number")
     }
     let value = number == 0 ? 0 : number
     do {
       try Registry.log.validate(
         RecordDraft(Registry.log, RecordID(.zero), [field: .float(value)]), isNew: false)
     } catch {
-      throw CommandFailure(refused: error, kind: Registry.log)
+      throw WaymarkError(refused: error, kind: Registry.log)
     }
     return value
   }

@@ -27,7 +27,7 @@ extension Node {
   private func historyLimit(_ request: CommandRequest) throws -> Int {
     guard let text = request.text("limit") else { return 20 }
     guard let limit = Int(text), (1...1_000_000).contains(limit) else {
-      throw CommandFailure.badValue("--limit", text, allowed: "it is a whole number from 1 on")
+      throw WaymarkError.badValue("--limit", text, allowed: "it is a whole number from 1 on")
     }
     return limit
   }
@@ -98,11 +98,11 @@ extension NameResolver {
     let visible = found.filter { $0.1.isVisible }
     let meant = visible.isEmpty ? found : visible
     guard let first = meant.first else {
-      throw CommandFailure.notFound("record", text, next: "waymark history")
+      throw WaymarkError.notFound("record", text, next: "waymark history")
     }
     guard meant.count == 1 else {
       let labels = meant.map { "\($0.0.name) \(label($0.0, $0.1))" }
-      throw CommandFailure.ambiguous("record", text, Self.shown(labels))
+      throw WaymarkError.ambiguous("record", text, Self.shown(labels))
     }
     return first.1
   }

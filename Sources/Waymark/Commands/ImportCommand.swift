@@ -11,7 +11,7 @@ extension Node {
     _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON {
     let paths = request.texts("files")
-    guard !paths.isEmpty else { throw CommandFailure.usage("`import` needs at least one file.") }
+    guard !paths.isEmpty else { throw WaymarkError.usage("`import` needs at least one file.") }
     let format = try request.text("format").map { try exchangeFormat($0, ExchangeFormat.imported) }
     var drafts: [RecordDraft] = []
     var skipped = 0
@@ -62,7 +62,7 @@ extension Node {
   func exchangeFormat(_ name: String, _ known: [ExchangeFormat]) throws -> ExchangeFormat {
     guard let format = ExchangeFormat(rawValue: name), known.contains(format) else {
       let known = known.map(\.rawValue).joined(separator: ", ")
-      throw CommandFailure.badValue("--format", name, allowed: "it is one of \(known)")
+      throw WaymarkError.badValue("--format", name, allowed: "it is one of \(known)")
     }
     return format
   }
@@ -83,7 +83,7 @@ private enum ImportFile {
     do throws(ExchangeError) {
       return try Importer.plan(source, format: format)
     } catch {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "import", "Nothing is imported from \(path): \(error).",
         next: error.remedy
           ?? "have the application write the export again, then waymark import \(shellWord(path))")

@@ -66,7 +66,7 @@ extension Node {
     let record = try names.resolve(kind, request.required("id", "an id or a name"))
     let pairs = try request.fields()
     guard !pairs.isEmpty else {
-      throw CommandFailure.usage("Nothing to change: give at least one `field=value`.")
+      throw WaymarkError.usage("Nothing to change: give at least one `field=value`.")
     }
     var editing = RecordEditing(
       store: store, kind: kind, held: record, now: wall(), ownZone: ownZone(request))
@@ -90,12 +90,12 @@ extension Node {
   /// None stays, and what is in use goes only by force.
   private func mayDelete(organization record: RecordRow, _ request: CommandRequest) throws {
     guard record.key != FixedRecords.none else {
-      throw CommandFailure.usage("The organization None stands for “no organization” and can't be deleted.")
+      throw WaymarkError.usage("The organization None stands for “no organization” and can't be deleted.")
     }
     let users = try RecordList(store: store, names: names).users(ofOrganization: record.key.id)
     guard users.isEmpty || request.flag("force") else {
       let name = record.text(FixedRecords.organizationName) ?? record.key.id.uuid
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.needsYes, code: "in_use",
         message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"); "
           + "with --force they read as None.",
@@ -121,7 +121,7 @@ extension Node {
     guard let field = Registry.attachment.field(named: "fileData"), let data = record[field.number],
       !data.isEmpty
     else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "no_content", "This attachment has no content.", next: "waymark attachment edit ID file=PATH")
     }
     return data

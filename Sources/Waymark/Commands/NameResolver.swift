@@ -81,10 +81,10 @@ struct NameResolver {
 
   private func only(_ kind: Kind, _ text: String, _ found: [RecordRow]) throws -> RecordRow {
     guard let first = found.first else {
-      throw CommandFailure.notFound(kind.name, text, next: listing(kind))
+      throw WaymarkError.notFound(kind.name, text, next: listing(kind))
     }
     guard found.count == 1 else {
-      throw CommandFailure.ambiguous(kind.name, text, Self.shown(found.map { label(kind, $0) }))
+      throw WaymarkError.ambiguous(kind.name, text, Self.shown(found.map { label(kind, $0) }))
     }
     return first
   }

@@ -38,7 +38,7 @@ extension Node {
   }
 
   private func syncNow(_ request: CommandRequest) throws -> JSON {
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     network?.dialing.hurry(now: steady)
     dial()
     handle(.timer(.settle))
@@ -50,10 +50,10 @@ extension Node {
   func peer(named name: String) throws -> Member {
     let found = peersMatching(name)
     guard let first = found.first else {
-      throw CommandFailure.notFound("peer", name, next: "waymark peers")
+      throw WaymarkError.notFound("peer", name, next: "waymark peers")
     }
     guard found.count == 1 else {
-      throw CommandFailure.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
+      throw WaymarkError.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
     }
     return first
   }
@@ -80,7 +80,7 @@ extension Node {
 
   /// Waits until this node is in sync with every connected peer, or with the one named.
   private func waitInSync(_ request: CommandRequest) async throws -> JSON {
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     let peer = try request.text("peer").map { try self.peer(named: $0).device }
     let lanes = try lanesToWaitFor(request)
     let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
@@ -96,7 +96,7 @@ extension Node {
     case "all": return Lane.allCases
     case "settings": return [.settings]
     case "records": return [.records]
-    case let other: throw CommandFailure.badValue("--lane", other, allowed: "records, settings or all")
+    case let other: throw WaymarkError.badValue("--lane", other, allowed: "records, settings or all")
     }
   }
 
@@ -112,12 +112,12 @@ extension Node {
     }
   }
 
-  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> CommandFailure {
+  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
     let snapshots = ((try? peerSnapshots(wall())) ?? []).filter { peer == nil || $0.device == peer }
     let waiting = snapshots.first { $0.state != .inSync } ?? snapshots.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
     let reason = closed ?? waiting?.reason ?? .offline
-    return CommandFailure(
+    return WaymarkError(
       exitCode: ExitCode.notInSync, code: reason.rawValue,
       message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
         + "\(reason.sentence(peer: waiting?.name)).",
@@ -133,7 +133,7 @@ extension Node {
   ) async throws -> JSON {
     let lifetime = request.arguments["expiresMilliseconds"]?.integer ?? Limits.ticketMilliseconds
     guard lifetime > 0 else {
-      throw CommandFailure.badValue("--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero")
+      throw WaymarkError.badValue("--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero")
     }
     let root = try request.text("rootKey").map {
       try RootKey.read($0, of: circle, passphrases(for: request), for: "Inviting from here")
@@ -145,7 +145,7 @@ extension Node {
     ]
     if request.flag("wait") {
       guard let joined = await waitForJoiner(milliseconds: lifetime) else {
-        throw CommandFailure.failed(
+        throw WaymarkError.failed(
           "ticket_expired", "No device joined before the ticket expired.", next: "waymark invite")
       }
       members += [.init("joined", .string(joined.description)), .init("name", .string(name(of: joined)))]
@@ -157,7 +157,7 @@ extension Node {
     switch request.text("role") ?? "member" {
     case "member": return .member
     case "admin": return .admin
-    case let other: throw CommandFailure.badValue("--role", other, allowed: "admin or member")
+    case let other: throw WaymarkError.badValue("--role", other, allowed: "admin or member")
     }
   }
 }

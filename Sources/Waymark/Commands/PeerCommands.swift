@@ -9,7 +9,7 @@ extension Node {
 
   /// Asks a connected peer for a sign of life, several times, over the live session.
   func pingPeer(_ request: CommandRequest) async throws -> JSON {
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     let peer = try peer(named: request.required("peer", "a peer"))
     let count = try pingCount(request)
     var trips: [Double] = []
@@ -30,7 +30,7 @@ extension Node {
   private func pingCount(_ request: CommandRequest) throws -> Int {
     guard let text = request.text("count") else { return 3 }
     guard let count = Int(text), (1...20).contains(count) else {
-      throw CommandFailure.badValue("--count", text, allowed: "it is a whole number from 1 to 20")
+      throw WaymarkError.badValue("--count", text, allowed: "it is a whole number from 1 to 20")
     }
     return count
   }
@@ -48,7 +48,7 @@ extension Node {
     try checkOpen()
     guard isBack, replica.sessions[session.link] != nil else {
       let name = name(of: device)
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "no_answer",
         "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
         next: "waymark why \(shellWord(name))")
@@ -98,14 +98,14 @@ extension Node {
       name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
       name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
     else {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "NAME", name, allowed: "a name is one line of at most 64 bytes and begins with no dash")
     }
     let taken = circle.evaluation.members.values.first {
       $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
     }
     guard taken == nil else {
-      throw CommandFailure.badValue("NAME", name, allowed: "another device of the circle is called so")
+      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle is called so")
     }
     return name
   }
@@ -114,12 +114,12 @@ extension Node {
 
   /// Says or sets how much the running node writes to its log.
   func logLevel(_ request: CommandRequest) throws -> JSON {
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     let before = log.level
     if let wanted = request.text("level") {
       guard let level = NodeLog.Level.allCases.first(where: { "\($0)" == wanted }) else {
         let known = NodeLog.Level.allCases.map { "\($0)" }.joined(separator: ", ")
-        throw CommandFailure.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
+        throw WaymarkError.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
       }
       log.level = level
       if level != before { log.say("the log shows \(level) and graver from now on") }

@@ -7,7 +7,7 @@ extension Node {
   /// Carries out one command and gives its document.
   ///
   /// - Parameter events: what a long command says meanwhile, as JSON lines with a `type`.
-  /// - Throws: `CommandFailure`, with the exit code and the next step.
+  /// - Throws: `WaymarkError`, with the exit code and the next step.
   public func perform(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
@@ -29,7 +29,7 @@ extension Node {
     default: break
     }
     if let done = try await performWithNetwork(request, events) { return done }
-    throw CommandFailure.usage(
+    throw WaymarkError.usage(
       "There is no command `\(shortened(request.words.joined(separator: " ")))`.", next: "waymark help")
   }
 

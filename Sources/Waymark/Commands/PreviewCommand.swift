@@ -10,14 +10,14 @@ extension Node {
   private struct Asked {
     let peer: Member
     var inventory: Inventory?
-    var failure: CommandFailure?
+    var failure: WaymarkError?
   }
 
   /// The document of a preview.
   ///
-  /// - Throws: `CommandFailure` if no node runs: nobody can be asked then.
+  /// - Throws: `WaymarkError` if no node runs: nobody can be asked then.
   func syncPreview(_ request: CommandRequest) async throws -> JSON {
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     await waitForIntroductions()
     let others = circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
@@ -41,7 +41,7 @@ extension Node {
       let known = others.compactMap(\.inventory).first { $0.folded == folded }
       if let known { return Asked(peer: peer, inventory: known) }
       return Asked(peer: peer, inventory: try await inventory(of: peer.device))
-    } catch let failure as CommandFailure {
+    } catch let failure as WaymarkError {
       return Asked(peer: peer, failure: failure)
     } catch {
       return Asked(peer: peer, failure: .hungUp)
@@ -175,7 +175,7 @@ extension Node {
   ///
   /// Someone at a terminal is asked wherever records differ. A script is stopped only where two sets of data
   /// meet for the first time: turning sync off and on again is no such thing.
-  func reasonToAsk(_ request: CommandRequest) async throws -> CommandFailure? {
+  func reasonToAsk(_ request: CommandRequest) async throws -> WaymarkError? {
     let isAtTerminal = request.flag("interactive")
     guard network != nil, try isAtTerminal || hasRecords() else { return nil }
     await waitForIntroductions()

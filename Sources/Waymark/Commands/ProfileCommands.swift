@@ -16,10 +16,10 @@ extension Node {
   func setProfile(_ request: CommandRequest) throws -> JSON {
     var pairs = try request.fields()
     guard !pairs.isEmpty else {
-      throw CommandFailure.usage("Nothing to change: give at least one `field=value`.")
+      throw WaymarkError.usage("Nothing to change: give at least one `field=value`.")
     }
     if pairs.contains(where: { $0.name == "updatedAt" }) {
-      throw CommandFailure.usage("`updatedAt` is set by every change and can't be typed.")
+      throw WaymarkError.usage("`updatedAt` is set by every change and can't be typed.")
     }
     let held = try heldProfile()
     let avatar = try takeAvatar(&pairs)
@@ -39,7 +39,7 @@ extension Node {
 
   func heldProfile() throws -> RecordRow {
     guard let profile = try store.record(FixedRecords.profile) else {
-      throw CommandFailure.failed("store", "The store has lost its profile record.", next: "waymark status")
+      throw WaymarkError.failed("store", "The store has lost its profile record.", next: "waymark status")
     }
     return profile
   }
@@ -57,7 +57,7 @@ extension Node {
 
   private func saveAvatar(_ path: String) throws -> JSON.Member {
     guard let value = try heldProfile()[ProfileWrite.avatar], !value.isEmpty else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "no_content", "The profile has no picture.", next: "waymark profile set avatar=FILE")
     }
     try Files.replace(path, with: try contents.bytes(of: value))

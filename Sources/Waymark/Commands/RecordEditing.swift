@@ -28,7 +28,7 @@ struct RecordEditing {
     let key = try newKey(&given.fields)
     let existing = try store.record(key)
     if let existing, existing.isAlive {
-      throw CommandFailure.usage("There is a \(kind.name) with this id already.")
+      throw WaymarkError.usage("There is a \(kind.name) with this id already.")
     }
     try check(given.fields, isNew: true)
     // An empty list is a value that files have; whatever else is empty need not be written.
@@ -128,10 +128,10 @@ struct RecordEditing {
       return try assignments.values(texts) { held?[$0.number] }
         .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
     } catch let error as UnknownField {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.usage, code: "unknown_field", message: "\(error)".capitalizedFirst + ".")
     } catch let error as FieldError {
-      throw CommandFailure(refused: error, kind: kind)
+      throw WaymarkError(refused: error, kind: kind)
     }
   }
 
@@ -198,11 +198,11 @@ struct RecordEditing {
     do throws(FieldError) {
       try kind.validate(draft, isNew: isNew)
     } catch {
-      throw CommandFailure(refused: error, kind: kind)
+      throw WaymarkError(refused: error, kind: kind)
     }
     for field in kind.fields where !isNew && field.rule.isRequired {
       guard let value = values[field.number], value.isEmpty else { continue }
-      throw CommandFailure.badValue(field.parts[0], "", allowed: "a \(kind.name) needs one")
+      throw WaymarkError.badValue(field.parts[0], "", allowed: "a \(kind.name) needs one")
     }
     if kind.number == FixedRecords.organization { try checkNone(fields) }
   }
@@ -211,11 +211,11 @@ struct RecordEditing {
     guard let name = fields.first(where: { $0.field == FixedRecords.organizationName })?.value else { return }
     if held?.key == FixedRecords.none {
       guard name == .text("None") else {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "The organization None stands for “no organization” and can't be renamed.")
       }
     } else if name == .text("None") {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "name", "None", allowed: "that name stands for “no organization” and exists exactly once")
     }
   }
@@ -238,7 +238,7 @@ extension EntryDraft {
   }
 }
 
-extension CommandFailure {
+extension WaymarkError {
   /// A value that the rules of a field refuse.
   init(refused error: FieldError, kind: Kind) {
     if let value = error.value {

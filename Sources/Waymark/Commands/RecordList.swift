@@ -35,7 +35,7 @@ struct RecordList {
     let bounds = try ["date", "from", "to"].map { name -> String? in
       guard let text = request.text(name) else { return nil }
       guard let day = CalendarDay(text) else {
-        throw CommandFailure.badValue("--\(name)", text, allowed: "write a day such as 2026-05-03")
+        throw WaymarkError.badValue("--\(name)", text, allowed: "write a day such as 2026-05-03")
       }
       return day.description
     }

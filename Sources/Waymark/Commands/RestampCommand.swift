@@ -13,9 +13,9 @@ extension Node {
       ended: ended, changeSets: try store.countBehind(ended),
       newest: store.newestClock(of: identity.device).milliseconds, now: now)
     if ended.isEmpty { return found.json(request) }
-    if case .disputed(let other) = wallStanding(now) { throw CommandFailure.wallDisputed(now, other) }
+    if case .disputed(let other) = wallStanding(now) { throw WaymarkError.wallDisputed(now, other) }
     if request.flag("preview") { return found.json(request) }
-    guard request.flag("yes") else { throw CommandFailure.restampNeedsYes(found) }
+    guard request.flag("yes") else { throw WaymarkError.restampNeedsYes(found) }
     let backup = try await backUp(before: "restamp")
     try checkOpen()
     // What was written while the backup was taken is dated ahead too.
@@ -50,14 +50,14 @@ private struct RestampDocument {
   }
 }
 
-extension CommandFailure {
-  fileprivate static func restampNeedsYes(_ found: RestampDocument) -> CommandFailure {
+extension WaymarkError {
+  fileprivate static func restampNeedsYes(_ found: RestampDocument) -> WaymarkError {
     needsYes(
       "\(found.sentence). Each is written again with the present time, in the same order; a backup is taken first.",
       next: "waymark restamp --yes")
   }
 
-  fileprivate static func wallDisputed(_ now: Moment, _ other: Moment) -> CommandFailure {
+  fileprivate static func wallDisputed(_ now: Moment, _ other: Moment) -> WaymarkError {
     failed(
       "clock_disputed",
       "This machine's clock says \(CivilTime.text(now)), but for the other devices it is "

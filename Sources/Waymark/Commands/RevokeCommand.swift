@@ -15,7 +15,7 @@ extension Node {
       return revocationDocument(request, plan, isDone: false)
     }
     guard request.flag("yes") else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.needsYes, code: "needs_yes", message: plan.question,
         next: plan.command(request) + " --yes", candidates: plan.lines)
     }
@@ -23,7 +23,7 @@ extension Node {
     handle(.statementsAdded(plan.targets.map(\.statement.bytes)))
     for target in plan.targets {
       guard circle.evaluation.revocations[target.member.device] != nil else {
-        throw CommandFailure.noRoom(target)
+        throw WaymarkError.noRoom(target)
       }
       log.warning("circle", "revoked \(target.member.name)")
     }
@@ -40,7 +40,7 @@ extension Node {
       if !named.contains(where: { $0.device == member.device }) { named.append(member) }
     }
     guard !named.isEmpty else {
-      throw CommandFailure.usage("`revoke` needs a device.", next: "waymark members")
+      throw WaymarkError.usage("`revoke` needs a device.", next: "waymark members")
     }
     if request.flag("withInvited") {
       for other in named.flatMap({ invited(by: $0.device) }) {
@@ -70,20 +70,20 @@ extension Node {
     if circle.evaluation.known(identity.device).map({ $0.name == name || $0.device.description == name })
       == true
     {
-      throw CommandFailure.ownDevice(name)
+      throw WaymarkError.ownDevice(name)
     }
     do {
       return try peer(named: name)
-    } catch let failure as CommandFailure where failure.code != "ambiguous" {
+    } catch let failure as WaymarkError where failure.code != "ambiguous" {
       let revoked = circle.evaluation.revoked.values.filter {
         $0.device != identity.device
           && ($0.name == name || $0.device.description.hasPrefix(name.lowercased()))
       }
       guard let found = revoked.first else {
-        throw CommandFailure.notFound("device", name, next: "waymark members")
+        throw WaymarkError.notFound("device", name, next: "waymark members")
       }
       guard revoked.count == 1 else {
-        throw CommandFailure.ambiguous("device", name, revoked.map { "\($0.name)  \($0.device)" }.sorted())
+        throw WaymarkError.ambiguous("device", name, revoked.map { "\($0.name)  \($0.device)" }.sorted())
       }
       return found
     }
@@ -112,7 +112,7 @@ extension Node {
       if own.allSatisfy({ counting.contains($0.statement.id) }) { return (identity.signing, own) }
       guard Files.exists(home.rootKey) else {
         try checkAdmitted()
-        throw CommandFailure.noAdmin
+        throw WaymarkError.noAdmin
       }
     }
     let root = try RootKey.read(
@@ -153,19 +153,19 @@ extension Node {
   }
 }
 
-extension CommandFailure {
-  fileprivate static func ownDevice(_ name: String) -> CommandFailure {
+extension WaymarkError {
+  fileprivate static func ownDevice(_ name: String) -> WaymarkError {
     .failed(
       "own_device", "\(name) is this very device; a device does not revoke itself.",
       next:
         "waymark revoke \(shellWord(name)), on another admin device (waymark invite --role admin makes one)")
   }
 
-  fileprivate static let noAdmin = CommandFailure.failed(
+  fileprivate static let noAdmin = WaymarkError.failed(
     "not_admin", "This device is no admin of the circle and can't revoke.",
     next: "waymark revoke on an admin device (waymark members), or with the root key: --root-key FILE")
 
-  fileprivate static func noRoom(_ target: RevocationPlan.Target) -> CommandFailure {
+  fileprivate static func noRoom(_ target: RevocationPlan.Target) -> WaymarkError {
     .failed(
       "no_room",
       "The circle has no room for another statement of this device; \(target.member.name) is not revoked.",

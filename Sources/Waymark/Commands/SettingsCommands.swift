@@ -25,7 +25,7 @@ extension Node {
   func getSetting(_ request: CommandRequest) throws -> JSON {
     let key = try request.required("key", "the name of a setting")
     guard let reading = try readPreference(key) else {
-      throw CommandFailure.notFound("setting", key, next: "waymark settings list")
+      throw WaymarkError.notFound("setting", key, next: "waymark settings list")
     }
     return document(request.command, reading.json.members ?? [])
   }
@@ -77,7 +77,7 @@ extension Node {
     var after = try heldSettings().filter { $0.key != key }
     after.append((key, value))
     guard !Preferences.isOverLimit(after) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "too_many_settings",
         "There is no room for “\(shortened(key))”: at most \(Limits.settingsKeysMax) settings and 1 MiB in all.",
         next: "waymark settings list")
@@ -92,10 +92,10 @@ extension Node {
       try Registry.setting.validate(
         RecordDraft(Registry.setting, Self.settingKey(key).id, fields), isNew: true)
     } catch {
-      throw CommandFailure(refused: error, kind: Registry.setting)
+      throw WaymarkError(refused: error, kind: Registry.setting)
     }
     guard value.encoded.count <= Limits.textBytesMax else {
-      throw CommandFailure.badValue("the value", "…", allowed: "it has at most \(Limits.textBytesMax) bytes")
+      throw WaymarkError.badValue("the value", "…", allowed: "it has at most \(Limits.textBytesMax) bytes")
     }
   }
 

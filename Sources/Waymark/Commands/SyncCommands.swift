@@ -36,7 +36,7 @@ extension Node {
     let gate = replica.ownGate(now: wall())
     guard !gate.isPremium else { return }
     let reason = Reason(gate.premiumReason ?? .freeTier)
-    throw CommandFailure(
+    throw WaymarkError(
       exitCode: ExitCode.needsPremium, code: reason.rawValue,
       message: reason == .freeTier
         ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",

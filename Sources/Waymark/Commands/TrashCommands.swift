@@ -62,7 +62,7 @@ extension Node {
   /// What a name means among what is not visible; if there is nothing, a word on what is.
   private func deleted(_ kind: Kind, _ text: String) throws -> RecordRow {
     if try trash.find(kind, text).isEmpty, let visible = try names.find(kind, text).first {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "not_deleted", "The \(kind.name) “\(kind.title(of: visible) ?? visible.key.id.uuid)” is not deleted.",
         next: "waymark \(kind.name) list --deleted")
     }
@@ -70,7 +70,7 @@ extension Node {
   }
 
   /// A record that lives comes back with what it belongs to.
-  private func hidden(_ kind: Kind, _ record: RecordRow) throws -> CommandFailure {
+  private func hidden(_ kind: Kind, _ record: RecordRow) throws -> WaymarkError {
     let title = kind.title(of: record) ?? record.key.id.uuid
     guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
     else {

@@ -25,10 +25,10 @@ extension Node {
     let isPrefix = !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
     let found = isPrefix ? try store.operations(prefix: digits, limit: 100) : []
     guard let first = found.first else {
-      throw CommandFailure.notFound("operation", text, next: "waymark history")
+      throw WaymarkError.notFound("operation", text, next: "waymark history")
     }
     guard found.count == 1 else {
-      throw CommandFailure.ambiguous("operation", text, NameResolver.shown(found.map(label)))
+      throw WaymarkError.ambiguous("operation", text, NameResolver.shown(found.map(label)))
     }
     return first
   }
@@ -46,23 +46,23 @@ extension Node {
       try operation.verb != Operation.undoVerb && operation.undo(in: store) == nil
     }
     guard let newest = found.first else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "nothing_to_undo", "There is nothing to undo: nothing that this device did still counts.",
         next: "waymark history, then waymark undo OPERATION")
     }
     return newest
   }
 
-  private func nothingToUndo(_ operation: Operation, _ plan: UndoPlan) throws -> CommandFailure {
+  private func nothingToUndo(_ operation: Operation, _ plan: UndoPlan) throws -> WaymarkError {
     let short = Self.short(operation.key.id)
     guard plan.left.isEmpty else {
-      return CommandFailure(
+      return WaymarkError(
         exitCode: ExitCode.needsYes, code: "needs_yes",
         message: "All that \(short) wrote was changed since, or is in use; nothing was undone.",
         next: "waymark undo \(short) --yes", candidates: NameResolver.shown(try plan.left.map(sentence)))
     }
     let undo = try operation.undo(in: store)
-    return CommandFailure.failed(
+    return WaymarkError.failed(
       "nothing_to_undo",
       undo.map { "\(short) is undone already, by \(Self.short($0.key.id)) on \(name(of: $0.key.device))." }
         ?? "Taking \(short) back would change nothing: nothing of it shows.",

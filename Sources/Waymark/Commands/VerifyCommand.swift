@@ -7,7 +7,7 @@ import Wire
 /// `verify [PEER]`: whether peers that folded the same change sets hold the same data.
 extension Node {
   func verify(_ request: CommandRequest) async throws -> JSON {
-    guard network != nil else { throw CommandFailure.notServing }
+    guard network != nil else { throw WaymarkError.notServing }
     let peers = try peersToVerify(request)
     await waitForIntroductions()
     var documents: [JSON] = []
@@ -24,13 +24,13 @@ extension Node {
       let peer = try peer(named: name)
       guard replica.session(with: peer.device) == nil else { return [peer] }
       let reason = notReachable(peer.device)
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.notInSync, code: reason.code, message: reason.message, next: reason.next)
     }
     let connected = circle.evaluation.members.values.filter { replica.session(with: $0.device) != nil }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     guard !connected.isEmpty else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.notInSync, code: Reason.offline.rawValue,
         message: "No peer is connected to compare with.", next: "waymark peers")
     }
@@ -62,7 +62,7 @@ extension Node {
   }
 
   /// A lane that this device keeps closed is not compared.
-  private func closedHere(_ lane: Lane) -> CommandFailure? {
+  private func closedHere(_ lane: Lane) -> WaymarkError? {
     guard lane == .records, let gate = replica.ownGate(now: wall()).reason else { return nil }
     let reason = Reason(gate)
     return .failed(reason.rawValue, reason.sentence(), next: reason.next() ?? "waymark sync")

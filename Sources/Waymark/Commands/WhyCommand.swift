@@ -12,14 +12,14 @@ extension Node {
     let records = recordLabels(subject)
     if peers.isEmpty, records.isEmpty {
       if [name(of: identity.device), identity.device.description].contains(subject) {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "“\(shortened(subject))” is this device itself; `why` is about another one, or a record.",
           next: "waymark status")
       }
-      throw CommandFailure.notFound("peer or record", subject, next: "waymark peers, or waymark history")
+      throw WaymarkError.notFound("peer or record", subject, next: "waymark peers, or waymark history")
     }
     if !peers.isEmpty, !records.isEmpty {
-      throw CommandFailure.ambiguous(
+      throw WaymarkError.ambiguous(
         "thing", subject,
         peers.map { "peer \(name(of: $0.device))  \($0.device)" } + NameResolver.shown(records))
     }
@@ -32,7 +32,7 @@ extension Node {
       let record = try names.anyRecord(subject)
       let kind = Registry.kind(record.key.kind)
       return ["\(kind?.name ?? "record") \(kind.map { names.label($0, record) } ?? record.key.id.uuid)"]
-    } catch let failure as CommandFailure {
+    } catch let failure as WaymarkError {
       return failure.candidates
     } catch {
       return []
@@ -44,7 +44,7 @@ extension Node {
   private func explainPeer(_ peer: Member, _ request: CommandRequest) throws -> JSON {
     let snapshot = try snapshot()
     guard let found = snapshot.peers.first(where: { $0.device == peer.device }) else {
-      throw CommandFailure.notFound("peer", peer.name, next: "waymark peers")
+      throw WaymarkError.notFound("peer", peer.name, next: "waymark peers")
     }
     let own = snapshot.causes.filter { $0.peer?.device == peer.device }
     let hidden = snapshot.consequence(found).map { code in

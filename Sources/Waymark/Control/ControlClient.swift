@@ -26,18 +26,18 @@ final class ControlClient: Sendable {
         do {
           if try takePassphrase(&line, into: &passphrase) { continue }
         } catch {
-          send((error as? HomeError).map(CommandFailure.init)?.json ?? CommandFailure.hungUp.json)
+          send((error as? HomeError).map(WaymarkError.init)?.json ?? WaymarkError.hungUp.json)
           return
         }
         guard answer(line, passphrase) else { return }
         passphrase = nil
       case .tooLong:
-        send(CommandFailure.usage("A request has at most \(Limits.controlBytesMax) bytes.").json)
+        send(WaymarkError.usage("A request has at most \(Limits.controlBytesMax) bytes.").json)
         return
       case .late:
         let seconds = patience / 1_000
         send(
-          CommandFailure.failed(
+          WaymarkError.failed(
             "late", "No whole request came within \(seconds) seconds.", next: "the same again"
           ).json)
         return
@@ -63,7 +63,7 @@ final class ControlClient: Sendable {
   /// False if the client is gone.
   private func answer(_ line: [UInt8], _ passphrase: Passphrase?) -> Bool {
     guard let json = try? JSON.parse(line), var request = CommandRequest(json: json) else {
-      return send(CommandFailure.usage("The control socket takes one JSON request a line.").json)
+      return send(WaymarkError.usage("The control socket takes one JSON request a line.").json)
     }
     request.passphrase = passphrase
     let (handler, outbox) = (handler, Outbox())

@@ -88,7 +88,7 @@ final class ControlServer: Sendable {
       return true
     }
     // Without waiting: this thread is everybody's.
-    if !hasRoom { socket.writeLine(CommandFailure.busy.json.bytes(), within: 0) }
+    if !hasRoom { socket.writeLine(WaymarkError.busy.json.bytes(), within: 0) }
     return hasRoom
   }
 
@@ -98,8 +98,8 @@ final class ControlServer: Sendable {
   }
 }
 
-extension CommandFailure {
-  static let busy = CommandFailure.failed(
+extension WaymarkError {
+  static let busy = WaymarkError.failed(
     "busy", "\(Limits.controlClientsMax) other commands talk to the node already.",
     next: "wait until one of them has ended, then try again")
 }

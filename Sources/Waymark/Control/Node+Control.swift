@@ -6,7 +6,7 @@ extension Node {
   /// Answers a command; whatever goes wrong is a failure that a person can act on.
   public func answer(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
-  ) async -> Result<JSON, CommandFailure> {
+  ) async -> Result<JSON, WaymarkError> {
     do {
       return .success(try await perform(request, events: events))
     } catch  where isLostWrite(error) {
@@ -21,7 +21,7 @@ extension Node {
   /// - Throws: `HomeError` if the socket can't be made.
   public func serveControl() throws {
     let server = try ControlServer(at: try .toServe(home)) { [weak self] request, events in
-      guard let self else { return CommandFailure.hungUp.json }
+      guard let self else { return WaymarkError.hungUp.json }
       switch await self.answer(request, events: events) {
       case .success(let document): return ["type": "result", "document": document]
       case .failure(let failure): return failure.json

@@ -7,7 +7,7 @@ public enum WaymarkClient {
   /// Performs a command and gives its document.
   ///
   /// - Parameter events: what a long command says meanwhile: progress, warnings; called on another thread.
-  /// - Throws: `CommandFailure`, with the exit code and the next step.
+  /// - Throws: `WaymarkError`, with the exit code and the next step.
   public static func perform(
     _ request: CommandRequest, home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
@@ -22,7 +22,7 @@ public enum WaymarkClient {
     if request.command != "verify" { try await SuspectStore.check(home, events: events) }
     do {
       return try await perform(request, on: try open(home), events)
-    } catch let failure as CommandFailure where failure.code == "store" && request.command == "verify" {
+    } catch let failure as WaymarkError where failure.code == "store" && request.command == "verify" {
       return try await DeepCheck(home).runClosed(request, events)
     }
   }
@@ -30,7 +30,7 @@ public enum WaymarkClient {
   /// Opens the node of a home that is to serve, as soon as commands that have the store have ended.
   public static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
     try await patiently(home) {
-      if let socket = connect(home) { throw CommandFailure.runsAlready(home, socket.peerProcess) }
+      if let socket = connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
       return try open(home, log: log)
     }
   }
@@ -44,7 +44,7 @@ public enum WaymarkClient {
     while true {
       do {
         return try await body()
-      } catch let failure as CommandFailure where failure.code == "store_held" {
+      } catch let failure as WaymarkError where failure.code == "store_held" {
         guard ContinuousClock.now < end else { throw failure }
         try await Task.sleep(for: .milliseconds(50))
       }
@@ -71,14 +71,14 @@ public enum WaymarkClient {
 
   /// Opens the node of a home with failures that a person can act on.
   public static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
-    guard home.hasStore || home.isReplacing else { throw CommandFailure.noStore(home) }
+    guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
     do {
       return try Node(home: home, log: log)
     } catch  where isLostWrite(error) {
       home.markSuspect()
-      throw CommandFailure.brokenStore(home, error)
+      throw WaymarkError.brokenStore(home, error)
     } catch {
-      throw CommandFailure.opening(home, error)
+      throw WaymarkError.opening(home, error)
     }
   }
 
@@ -102,9 +102,9 @@ public enum WaymarkClient {
     while true {
       do {
         return try exchange(socket, request, events)
-      } catch let failure as CommandFailure where failure.isAboutPassphrase {
+      } catch let failure as WaymarkError where failure.isAboutPassphrase {
         guard let passphrase = try home.passphrases.passphrase(file, attempt) else { throw failure }
-        guard let again = connect(home) else { throw CommandFailure.hungUp }
+        guard let again = connect(home) else { throw WaymarkError.hungUp }
         (socket, request.passphrase) = (again, passphrase)
         attempt += 1
       }
@@ -123,32 +123,32 @@ public enum WaymarkClient {
       switch json["type"]?.string {
       case "event": events(json["event"] ?? .null)
       case "result": return json["document"] ?? .null
-      default: throw CommandFailure(json: json) ?? CommandFailure.hungUp
+      default: throw WaymarkError(json: json) ?? WaymarkError.hungUp
       }
     }
-    throw CommandFailure.hungUp
+    throw WaymarkError.hungUp
   }
 
   /// A node's answer may list every record.
   private static let answerBytesMax = 512 * 1024 * 1024
 }
 
-extension CommandFailure {
-  static func noStore(_ home: Home) -> CommandFailure {
-    CommandFailure(
+extension WaymarkError {
+  static func noStore(_ home: Home) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
       next: "waymark init, or waymark join TICKET")
   }
 
-  static func runsAlready(_ home: Home, _ process: Int32?) -> CommandFailure {
-    CommandFailure(
+  static func runsAlready(_ home: Home, _ process: Int32?) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.storeHeld, code: "already_running",
       message: "A node runs already; the store in \(home.path) is held by "
         + "\(process.map { "process \($0)" } ?? "it").",
       next: "waymark status; for a second node on this machine, --home DIR")
   }
 
-  static let hungUp = CommandFailure(
+  static let hungUp = WaymarkError(
     exitCode: ExitCode.failed, code: "hung_up", message: "The running node hung up before it answered.",
     next: "waymark status")
 
@@ -157,12 +157,12 @@ extension CommandFailure {
   }
 
   /// Why a home can't be opened, with the exit code of the cause.
-  static func opening(_ home: Home, _ error: any Error) -> CommandFailure {
+  static func opening(_ home: Home, _ error: any Error) -> WaymarkError {
     switch error {
-    case let failure as CommandFailure: return failure
-    case let error as HomeError: return CommandFailure(error)
+    case let failure as WaymarkError: return failure
+    case let error as HomeError: return WaymarkError(error)
     case StoreError.storeIsHeld(let holder):
-      return CommandFailure(
+      return WaymarkError(
         exitCode: ExitCode.storeHeld, code: "store_held",
         message:
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",

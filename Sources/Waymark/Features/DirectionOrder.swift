@@ -39,7 +39,7 @@ struct Directions: Sendable {
   var pending: DirectionOrder?
   var last: DirectionTrace?
   /// What came of the newest, for the command that waits for it.
-  var outcome: (operation: OperationID, result: Result<DirectionOutcome, CommandFailure>)?
+  var outcome: (operation: OperationID, result: Result<DirectionOutcome, WaymarkError>)?
 }
 
 // MARK: As the store keeps them

@@ -25,7 +25,7 @@ struct Finding: Sendable {
   }
 
   init(_ check: Check, _ error: any Error) {
-    let failure = (error as? CommandFailure) ?? (error as? HomeError).map(CommandFailure.init)
+    let failure = (error as? WaymarkError) ?? (error as? HomeError).map(WaymarkError.init)
     self.init(
       check, .error, failure?.code ?? "unexpected", failure?.message ?? "It failed: \(error)",
       next: failure?.next)
@@ -51,9 +51,9 @@ public struct Doctor {
 
   /// Examines a home and writes the report, if one is wanted.
   ///
-  /// - Throws: `CommandFailure` if the report can't be written, or there is no store at all.
+  /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   public static func examine(_ home: Home, report: String?) async throws -> JSON {
-    guard home.hasStore || Files.exists(home.path) else { throw CommandFailure.noStore(home) }
+    guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
     var doctor = Doctor(home)
     doctor.checkConfiguration()
     doctor.checkPermissions()

@@ -81,13 +81,13 @@ enum Files {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> CommandFailure {
+  private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
     .failed(
       "too_large", "\(path) is too large for a \(what): at most \(bytesMax / (1024 * 1024)) MiB.",
       next: "see whether it is the right one: ls -l \(shellWord(path))")
   }
 
-  private static func failure(_ verb: String, _ path: String, _ code: Int32) -> CommandFailure {
+  private static func failure(_ verb: String, _ path: String, _ code: Int32) -> WaymarkError {
     .failed(
       "file", "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).",
       next: look(path, code))
@@ -112,7 +112,7 @@ func parentFolder(of path: String) -> String {
 public enum TextFile {
   /// Puts the text in place of what is there, in one step.
   ///
-  /// - Throws: `CommandFailure` if that is not possible.
+  /// - Throws: `WaymarkError` if that is not possible.
   public static func replace(_ path: String, _ text: String) throws {
     try Files.replace(path, with: Array(text.utf8), mode: 0o644)
   }

@@ -8,7 +8,7 @@ enum Folders {
     if Files.exists(path) {
       let held = Files.isDirectory(path) ? try? manager.contentsOfDirectory(atPath: path) : nil
       guard held?.isEmpty == true else {
-        throw CommandFailure.failed(
+        throw WaymarkError.failed(
           "file", "\(path) is there already and is no empty folder.",
           next: "name a folder that is not there yet: --output FOLDER")
       }
@@ -28,8 +28,8 @@ enum Folders {
       try manager.moveItem(atPath: half, toPath: whole)
     } catch {
       try? manager.removeItem(atPath: half)
-      if let failure = error as? CommandFailure { throw failure }
-      throw CommandFailure.failed(
+      if let failure = error as? WaymarkError { throw failure }
+      throw WaymarkError.failed(
         "file", "Can't write the folder \(path): \((error as NSError).localizedFailureReason ?? "\(error)")",
         next: "name a folder where there is room and you may write: --output FOLDER")
     }

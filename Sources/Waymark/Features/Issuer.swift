@@ -16,7 +16,7 @@ public enum Issuer {
   public static func create(_ path: String) throws -> DeviceKey {
     let publicPath = path + ".pub"
     for existing in [path, publicPath] where Files.exists(existing) {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "exists", "\(existing) exists already; a key is never overwritten.",
         next: "name another file, or move this one away")
     }
@@ -68,12 +68,12 @@ public enum Issuer {
     _ order: Order, now: Int64, passphrases: PassphraseSource = .environment
   ) throws -> String {
     guard let circle = CircleID(hex: order.circle) else {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "--circle", order.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
     }
     let devices = try order.devices.map { text in
       guard let device = DeviceKey(hex: text) else {
-        throw CommandFailure.badValue(
+        throw WaymarkError.badValue(
           "--device", text, allowed: "it is the 64 hexadecimal digits of a device's id")
       }
       return device
@@ -81,7 +81,7 @@ public enum Issuer {
     let from = try order.from.map { try time($0, "--from") } ?? now
     let until = try time(order.until, "--until")
     guard from < until else {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "--until", order.until, allowed: "it must be after the beginning, \(CivilTime.text(from))")
     }
     let key = try readKey(order.keyFile, passphrases)
@@ -97,7 +97,7 @@ public enum Issuer {
     let written = WrittenTime(text)
     let isDay = text.utf8.count == 10
     guard let moment = written?.milliseconds ?? (isDay ? written?.wallMilliseconds : nil), moment >= 0 else {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         name, text, allowed: "write a day (2027-03-01) or a time with its offset (2027-03-01T12:00:00Z)")
     }
     return moment
@@ -130,7 +130,7 @@ public enum Issuer {
 
   private static func publicKey(of key: SigningKey) throws -> DeviceKey {
     guard let publicKey = DeviceKey(bytes: key.publicKey) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "key", "The key has a public half of the wrong length.",
         next: "put a copy of the key back, or make a new one: waymark issuer init FILE")
     }
@@ -142,11 +142,11 @@ public enum Issuer {
     return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
-  private static func badCertificate(_ message: String) -> CommandFailure {
+  private static func badCertificate(_ message: String) -> WaymarkError {
     .failed("no_certificate", message, next: "install the file as `waymark issuer issue` wrote it")
   }
 
-  private static func badKey(_ message: String, _ next: String) -> CommandFailure {
-    CommandFailure(exitCode: ExitCode.badKey, code: "key", message: message, next: next)
+  private static func badKey(_ message: String, _ next: String) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.badKey, code: "key", message: message, next: next)
   }
 }

@@ -22,7 +22,7 @@ public struct KeyPassphrases: Sendable {
       files = [file]
       return
     }
-    guard home.hasStore || Files.exists(home.keys) else { throw CommandFailure.noStore(home) }
+    guard home.hasStore || Files.exists(home.keys) else { throw WaymarkError.noStore(home) }
     try home.prepare()
     // A founder's root key may have been taken elsewhere; a device's key may not be missing.
     files = [home.deviceKey] + (Files.exists(home.rootKey) ? [home.rootKey] : [])

@@ -89,7 +89,7 @@ enum Preferences {
   static func value(of text: String, for key: String) throws -> Value {
     guard let known = KnownPreference.named(key) else { return .text(text) }
     guard let value = known.read(text) else {
-      throw CommandFailure.badValue(key, text, allowed: known.allowed)
+      throw WaymarkError.badValue(key, text, allowed: known.allowed)
     }
     return value
   }

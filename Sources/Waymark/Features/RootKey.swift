@@ -17,14 +17,14 @@ enum RootKey {
     do {
       root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, passphrases))
     } catch let error as HomeError where error.code == .keyMissing {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.badKey, code: "root_key",
         message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)
     } catch let error as HomeError {
-      throw CommandFailure(error)
+      throw WaymarkError(error)
     }
     guard DeviceKey(root) == circle.genesis.root else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.badKey, code: "root_key", message: "\(path) is not the root key of this circle.",
         next: nameIt)
     }

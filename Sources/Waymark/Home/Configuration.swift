@@ -17,7 +17,7 @@ public struct Configuration: Hashable, Sendable {
   /// Whether the node looks for its peers on the networks it is on.
   public var discovery = true
 
-  /// - Throws: `CommandFailure` that names the place where the file is wrong.
+  /// - Throws: `WaymarkError` that names the place where the file is wrong.
   public init(
     home: Home, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
@@ -29,7 +29,7 @@ public struct Configuration: Hashable, Sendable {
     case "on", "true", "1", "yes": discovery = true
     case "off", "false", "0", "no": discovery = false
     case let other?:
-      throw CommandFailure.badValue("WAYMARK_DISCOVERY", other, allowed: "it is on or off")
+      throw WaymarkError.badValue("WAYMARK_DISCOVERY", other, allowed: "it is on or off")
     }
     if let peers = environment["WAYMARK_PEERS"] {
       self.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -59,8 +59,8 @@ public struct Configuration: Hashable, Sendable {
     }
   }
 
-  private static func broken(_ path: String, _ why: String) -> CommandFailure {
-    CommandFailure.failed(
+  private static func broken(_ path: String, _ why: String) -> WaymarkError {
+    WaymarkError.failed(
       "configuration", "The configuration file \(path) is wrong: \(why).", next: "mend or remove it")
   }
 }

@@ -15,7 +15,7 @@ public enum SuspectStore {
   /// Writes its log anew and verifies the store if it is suspect; does nothing else.
   ///
   /// - Parameter events: progress.
-  /// - Throws: `CommandFailure` if anything is not as the signed log says; then the store stays suspect.
+  /// - Throws: `WaymarkError` if anything is not as the signed log says; then the store stays suspect.
   public static func check(
     _ home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws {
@@ -26,10 +26,10 @@ public enum SuspectStore {
       try rewriteLog(home)
       document = try await DeepCheck(home).runClosed(request, events)
     } catch {
-      throw CommandFailure.opening(home, error)
+      throw WaymarkError.opening(home, error)
     }
     guard document["ok"]?.boolean == true else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "store_damaged",
         "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
         next: document["next"]?.string ?? "waymark verify --deep")

@@ -32,7 +32,7 @@ extension Node {
   func checkAdmitted() throws {
     try checkKeysAdmitted()
     guard let exclusion else { return }
-    throw CommandFailure.failed(
+    throw WaymarkError.failed(
       exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".",
       next: exclusion.next ?? "waymark members")
   }
@@ -40,7 +40,7 @@ extension Node {
   /// Refuses, in words, what needs keys that a circle has taken in, if only once.
   func checkKeysAdmitted() throws {
     guard waiting != nil else { return }
-    throw CommandFailure.failed(
+    throw WaymarkError.failed(
       "not_admitted", AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
   }
 }

@@ -37,7 +37,7 @@ public struct Joining: Sendable {
   private let name: String
   private let wall: @Sendable () -> Moment
 
-  /// - Throws: `CommandFailure` if the line is no ticket, or its time is over.
+  /// - Throws: `WaymarkError` if the line is no ticket, or its time is over.
   public init(
     home: Home, ticket line: String, name: String, wall: @escaping @Sendable () -> Int64 = systemWall
   ) throws {
@@ -47,7 +47,7 @@ public struct Joining: Sendable {
     do {
       ticket = try Ticket(line: line)
     } catch {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.usage, code: "bad_ticket", message: Self.sentence(error),
         next: "waymark invite, on a device of the circle; then here waymark join with what it prints")
     }
@@ -77,8 +77,8 @@ public struct Joining: Sendable {
     if heldCircle() == ticket.circle {
       do {
         return try await joinWithStore()
-      } catch let failure as CommandFailure where failure.code == "ticket_spent" {
-        throw CommandFailure.failed(
+      } catch let failure as WaymarkError where failure.code == "ticket_spent" {
+        throw WaymarkError.failed(
           failure.code, "The ticket has been used, and this store is of its circle already.",
           next: "waymark status")
       }
@@ -158,7 +158,7 @@ public struct Joining: Sendable {
     do {
       return try Identity.load(from: home).device
     } catch let error as HomeError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.badKey, code: error.code.rawValue, message: error.message,
         next: "if it is forgotten, move that file away and join again; or " + (error.next ?? "try again"))
     } catch {
@@ -174,7 +174,7 @@ public struct Joining: Sendable {
     return held
   }
 
-  static func refused(_ refusal: JoinRefusal) -> CommandFailure {
+  static func refused(_ refusal: JoinRefusal) -> WaymarkError {
     let (code, message): (String, String) =
       switch refusal {
       case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
@@ -184,7 +184,7 @@ public struct Joining: Sendable {
       case .notAdmin: ("not_admin", "The inviting device is no admin of its circle any more.")
       case .badProof, .other: ("refused", "The inviting device refused.")
       }
-    return CommandFailure.failed(
+    return WaymarkError.failed(
       code, message,
       next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
   }
@@ -232,11 +232,11 @@ struct PairingExchange: Sendable {
   let name: String
 
   func run() async throws -> Circle {
-    var failure: CommandFailure?
+    var failure: WaymarkError?
     for address in ticket.addresses {
       do {
         return try await ask(address)
-      } catch let error as CommandFailure {
+      } catch let error as WaymarkError {
         // A refusal is an answer; only an address that does not answer is worth another try elsewhere.
         guard error.code == "unreachable" else { throw error }
         failure = error
@@ -246,7 +246,7 @@ struct PairingExchange: Sendable {
   }
 
   private func ask(_ address: String) async throws -> Circle {
-    guard let endpoint = Endpoint(address) else { throw CommandFailure.unreachable(address) }
+    guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
     var secret = ticket.preSharedKey
     defer { wipe(&secret) }
     let ticket = ticket
@@ -281,7 +281,7 @@ struct PairingExchange: Sendable {
       })
   }
 
-  private func failure(_ end: LinkEnd) -> CommandFailure {
+  private func failure(_ end: LinkEnd) -> WaymarkError {
     switch end {
     case .handshakeFailed, .closedByPeer, .truncated:
       .failed(
@@ -308,7 +308,7 @@ struct PairingExchange: Sendable {
         let circle = Circle.joined(
           statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
       else {
-        throw CommandFailure.failed(
+        throw WaymarkError.failed(
           "wrong_circle", "The answer is not of the circle of the ticket.",
           next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
       }
@@ -334,8 +334,8 @@ struct PairingExchange: Sendable {
   }
 }
 
-extension CommandFailure {
-  static func unreachable(_ address: String) -> CommandFailure {
+extension WaymarkError {
+  static func unreachable(_ address: String) -> WaymarkError {
     .failed(
       "unreachable", "The inviting device can't be reached at \(address).",
       next: "see that it runs, or that invite still waits, and that both are on one network")
@@ -357,7 +357,7 @@ extension Node {
     if let preview = try await joining.preview(), preview.total > 0 {
       events(preview.json)
       guard isConfirmed else {
-        throw CommandFailure.needsYes(
+        throw WaymarkError.needsYes(
           "This device holds \(preview.total) records of its own; joining writes them again in the new circle.",
           next: "waymark join TICKET --yes")
       }

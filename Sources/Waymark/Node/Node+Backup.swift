@@ -16,7 +16,7 @@ extension Node {
     do {
       path = try home.automaticBackup(before: what, at: wall())
     } catch {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "backup", "No backup can be taken in \(home.backups), so nothing was changed.",
         next: "see that the folder can be written to")
     }
@@ -38,7 +38,7 @@ extension Node {
           storeAt: store, to: path, about: about, overwrites: overwrites, progress: progress)
       }
     } catch let error as BackupTargetError {
-      throw CommandFailure.backupTarget(path, error)
+      throw WaymarkError.backupTarget(path, error)
     }
   }
 
@@ -58,8 +58,8 @@ func offNode<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) 
   }
 }
 
-extension CommandFailure {
-  static func backupTarget(_ path: String, _ error: BackupTargetError) -> CommandFailure {
+extension WaymarkError {
+  static func backupTarget(_ path: String, _ error: BackupTargetError) -> WaymarkError {
     if error.isFull {
       return .failed(
         "disk_full", "The disk of \(path) has no room for a backup; nothing was written.",

@@ -4,7 +4,7 @@ import Storage
 
 extension Node {
   /// What to do when the store can't be trusted any more: the process has to end, without another write.
-  public func whenStoreBreaks(_ body: @escaping @Sendable (CommandFailure) -> Void) { breaks = body }
+  public func whenStoreBreaks(_ body: @escaping @Sendable (WaymarkError) -> Void) { breaks = body }
 
   /// The disk did not keep what it was told to, or the store is damaged. The same transaction may seem to work when it
   /// is tried again, and not be there after a loss of power: so nothing is tried again. The next start verifies
@@ -12,9 +12,9 @@ extension Node {
   ///
   /// - Returns: what whoever waits for an answer is told.
   @discardableResult
-  func storeBroke(_ error: any Error) -> CommandFailure {
+  func storeBroke(_ error: any Error) -> WaymarkError {
     if let broken { return broken }
-    let failure = CommandFailure.brokenStore(home, error)
+    let failure = WaymarkError.brokenStore(home, error)
     broken = failure
     store.leaveLogOnClose()
     home.markSuspect()
@@ -29,8 +29,8 @@ extension Node {
   }
 }
 
-extension CommandFailure {
-  static func brokenStore(_ home: Home, _ error: any Error) -> CommandFailure {
+extension WaymarkError {
+  static func brokenStore(_ home: Home, _ error: any Error) -> WaymarkError {
     .failed(
       "store_broken",
       "The disk of \(home.path) failed (\(error)): the node stops, and whether the last change was written shows at "

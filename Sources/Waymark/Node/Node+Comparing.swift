@@ -11,7 +11,7 @@ enum LaneVerdict: Sendable {
   /// The same change sets, and other data.
   case differs(LaneDifference)
   /// The lane is closed, or the peer did not answer.
-  case unknown(CommandFailure)
+  case unknown(WaymarkError)
 }
 
 /// Where two stores that folded the same change sets differ.
@@ -33,7 +33,7 @@ extension Node {
         verdict = try await compareOnce(lane, with: peer)
       }
       return verdict ?? .notInSync(behind: 0, ahead: 0)
-    } catch let failure as CommandFailure {
+    } catch let failure as WaymarkError {
       return .unknown(failure)
     } catch {
       return .unknown(.failed("store", "The store can't be read: \(error).", next: "waymark verify --deep"))

@@ -9,12 +9,12 @@ extension Node {
     _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON {
     guard request.text("peer") == nil else {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "--deep and --repair are about this device alone.",
         next: "waymark verify --deep, or waymark verify PEER")
     }
     guard !isVerifying else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "busy", "The store is being verified already.", next: "wait until that is done, then try again")
     }
     isVerifying = true
@@ -58,7 +58,7 @@ struct DeepCheck: Sendable {
         }
       }
     } catch  where isNoRoom(error) {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "disk_full",
         "The disk of \(home.path) has no room for folding the log a second time; nothing was changed.",
         next: "make room on it (df -h \(shellWord(home.path))), then try again")

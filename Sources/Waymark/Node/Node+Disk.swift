@@ -14,7 +14,7 @@ extension Node {
   /// Refuses what would be written while the disk is full, in words.
   func checkDisk() throws {
     if isDiskFull { lookAtDisk() }
-    guard !isDiskFull else { throw CommandFailure.diskFull(home) }
+    guard !isDiskFull else { throw WaymarkError.diskFull(home) }
   }
 
   /// The store had no room for a transaction: nothing of it is there. Reading and sending go on.
@@ -52,14 +52,14 @@ extension Node {
   func notKept(_ error: any Error) -> any Error {
     if isNoRoom(error) {
       diskIsFull()
-      return CommandFailure.diskFull(home)
+      return WaymarkError.diskFull(home)
     }
     return isBrokenStore(error) ? storeBroke(error) : error
   }
 }
 
-extension CommandFailure {
-  static func diskFull(_ home: Home) -> CommandFailure {
+extension WaymarkError {
+  static func diskFull(_ home: Home) -> WaymarkError {
     .failed(
       "disk_full", "The disk of \(home.path) is full; nothing was written.",
       next: "make room on it (df -h \(home.path)), then try again")

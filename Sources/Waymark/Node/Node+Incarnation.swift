@@ -7,7 +7,7 @@ extension Node {
   /// Refuses to write where that would continue a log that another directory may write.
   func checkIncarnation() throws {
     guard replicator.isSpent else { return }
-    throw CommandFailure.failed(
+    throw WaymarkError.failed(
       "incarnations_spent", Self.spentSentence.capitalizedFirst + ".", next: Self.spentNext)
   }
 

@@ -53,7 +53,7 @@ extension Node {
       await Task.yield()
       try checkOpen()
     }
-    throw CommandFailure.failed(
+    throw WaymarkError.failed(
       "not_comparable", "There are too many records to compare, or they change all the time.",
       next: "waymark sync on --yes turns sync on without comparing")
   }

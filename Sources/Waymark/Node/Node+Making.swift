@@ -28,7 +28,7 @@ extension Node {
   ) throws -> NewMembership {
     try home.prepare()
     guard !home.hasStore else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.failed, code: "already_there",
         message: "There is a Waymark store in \(home.path) already.",
         next: "waymark status, or another --home")
@@ -42,7 +42,7 @@ extension Node {
     do {
       statement = try Statement(signing: genesis, with: root)
     } catch {
-      throw CommandFailure.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
     }
     try? home.discardKeys()
     try identity.save(to: home.deviceKey)

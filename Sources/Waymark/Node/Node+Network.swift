@@ -13,12 +13,12 @@ extension Node {
   ///   - peers: addresses to dial besides those that are known.
   ///   - discovers: whether to look for peers on the networks that this machine is on, and to be found there.
   /// - Returns: the address in use.
-  /// - Throws: `CommandFailure` if the address is taken or not this machine's.
+  /// - Throws: `WaymarkError` if the address is taken or not this machine's.
   @discardableResult
   public func serve(listen: String, peers: [String] = [], discovers: Bool = false) throws -> String {
     try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
-      throw CommandFailure.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
+      throw WaymarkError.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
     }
     let listener = try makeListener(endpoint)
     network = Network(listener: listener, startedAt: wall(), seed: randomSeed())
@@ -46,11 +46,11 @@ extension Node {
         roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
         settings: identity.linkSettings, handlers: handlers(dialled: nil))
     } catch ListenError.addressInUse(let endpoint) {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "address_in_use", "\(endpoint) is in use by another program.",
         next: "waymark run --listen with another port; 0 takes any free one")
     } catch ListenError.notHere(let endpoint) {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "address_not_here", "\(endpoint) is not an address of this machine.",
         next: "waymark run --listen [::]:7433, for all of them")
     }

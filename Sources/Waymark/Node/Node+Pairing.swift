@@ -9,20 +9,20 @@ extension Node {
   /// Makes a ticket that one new device can join with.
   ///
   /// - Parameter root: signs in place of this device, which then need not be an admin.
-  /// - Throws: `CommandFailure` if this device is no admin, serves nowhere, or has too many tickets open.
+  /// - Throws: `WaymarkError` if this device is no admin, serves nowhere, or has too many tickets open.
   func makeTicket(role: Role, lifetime: Moment, root: SigningKey? = nil) throws -> Ticket {
     try checkAdmitted()
     guard root != nil || member?.role == .admin else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "not_admin", "This device is no admin of the circle and can't invite.",
         next: "waymark members, then invite on an admin device; or with the root key: --root-key FILE")
     }
-    guard let network else { throw CommandFailure.notServing }
+    guard let network else { throw WaymarkError.notServing }
     let ticket = Ticket(
       circle: circle.id, transport: identity.transportKey, addresses: network.reachableAddresses,
       secret: random16(), expiry: wall() + lifetime)
     guard credentials.add(ticket, role: role, signer: root) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "too_many_tickets", "Too many tickets are open.",
         next: "wait until some have expired, then waymark invite")
     }
@@ -77,8 +77,8 @@ extension Node {
   }
 }
 
-extension CommandFailure {
-  static let notServing = CommandFailure(
+extension WaymarkError {
+  static let notServing = WaymarkError(
     exitCode: ExitCode.notRunning, code: "not_running", message: "The node does not run.",
     next: "waymark run")
 }

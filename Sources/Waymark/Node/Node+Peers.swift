@@ -16,7 +16,7 @@ extension Node {
   /// Keeps an address that the person gave, and dials it.
   func addPeer(_ address: String) throws {
     guard let endpoint = Endpoint(address), endpoint.port > 0 else {
-      throw CommandFailure.badValue("address", address, allowed: "it is ADDR:PORT, such as 192.168.1.20:7433")
+      throw WaymarkError.badValue("address", address, allowed: "it is ADDR:PORT, such as 192.168.1.20:7433")
     }
     let stored = try storedAddresses()
     if !stored.contains(address) {

@@ -7,7 +7,7 @@ import Wire
 extension Node {
   /// Puts a question to a peer that is connected.
   ///
-  /// - Throws: `CommandFailure` if the peer is not connected, keeps the lane closed, or does not answer in time.
+  /// - Throws: `WaymarkError` if the peer is not connected, keeps the lane closed, or does not answer in time.
   func ask(_ peer: DeviceKey, _ lane: Lane, _ question: Question) async throws -> Answer {
     try checkOpen()
     guard let link = replica.session(with: peer)?.link else { throw notReachable(peer) }
@@ -44,7 +44,7 @@ extension Node {
     guard let pending = questions.remove(link, id) else { return }
     let seconds = Limits.answerMillisecondsMax / 1_000
     pending.continuation.resume(
-      throwing: CommandFailure.failed(
+      throwing: WaymarkError.failed(
         "no_answer", "\(name(of: peer)) did not answer within \(seconds) seconds.", next: "waymark peers"))
     askNext(link)
   }
@@ -52,18 +52,18 @@ extension Node {
   /// The link is gone: nobody answers any more.
   func forgetQuestions(_ link: LinkID, of peer: DeviceKey?) {
     for pending in questions.removeAll(link) {
-      pending.continuation.resume(throwing: peer.map(notReachable) ?? CommandFailure.hungUp)
+      pending.continuation.resume(throwing: peer.map(notReachable) ?? WaymarkError.hungUp)
     }
   }
 
   /// Why a peer can't be asked: it is not connected.
-  func notReachable(_ peer: DeviceKey) -> CommandFailure {
+  func notReachable(_ peer: DeviceKey) -> WaymarkError {
     guard network != nil else { return .notServing }
     let reason = ((try? peerSnapshots(wall())) ?? []).first { $0.device == peer }?.reason ?? .offline
     return refused(reason == .inSync ? .offline : reason, by: peer)
   }
 
-  private func refused(_ reason: Reason, by peer: DeviceKey) -> CommandFailure {
+  private func refused(_ reason: Reason, by peer: DeviceKey) -> WaymarkError {
     let name = name(of: peer)
     return .failed(
       reason.rawValue, "\(name) can't be asked: \(reason.sentence(peer: name)).",

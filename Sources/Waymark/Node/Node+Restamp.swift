@@ -11,15 +11,15 @@ extension Node {
     do {
       try withRoom { try turn { try $0.restamp(ended, now: time) } }
     } catch WritingAgainError.lastIncarnation {
-      throw CommandFailure.lastIncarnation
+      throw WaymarkError.lastIncarnation
     } catch WritingAgainError.tooManyStatements {
-      throw CommandFailure.tooManyStatements
+      throw WaymarkError.tooManyStatements
     }
   }
 
 }
 
-extension CommandFailure {
+extension WaymarkError {
   fileprivate static let lastIncarnation = failed(
     "incarnations_spent",
     "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",

@@ -30,8 +30,8 @@ public actor Node {
   /// Since the store last had no room; see `checkDisk()`.
   var isDiskFull = false
   /// Since the store can't be trusted; see `storeBroke(_:)`.
-  var broken: CommandFailure?
-  var breaks: (@Sendable (CommandFailure) -> Void)?
+  var broken: WaymarkError?
+  var breaks: (@Sendable (WaymarkError) -> Void)?
   let credentials: Credentials
   var isVerifying = false
   /// How many members the log was told of last, and who was named as a signer of too many statements.
@@ -119,7 +119,7 @@ public actor Node {
 
   /// Whoever was suspended looks again: the node may have closed meanwhile.
   func checkOpen() throws {
-    guard replicator.isOpen else { throw CommandFailure.hungUp }
+    guard replicator.isOpen else { throw WaymarkError.hungUp }
     try checkStore()
   }
 

@@ -29,7 +29,7 @@ public struct Readmission: Sendable {
     self.wall = wall
   }
 
-  /// - Throws: `CommandFailure` if there is no store, it is in use, or the key is another circle's.
+  /// - Throws: `WaymarkError` if there is no store, it is in use, or the key is another circle's.
   public func join() async throws -> NewMembership {
     guard home.hasStore || home.isReplacing else { throw noStore }
     try home.finishReplacing(at: wall())
@@ -83,15 +83,15 @@ public struct Readmission: Sendable {
     do {
       return try Statement(signing: body, with: root)
     } catch {
-      throw CommandFailure.badValue(
+      throw WaymarkError.badValue(
         "name", name(standing), allowed: "1 to 64 bytes without control characters")
     }
   }
 
   private func name(_ standing: Standing) -> String { name ?? standing.name ?? hostName }
 
-  private var noStore: CommandFailure {
-    CommandFailure(
+  private var noStore: WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.noStore, code: "no_store",
       message: "There is no Waymark store in \(home.path); the root key takes in a device that has one.",
       next: "waymark restore FILE --root-key FILE, or waymark join TICKET")
@@ -102,7 +102,7 @@ extension Node {
   /// - Throws: if this device is an admin already.
   func standing() throws -> Readmission.Standing {
     if member?.role == .admin {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "already_admin", "This device is an admin of the circle already.", next: "waymark members")
     }
     let keepsKeys = member != nil || waiting != nil

@@ -56,7 +56,7 @@ struct RestorePlan: Sendable {
   ) throws {
     let root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, home.passphrases))
     guard DeviceKey(root) == circle.genesis.root else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.badKey, code: "root_key",
         message: "\(path) is not the root key of the backup's circle; nothing was changed.",
         next: "name the right file, or restore without it and join the circle with a ticket")
@@ -68,7 +68,7 @@ struct RestorePlan: Sendable {
     do {
       circle.insert([try Statement(signing: certificate, with: root)])
     } catch {
-      throw CommandFailure.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
     }
   }
 
@@ -153,7 +153,7 @@ struct RestorePlan: Sendable {
     do {
       statement = try Statement(signing: genesis, with: root)
     } catch {
-      throw CommandFailure.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
     }
     try identity.save(to: staged.deviceKey)
     try Node.saveRoot(root, to: staged.rootKey)

@@ -12,16 +12,16 @@ struct BackupSource: Sendable {
   let changeSetIDs: Set<ChangeSetID>
   let changeSets: Int64
 
-  /// - Throws: `CommandFailure` in words if it can't be restored from.
+  /// - Throws: `WaymarkError` in words if it can't be restored from.
   init(_ path: String) throws {
     guard !Files.isDirectory(path) else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "file", "\(path) is a folder; a backup is one file.",
         next: "name the file that waymark backup has written")
     }
     let readable = open(path, O_RDONLY | O_CLOEXEC)
     guard readable >= 0 else {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "file", "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))
     }
     close(readable)
@@ -37,16 +37,16 @@ struct BackupSource: Sendable {
     do {
       return try body()
     } catch BackupError.notABackup {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "not_a_backup", "\(path) is not a Waymark backup; nothing was changed.",
         next: "name a file that waymark backup wrote")
     } catch BackupError.newerFormat(let found, let known) {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "newer_backup",
         "\(path) was written by a newer version of Waymark (format \(found), this one reads \(known)); "
           + "nothing was changed.", next: "bring this program up to date, then restore again")
     } catch BackupError.damaged(let why) {
-      throw CommandFailure.failed(
+      throw WaymarkError.failed(
         "damaged_backup", "\(path) is damaged: \(why). Nothing was changed.",
         next: "restore an older backup, or join the circle anew")
     }
@@ -95,7 +95,7 @@ struct PresentStore: Sendable {
     do {
       _ = try Store.backup(storeAt: home.store, to: path, about: about)
     } catch let error as BackupTargetError {
-      throw CommandFailure.backupTarget(path, error)
+      throw WaymarkError.backupTarget(path, error)
     }
   }
 

@@ -49,9 +49,9 @@ public struct Restoring: Sendable {
     do {
       return try await carryOut(isConfirmed, isPreview, events)
     } catch let error as HomeError {
-      throw CommandFailure.opening(home, error)
+      throw WaymarkError.opening(home, error)
     } catch  where isNoRoom(error) {
-      throw CommandFailure.diskFull(home)
+      throw WaymarkError.diskFull(home)
     }
   }
 
@@ -86,7 +86,7 @@ public struct Restoring: Sendable {
     return outcome.document(isPreview: false)
   }
 
-  private func needsYes(_ loss: PresentStore.Loss) -> CommandFailure {
+  private func needsYes(_ loss: PresentStore.Loss) -> WaymarkError {
     .needsYes(
       "\(loss.sentence) The present store is kept under \(home.backups).",
       next: "waymark restore --yes \(shellWord(order.file)); with --preview nothing is changed")
@@ -128,12 +128,12 @@ final class HomeLock {
       lock = try StoreLock(store: home.store)
     } catch StoreError.storeIsHeld(let holder) {
       let who = holder.map { "process \($0)" } ?? "another process"
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: "store_held",
         message: "The store in \(home.path) is in use by \(who); this needs it to itself.",
         next: "end that process, then try again")
     } catch {
-      throw CommandFailure.opening(home, error)
+      throw WaymarkError.opening(home, error)
     }
   }
 

@@ -12,7 +12,7 @@ enum LogFormat: String, CaseIterable, Sendable {
 
   /// What the flag or `WAYMARK_LOG_FORMAT` names, else what fits where standard error goes.
   ///
-  /// - Throws: `CommandFailure` if that is no format.
+  /// - Throws: `WaymarkError` if that is no format.
   static func chosen(
     flag: String?, environment: [String: String], standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) throws -> LogFormat {
@@ -21,7 +21,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     }
     if let format = LogFormat(rawValue: name) { return format }
     let known = allCases.map(\.rawValue).joined(separator: ", ")
-    throw CommandFailure.usage(
+    throw WaymarkError.usage(
       "WAYMARK_LOG_FORMAT can't be “\(printable(name))”: it is one of \(known).", next: "waymark help run")
   }
 
@@ -57,7 +57,7 @@ enum LogFormat: String, CaseIterable, Sendable {
   }
 
   /// Why the program ends, where it is not said to a person; nil where it is.
-  func line(_ failure: CommandFailure) -> String? {
+  func line(_ failure: WaymarkError) -> String? {
     switch self {
     case .text: nil
     case .journal:

@@ -54,7 +54,7 @@ struct ServiceCommands {
   private func checkPath() throws {
     for path in [Self.program, home.path, service.passphraseFile ?? ""]
     where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "A service can't have “\(printable(path))” in it: a path of one line.", next: "waymark help service")
     }
   }
@@ -62,13 +62,13 @@ struct ServiceCommands {
   /// What would make the service fail at once.
   private func check() throws {
     guard home.hasStore else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.noStore, code: "no_store",
         message: "There is no Waymark store in \(home.path) that a service could serve.",
         next: "waymark init, or waymark join TICKET")
     }
     if home.keyStates["device"]?.string == "sealed", service.passphraseFile == nil {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.badKey, code: "passphrase_needed",
         message:
           "The key of this device is sealed with a passphrase, and a service has nobody to ask for it.",
@@ -76,7 +76,7 @@ struct ServiceCommands {
     }
     let isOurs = ServiceManager(service).state.active == "active"
     guard isOurs || !WaymarkClient.isRunning(home) else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: "already_running",
         message: "The node of \(home.path) runs already, and not as a service.",
         next: "end it with Ctrl-C where it runs, then waymark service install")
@@ -161,7 +161,7 @@ struct ServiceManager {
     do {
       try FileManager.default.createDirectory(atPath: "/" + folder, withIntermediateDirectories: true)
     } catch {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.failed, code: "file", message: "The folder /\(folder) can't be made.",
         next: "ls -ld /\(folder)")
     }
@@ -188,7 +188,7 @@ struct ServiceManager {
     case .launchd: _ = Helper.run(["launchctl", "bootout", domain + "/" + service.unit])
     }
     guard unlink(file) == 0 else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.failed, code: "file", message: "\(file) can't be removed.", next: "ls -l \(file)")
     }
     guard service.manager == .systemd else { return }
@@ -229,13 +229,13 @@ struct ServiceManager {
     let typed = words.joined(separator: " ")
     let said = outcome.said.split(separator: "\n").first.map { ": \(printable(String($0)))" } ?? ""
     guard outcome.code == nil else {
-      throw CommandFailure(
+      throw WaymarkError(
         exitCode: ExitCode.failed, code: "service_manager",
         message: "\(file) is written, but `\(typed)` failed\(said).",
         next: words.contains("restart")
           ? service.logCommand : "log in as yourself, then waymark service install")
     }
-    throw CommandFailure(
+    throw WaymarkError(
       exitCode: ExitCode.failed, code: "service_manager",
       message:
         "\(file) is written, but there is no \(words[0]) to read it: this system starts services otherwise.",

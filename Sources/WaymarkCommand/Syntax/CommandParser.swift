@@ -83,12 +83,12 @@ struct CommandParser {
       var value = parts.count == 2 ? String(parts[1]) : nil
       if spec.placeholder != nil, value == nil {
         guard let next = rest.popFirst() else {
-          throw CommandFailure.usage(
+          throw WaymarkError.usage(
             "\(flag) needs a value: \(flag) \(spec.placeholder ?? "").", next: helpOn(tokens.operands))
         }
         value = next
       } else if spec.placeholder == nil, value != nil {
-        throw CommandFailure.usage("\(flag) takes no value.", next: helpOn(tokens.operands))
+        throw WaymarkError.usage("\(flag) takes no value.", next: helpOn(tokens.operands))
       }
       tokens.options.append(Option(flag: flag, value: value))
     }
@@ -98,7 +98,7 @@ struct CommandParser {
   /// `-5` is a number and `-` standard input; other single dashes are mistakes.
   private func refuseShortOption(_ argument: String) throws {
     guard argument.hasPrefix("-"), let second = argument.dropFirst().first, second.isLetter else { return }
-    throw CommandFailure.usage("There is no option \(argument).", next: "waymark help")
+    throw WaymarkError.usage("There is no option \(argument).", next: "waymark help")
   }
 
   private func option(named flag: String) -> CommandSpec.Option? {
@@ -107,7 +107,7 @@ struct CommandParser {
 
   private func isGlobal(_ flag: String) -> Bool { GlobalOptions.specs.contains { $0.flag == flag } }
 
-  private func unknownOption(_ flag: String, _ operands: [String]) -> CommandFailure {
+  private func unknownOption(_ flag: String, _ operands: [String]) -> WaymarkError {
     let own = table.filter { operands.starts(with: $0.words) }.flatMap(\.options)
     let meant =
       nearest(flag, among: GlobalOptions.specs + own) ?? nearest(flag, among: table.flatMap(\.options))
@@ -154,7 +154,7 @@ struct CommandParser {
     throw unknownCommand(words)
   }
 
-  private func unknownCommand(_ words: [String]) -> CommandFailure {
+  private func unknownCommand(_ words: [String]) -> WaymarkError {
     let first = words[0]
     let group = table.filter { $0.words.count > 1 && $0.words[0] == first }
     guard !group.isEmpty else {
@@ -183,7 +183,7 @@ struct CommandParser {
     for operand in spec.operands {
       guard let first = rest.popFirst() else {
         if operand.isOptional { continue }
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "`waymark \(spec.name)` needs \(operand.placeholder): \(spec.usage)",
           next: "waymark help \(spec.name)")
       }
@@ -196,7 +196,7 @@ struct CommandParser {
       request[operand.key] = .array(try all.map { try value($0, operand.type, operand.placeholder, spec) })
     }
     if let extra = rest.first {
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "“\(printable(extra))” is too much here: \(spec.usage)", next: "waymark help \(spec.name)")
     }
   }
@@ -208,11 +208,11 @@ struct CommandParser {
       if FieldNames.of(spec.words[0]).contains(String(field)),
         spec.operands.contains(where: { $0.key == "fields" })
       {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "`waymark \(spec.name)` has no option \(option.flag); write \(field)=VALUE.",
           next: "waymark help \(spec.name)")
       }
-      throw CommandFailure.usage(
+      throw WaymarkError.usage(
         "`waymark \(spec.name)` has no option \(option.flag)"
           + (options.isEmpty ? "." : "; it has \(options.joined(separator: ", "))."),
         next: "waymark help \(spec.name)")
@@ -226,7 +226,7 @@ struct CommandParser {
     if found.isRepeated {
       request[key] = .array((request[key]?.array ?? []) + [read])
     } else if request[key] != nil {
-      throw CommandFailure.usage("\(found.flag) is given twice.", next: "waymark help \(spec.name)")
+      throw WaymarkError.usage("\(found.flag) is given twice.", next: "waymark help \(spec.name)")
     } else {
       request[key] = read
     }
@@ -240,21 +240,21 @@ struct CommandParser {
     case .path: return .string(text == "-" ? text : absolute(text))
     case .duration:
       guard let milliseconds = Duration.milliseconds(in: text) else {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "\(name) can't be “\(printable(text))”: write a number and a unit, such as 30s, 10m, 2h or 1d.",
           next: "waymark help \(spec.name)")
       }
       return .integer(milliseconds)
     case .words(let allowed):
       guard allowed.contains(text) else {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "\(name) can't be “\(printable(text))”: it is \(Self.either(allowed)).",
           next: "waymark help \(spec.name)")
       }
       return .string(text)
     case .field:
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-        throw CommandFailure.usage(
+        throw WaymarkError.usage(
           "“\(printable(text))” is no field; write name=value.",
           next: "waymark help \(spec.name)")
       }

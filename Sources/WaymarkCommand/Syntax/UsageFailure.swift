@@ -1,8 +1,8 @@
 import Waymark
 
-extension CommandFailure {
+extension WaymarkError {
   /// What was typed is not a command that makes sense.
-  static func usage(_ message: String, next: String? = nil) -> CommandFailure {
-    CommandFailure(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
+  static func usage(_ message: String, next: String? = nil) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
   }
 }

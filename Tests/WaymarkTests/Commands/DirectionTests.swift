@@ -35,11 +35,11 @@ import WaymarkTesting
 
   private func failure(
     _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
-  ) async throws -> CommandFailure? {
+  ) async throws -> WaymarkError? {
     do {
       try await run(circle, name, command, arguments)
       return nil
-    } catch let failure as CommandFailure {
+    } catch let failure as WaymarkError {
       return failure
     }
   }

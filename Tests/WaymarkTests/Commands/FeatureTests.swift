@@ -127,7 +127,7 @@ struct EntitlementTests {
     let alice = try await TestNode.founder("alice")
     let key = alice.home.path + "/issuer"
     _ = try Issuer.create(key)
-    await #expect(throws: CommandFailure.self) { _ = try await issue(alice, key, until: until) }
+    await #expect(throws: WaymarkError.self) { _ = try await issue(alice, key, until: until) }
   }
 
   @Test func `a key is never overwritten`() async throws {

@@ -6,11 +6,11 @@ import WaymarkTesting
 
 extension TestCircle {
   /// The failure that a command ends with; nil if it succeeds.
-  func failure(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> CommandFailure? {
+  func failure(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> WaymarkError? {
     do {
       _ = try await run(name, command, arguments)
       return nil
-    } catch let failure as CommandFailure {
+    } catch let failure as WaymarkError {
       return failure
     }
   }

@@ -3,11 +3,11 @@ import WaymarkTesting
 @testable import Waymark
 
 /// The failure that a command ends with; nil if it succeeds.
-func failure(_ node: TestNode, _ command: String, _ arguments: JSON = [:]) async throws -> CommandFailure? {
+func failure(_ node: TestNode, _ command: String, _ arguments: JSON = [:]) async throws -> WaymarkError? {
   do {
     try await node.run(command, arguments)
     return nil
-  } catch let failure as CommandFailure {
+  } catch let failure as WaymarkError {
     return failure
   }
 }

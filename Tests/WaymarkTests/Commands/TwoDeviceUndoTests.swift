@@ -78,7 +78,7 @@ struct TwoDeviceUndoTests {
         .first { $0["deviceName"] == "alice" && $0["verb"] == "trip.edit" })
     #expect(edit["fields"]?[0]?["state"] == "lost")
     #expect(edit["fields"]?[0]?["lostTo"]?["deviceName"] == "bob")
-    let refused = await #expect(throws: CommandFailure.self) {
+    let refused = await #expect(throws: WaymarkError.self) {
       try await circle.run("alice", "undo", ["operation": edit["id"] ?? .null])
     }
     #expect(refused?.exitCode == ExitCode.needsYes)

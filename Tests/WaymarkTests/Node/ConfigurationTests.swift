@@ -43,7 +43,7 @@ import WaymarkTesting
   }
 
   @Test func `a word that is neither on nor off is refused`() throws {
-    #expect(throws: CommandFailure.self) {
+    #expect(throws: WaymarkError.self) {
       try Configuration(home: directory.home, environment: ["WAYMARK_DISCOVERY": "perhaps"])
     }
   }
@@ -53,7 +53,7 @@ import WaymarkTesting
   ])
   func `a wrong file is named, and nothing is guessed`(text: String) throws {
     try write(text)
-    let failure = #expect(throws: CommandFailure.self) {
+    let failure = #expect(throws: WaymarkError.self) {
       try Configuration(home: directory.home, environment: [:])
     }
     #expect(failure?.message.contains("config.json") == true)

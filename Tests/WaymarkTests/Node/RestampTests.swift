@@ -164,7 +164,7 @@ struct RestampTests {
     let incarnation = try await circle.run("alice", "status")["incarnation"]
     await #expect {
       try await circle.run("alice", "restamp", ["yes": true])
-    } throws: { ($0 as? CommandFailure)?.code == "clock_disputed" }
+    } throws: { ($0 as? WaymarkError)?.code == "clock_disputed" }
     #expect(try await circle.run("alice", "status")["incarnation"] == incarnation)
     // What Bob has written tells the same where he is not connected.
     try await circle.run("bob", "settings.set", ["key": "colorScheme", "value": "light"])
@@ -175,7 +175,7 @@ struct RestampTests {
     let alone = try Node(home: circle.home("alice"), wall: { systemWall() - Self.year })
     await #expect {
       _ = try await alone.perform(CommandRequest("restamp", ["yes": true]))
-    } throws: { ($0 as? CommandFailure)?.code == "clock_disputed" }
+    } throws: { ($0 as? WaymarkError)?.code == "clock_disputed" }
     await alone.close()
   }
 
@@ -200,7 +200,7 @@ struct RestampTests {
     let again = try Node(home: alice.home, wall: systemWall)
     await #expect {
       _ = try await again.perform(CommandRequest("trip.add", fields("name=more")))
-    } throws: { ($0 as? CommandFailure)?.code == "incarnations_spent" }
+    } throws: { ($0 as? WaymarkError)?.code == "incarnations_spent" }
     #expect(
       try await again.perform(CommandRequest("trip.list"))["trips"]?.array?.count == Limits.incarnationsMax)
     await again.close()

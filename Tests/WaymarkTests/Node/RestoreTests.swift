@@ -63,11 +63,11 @@ struct RestoreTests {
     try await inFolder { alice, file in
       do { try Connection(.file(file)).execute(sql) }
       let fresh = try TestHome()
-      let failure = await #expect(throws: CommandFailure.self) { try await restore(fresh.home, file) }
+      let failure = await #expect(throws: WaymarkError.self) { try await restore(fresh.home, file) }
       #expect(failure?.message.contains(saying) == true, "\(failure?.message ?? "")")
       #expect(!FileManager.default.fileExists(atPath: fresh.home.path))
       await alice.close()
-      await #expect(throws: CommandFailure.self) { try await restore(alice.home, file) }
+      await #expect(throws: WaymarkError.self) { try await restore(alice.home, file) }
       #expect(!FileManager.default.fileExists(atPath: alice.home.staging))
       let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: alice.home)["trips"]
       #expect(trips?[0]?["name"] == "Roma")
@@ -92,7 +92,7 @@ struct RestoreTests {
         try row.run()
       }
       let fresh = try TestHome()
-      let failure = await #expect(throws: CommandFailure.self) { try await restore(fresh.home, file) }
+      let failure = await #expect(throws: WaymarkError.self) { try await restore(fresh.home, file) }
       #expect(failure?.message.contains("change set 3 is not of this circle") == true)
     }
   }
@@ -104,7 +104,7 @@ struct RestoreTests {
       let bob = try await TestNode.founder("bob")
       try await bob.run("trip.add", fields("name=Oslo"))
       await bob.close()
-      let failure = await #expect(throws: CommandFailure.self) {
+      let failure = await #expect(throws: WaymarkError.self) {
         try await restore(bob.home, file, isConfirmed: false)
       }
       #expect(failure?.exitCode == ExitCode.needsYes)

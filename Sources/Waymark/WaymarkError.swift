@@ -1,7 +1,7 @@
 public import Wire
 
 /// Why a command did not do what was asked: what happened, to what, and what to type next.
-public struct CommandFailure: Error, Hashable, Sendable {
+public struct WaymarkError: Error, Hashable, Sendable {
   /// What the process ends with; see `ExitCode`.
   public let exitCode: Int32
   /// A word for programs: `ambiguous`, `needs_premium`.
@@ -39,45 +39,45 @@ public enum ExitCode {
   public static let interrupted: Int32 = 130
 }
 
-extension CommandFailure {
+extension WaymarkError {
   /// Something in the world went against it: a file that is not there, a broken export.
-  static func failed(_ code: String, _ message: String, next: String) -> CommandFailure {
-    CommandFailure(exitCode: ExitCode.failed, code: code, message: message, next: next)
+  static func failed(_ code: String, _ message: String, next: String) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }
 
   /// What was typed is not a command that makes sense.
-  static func usage(_ message: String, next: String? = nil) -> CommandFailure {
-    CommandFailure(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
+  static func usage(_ message: String, next: String? = nil) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
   }
 
   /// A value that a field can't hold.
   static func badValue(
     _ field: String, _ value: String, allowed: String
-  ) -> CommandFailure {
-    CommandFailure(
+  ) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.usage, code: "bad_value",
       message: "\(field) can't be “\(shortened(value))”: \(allowed).")
   }
 
-  static func notFound(_ what: String, _ name: String, next: String? = nil) -> CommandFailure {
-    CommandFailure(
+  static func notFound(_ what: String, _ name: String, next: String? = nil) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.usage, code: "not_found", message: "There is no \(what) “\(shortened(name))”.",
       next: next)
   }
 
-  static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> CommandFailure {
-    CommandFailure(
+  static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
+    WaymarkError(
       exitCode: ExitCode.usage, code: "ambiguous",
       message: "“\(shortened(name))” could be more than one \(what). Type more of the name, or an id.",
       candidates: candidates)
   }
 
-  static func needsYes(_ message: String, next: String) -> CommandFailure {
-    CommandFailure(exitCode: ExitCode.needsYes, code: "needs_yes", message: message, next: next)
+  static func needsYes(_ message: String, next: String) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.needsYes, code: "needs_yes", message: message, next: next)
   }
 }
 
-extension CommandFailure {
+extension WaymarkError {
   /// What is wrong with the files of a node, with the exit code of its kind.
   public init(_ error: HomeError) {
     self.init(
@@ -94,7 +94,7 @@ func shortened(_ text: String) -> String {
 
 // MARK: As it crosses the control socket
 
-extension CommandFailure {
+extension WaymarkError {
   /// The error line of the control socket.
   public var json: JSON {
     [

@@ -1,5 +1,5 @@
 import Membership
-import Replication
+package import Replication
 import SecureChannel
 import Sodium
 import Synchronization
@@ -10,15 +10,15 @@ import Wire
 /// tickets that are open.
 final class Credentials: Sendable {
   private let identity: Identity
-  private let wall: @Sendable () -> Moment
+  private let clock: any NodeClock
   private let circle: Mutex<Circle>
   private let tickets = Mutex(TicketLedger())
   /// The root key for tickets that it stands behind, until they expire.
   private let signers = Mutex<[TicketID: (key: SigningKey, expiry: Moment)]>([:])
 
-  init(identity: Identity, circle: Circle, wall: @escaping @Sendable () -> Moment) {
+  init(identity: Identity, circle: Circle, clock: any NodeClock) {
     self.identity = identity
-    self.wall = wall
+    self.clock = clock
     self.circle = Mutex(circle)
   }
 
@@ -29,14 +29,14 @@ final class Credentials: Sendable {
     guard remote != identity.transportKey else { return nil }
     let circle = circle.withLock { $0 }
     guard circle.evaluation.member(transport: remote) != nil else { return nil }
-    return circle.introduction(of: identity.device, wallMilliseconds: wall())?.encoded
+    return circle.introduction(of: identity.device, wallMilliseconds: clock.wall())?.encoded
   }
 
   // MARK: Tickets
 
   /// The key of an open ticket; nil if there is none, or too many attempts have failed of late.
   func presharedKey(of id: TicketID, from address: SocketAddress) -> SymmetricKey? {
-    let ticket = tickets.withLock { try? $0.begin(id, from: address.neighbourhood, at: wall()) }
+    let ticket = tickets.withLock { try? $0.begin(id, from: address.neighbourhood, at: clock.wall()) }
     guard var secret = ticket?.preSharedKey else { return nil }
     defer { wipe(&secret) }
     return try? SymmetricKey(secret)
@@ -51,7 +51,7 @@ final class Credentials: Sendable {
   ///
   /// - Parameter signer: certifies the joiner; nil for this device.
   func add(_ ticket: Ticket, role: Role, signer: SigningKey?) -> Bool {
-    let now = wall()
+    let now = clock.wall()
     guard tickets.withLock({ $0.add(ticket, role: role, at: now) }) else { return false }
     signers.withLock { signers in
       signers = signers.filter { now < $0.value.expiry }
@@ -67,13 +67,13 @@ final class Credentials: Sendable {
 
   func spend(_ id: TicketID, on joiner: DeviceKey) throws(TicketLedger.Refusal) -> Role {
     try tickets.withLock { ledger throws(TicketLedger.Refusal) in
-      try ledger.spend(id, on: joiner, at: wall())
+      try ledger.spend(id, on: joiner, at: clock.wall())
     }
   }
 }
 
 /// What a raw message of a link is: sessions speak in arrays, pairing in maps.
-enum Inbound: Sendable {
+package enum Inbound: Sendable {
   case session(Message)
   case pairing([UInt8])
 

@@ -7,7 +7,7 @@ import Wire
 /// What a node has only while it serves: its listener, its links, and when to dial whom.
 struct Network {
   struct ActiveLink {
-    let link: Link<Inbound>
+    let link: any NodeLink
     /// The address that was dialled; nil for a link that came in.
     let dialled: String?
     /// The peer's address as the socket has it.
@@ -25,7 +25,7 @@ struct Network {
     let remote: TransportKey
   }
 
-  let listener: Listener<Inbound>
+  let listener: any NodeListener
   let startedAt: Moment
   var links: [LinkID: ActiveLink] = [:]
   var dialing: Dialing
@@ -41,7 +41,7 @@ struct Network {
   var lastingAddresses: [String]?
   private var nextLink: UInt64 = 0
 
-  init(listener: Listener<Inbound>, startedAt: Moment, seed: UInt64) {
+  init(listener: any NodeListener, startedAt: Moment, seed: UInt64) {
     self.listener = listener
     self.startedAt = startedAt
     dialing = Dialing(seed: seed)

@@ -92,7 +92,7 @@ extension Node {
   /// Looks what this machine's addresses are, now and every few seconds.
   func watchInterfaces() {
     guard let serving = network else { return }
-    let interfaces = NetworkInterface.all
+    let interfaces = transport.interfaces
     if interfaces != serving.interfaces {
       network?.interfaces = interfaces
       network?.lastingAddresses = nil
@@ -199,7 +199,7 @@ extension Node {
     timers.after(milliseconds: Limits.lostMilliseconds) { [weak self] in
       self?.assumeIsolated { node in
         guard let link = node.network?.links[id]?.link,
-          link.counters.quietMilliseconds >= Limits.lostMilliseconds
+          link.quietMilliseconds >= Limits.lostMilliseconds
         else { return }
         node.log.debug("network", "gave up a connection that its other end has lost")
         link.abandon()

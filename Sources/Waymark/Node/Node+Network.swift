@@ -38,10 +38,10 @@ extension Node {
     return listener.address.description
   }
 
-  private func makeListener(_ endpoint: Endpoint) throws -> Listener<Inbound> {
+  private func makeListener(_ endpoint: Endpoint) throws -> any NodeListener {
     let credentials = credentials
     do {
-      return try Listener(
+      return try transport.listen(
         on: endpoint,
         roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
         settings: identity.linkSettings, handlers: handlers(dialled: nil))
@@ -73,9 +73,9 @@ extension Node {
 
   // MARK: Links
 
-  private func handlers(dialled: String?) -> LinkHandlers<Inbound> {
+  private func handlers(dialled: String?) -> NodeLinkHandlers {
     let queue = executor.queue
-    return LinkHandlers(
+    return NodeLinkHandlers(
       opened: { [weak self] link, opening in
         queue.async { self?.assumeIsolated { $0.opened(link, opening, dialled) } }
       },
@@ -86,7 +86,7 @@ extension Node {
       })
   }
 
-  private func opened(_ link: Link<Inbound>, _ opening: ChannelOpening, _ dialled: String?) {
+  private func opened(_ link: any NodeLink, _ opening: ChannelOpening, _ dialled: String?) {
     guard
       let id = network?.add(
         Network.ActiveLink(
@@ -141,7 +141,7 @@ extension Node {
 
   /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
   /// link only so much, so that one that sends without end does not keep the others waiting.
-  private func takeInboxes(endOf ended: Link<Inbound>? = nil) {
+  private func takeInboxes(endOf ended: (any NodeLink)? = nil) {
     var inputs: [Input] = []
     var isMore = false
     for (id, active) in network?.links.sorted(by: { $0.key < $1.key }) ?? [] {
@@ -160,11 +160,11 @@ extension Node {
     if isMore { executor.queue.async { [weak self] in self?.assumeIsolated { $0.takeInboxes() } } }
   }
 
-  private func drained(_ link: Link<Inbound>) {
+  private func drained(_ link: any NodeLink) {
     if let id = id(of: link) { handle(.drained(id)) }
   }
 
-  private func closed(_ link: Link<Inbound>, _ end: LinkEnd, _ dialled: String?) {
+  private func closed(_ link: any NodeLink, _ end: LinkEnd, _ dialled: String?) {
     takeInboxes(endOf: link)
     if let id = id(of: link) {
       let session = replica.sessions[id]
@@ -214,7 +214,7 @@ extension Node {
     }
   }
 
-  private func id(of link: Link<Inbound>) -> LinkID? {
+  private func id(of link: any NodeLink) -> LinkID? {
     network?.links.first { $0.value.link === link }?.key
   }
 
@@ -269,8 +269,8 @@ extension Node {
   private func dial(_ address: String) {
     let credentials = credentials
     guard let endpoint = Endpoint(address),
-      let link = try? Link(
-        dialing: endpoint,
+      let link = try? transport.dial(
+        endpoint,
         role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
         settings: identity.linkSettings, handlers: handlers(dialled: address))
     else {

@@ -1,7 +1,6 @@
 import Membership
 import Replication
 import Storage
-import Transport
 import Wire
 
 extension Node {
@@ -51,6 +50,8 @@ extension Node {
   /// What the replica takes for the time.
   var time: Now { Now(wall: wall(), steady: steady) }
 
+  nonisolated func wall() -> Moment { clock.wall() }
+
   /// The clock by which things wait.
-  var steady: Moment { monotonicMilliseconds() }
+  nonisolated var steady: Moment { clock.steady() }
 }

@@ -19,7 +19,8 @@ public actor Node {
   let replicator: Replicator
   /// Carries out for the replicator what is not the store's.
   private let shell: NodeShell
-  let wall: @Sendable () -> Moment
+  nonisolated let clock: any NodeClock
+  let transport: any NodeTransport
   let log: NodeLog
   var timers: Timers
   /// Present only while the node serves.
@@ -57,24 +58,29 @@ public actor Node {
   public init(
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
+    try self.init(home: home, in: .machine(wall: wall), log: log)
+  }
+
+  package init(home: Home, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try home.prepare()
-    try home.finishReplacing(at: wall())
+    try home.finishReplacing(at: environment.clock.wall())
     let identity = try Identity.load(from: home)
     let store = try Self.openStore(home)
     home.protectStore()
     home.sweep()
-    try self.init(home: home, identity: identity, store: store, wall: wall, log: log)
+    try self.init(home: home, identity: identity, store: store, in: environment, log: log)
   }
 
   init(
-    home: Home, identity: Identity, store: sending Store, wall: @escaping @Sendable () -> Int64, log: NodeLog
+    home: Home, identity: Identity, store: sending Store, in environment: NodeEnvironment, log: NodeLog
   ) throws {
     self.home = home
     self.identity = identity
-    self.wall = wall
+    clock = environment.clock
+    transport = environment.transport
     self.log = log
     executor = NodeExecutor(label: "waymark.node")
-    timers = Timers(queue: executor.queue)
+    timers = Timers(queue: executor.queue, clock: clock)
     let stored = try StoredState(store)
     let isMember = stored.circle.evaluation.isMember(identity.device)
     // A device that was taken out of the circle goes on showing what it holds.
@@ -91,7 +97,7 @@ public actor Node {
       beacons: try Self.beaconTimes(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
-      localPremium: stored.localPremium, place: IncarnationToken(home), now: wall(), seed: randomSeed(),
+      localPremium: stored.localPremium, place: IncarnationToken(home), now: clock.wall(), seed: randomSeed(),
       random16: random16)
     shell = NodeShell()
     replicator.shell = shell
@@ -100,7 +106,7 @@ public actor Node {
     ballast.hold()
     pausedPeers = stored.pausedPeers
     directions = stored.directions
-    credentials = Credentials(identity: identity, circle: stored.circle, wall: wall)
+    credentials = Credentials(identity: identity, circle: stored.circle, clock: clock)
     shell.node = self
   }
 

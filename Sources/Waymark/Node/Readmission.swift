@@ -139,7 +139,8 @@ extension Home {
     var rewritten = 0
     if !written.isEmpty {
       let node = try Node(
-        home: staged, identity: identity, store: try Store(path: staged.store), wall: wall, log: .silent)
+        home: staged, identity: identity, store: try Store(path: staged.store), in: .machine(wall: wall),
+        log: .silent)
       rewritten = try await node.bringBack(written)
       await node.close()
     }

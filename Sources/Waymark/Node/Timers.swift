@@ -12,17 +12,19 @@ struct Timers {
     case beacons
   }
 
-  fileprivate let queue: DispatchQueue
-  private var pending: [Name: DispatchWorkItem] = [:]
+  private let queue: DispatchQueue
+  private let clock: any NodeClock
+  private var pending: [Name: any NodeTimer] = [:]
 
-  init(queue: DispatchQueue) { self.queue = queue }
+  init(queue: DispatchQueue, clock: any NodeClock) {
+    self.queue = queue
+    self.clock = clock
+  }
 
   /// Calls back after so many milliseconds, whatever is done to the wall clock.
   mutating func schedule(_ name: Name, after milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
     pending[name]?.cancel()
-    let item = DispatchWorkItem(block: body)
-    pending[name] = item
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(max(milliseconds, 0))), execute: item)
+    pending[name] = clock.after(milliseconds: milliseconds, on: queue, body)
   }
 
   mutating func cancelAll() {
@@ -34,6 +36,6 @@ struct Timers {
 extension Timers {
   /// Calls back once; nothing replaces it.
   func after(milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(milliseconds)), execute: body)
+    _ = clock.after(milliseconds: milliseconds, on: queue, body)
   }
 }

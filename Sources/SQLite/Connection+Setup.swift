@@ -22,6 +22,7 @@ extension Connection {
     try execute("PRAGMA journal_size_limit = \(settings.journalSizeLimitBytes)")
     try fitCache(settings)
     try execute("PRAGMA temp_store = MEMORY")
+    try addFunctions()
     try readOneRow()
   }
 

@@ -1,5 +1,5 @@
-import Records
-import Replication
+package import Records
+package import Replication
 import Wire
 
 extension Kind {
@@ -43,7 +43,7 @@ extension Kind {
   private static let owners = [KindNumbers.lodging, KindNumbers.transportation, KindNumbers.activity]
 
   /// The parent that a cell's content names; nil if it names none, or one that cannot be a parent.
-  func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
+  package func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
     guard let parent, let type = field(parent)?.type else { return nil }
     if case .reference(let kind) = type {
       // The common case, without building a value: sixteen bytes behind their one-byte head.

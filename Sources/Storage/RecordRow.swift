@@ -1,6 +1,6 @@
 // Protocol/store.md, "Rows"
 
-package import Records
+import Records
 package import Replication
 import SQLite
 package import Wire
@@ -26,49 +26,6 @@ package struct RecordRow: Sendable {
 
   /// Whether no device has ever written it.
   package var isUntouchedSeed: Bool { stamps.cells.allSatisfy { $0.number == 0 } }
-}
-
-/// Which records to read, and in what order.
-package struct RecordQuery: Sendable {
-  package var kind: KindNumber
-  package var conditions: [Condition] = []
-  /// Hexadecimal digits, without hyphens, that the id begins with.
-  package var idPrefix: String?
-  package var order: [Order] = []
-  package var visibleOnly = true
-  package var limit: Int?
-  package var offset = 0
-
-  package init(_ kind: KindNumber) { self.kind = kind }
-
-  /// What a part of a field must be; unknown fields and parts match nothing.
-  package struct Condition: Sendable {
-    package enum Test: Sendable {
-      case equals(ColumnValue)
-      case atLeast(ColumnValue)
-      case atMost(ColumnValue)
-      /// Text that begins so, byte for byte.
-      case begins(with: String)
-      case isNull
-    }
-
-    package var field: FieldNumber
-    package var part: Int
-    package var test: Test
-
-    package init(_ field: FieldNumber, part: Int = 0, _ test: Test) {
-      self.field = field
-      self.part = part
-      self.test = test
-    }
-  }
-
-  package enum Order: Sendable {
-    case ascending(FieldNumber, part: Int = 0)
-    case descending(FieldNumber, part: Int = 0)
-    /// Trips by their own start, else by that of their first item; those without any come last.
-    case tripStart
-  }
 }
 
 extension RecordRow {

@@ -1,5 +1,6 @@
 import Records
 import Replication
+import SQLite
 import Wire
 
 /// Builds the SQL that reads records of one kind.
@@ -16,48 +17,97 @@ struct Select {
   func sql(_ condition: String) -> String {
     let columns = (RecordTable.fixedColumns + (kind?.columnNames ?? [])).map { "r.\($0)" }
     let visible = kind.map { $0.isVisible("r") } ?? "r.life = 1"
-    let others = kind == nil ? "r.kind = \(number.rawValue) AND " : ""
     return "SELECT \(columns.joined(separator: ", ")), coalesce(\(visible), 0) FROM \(source) r"
       + " WHERE \(others)\(condition)"
   }
 
   private var source: String { kind?.table ?? "other_rows" }
 
+  /// Kinds that this version does not know share a table.
+  private var others: String { kind == nil ? "r.kind = \(number.rawValue) AND " : "" }
+
   /// Nil if the query can match nothing.
   func sql(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
+    guard let (condition, found) = condition(query) else { return nil }
+    let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
+    let order = order(query.order).joined(separator: ", ")
+    return (
+      "\(sql(condition)) ORDER BY \(order) LIMIT ?\(arguments.count - 1) OFFSET ?\(arguments.count)",
+      arguments
+    )
+  }
+
+  /// Reads how many there are; nil if the query can match nothing.
+  func sql(counting query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
+    guard let (condition, found) = condition(query) else { return nil }
+    let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
+    return (
+      "SELECT count(*) FROM (SELECT 1 FROM \(source) r WHERE \(others)\(condition)"
+        + " LIMIT ?\(arguments.count - 1) OFFSET ?\(arguments.count))", arguments
+    )
+  }
+
+  private func condition(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
     var arguments: [ColumnValue] = []
-    var conditions: [String] = []
-    if query.visibleOnly { conditions.append("(\(kind?.isVisible("r") ?? "r.life = 1"))") }
+    var terms: [String] = []
+    if query.visibleOnly { terms.append("(\(kind?.isVisible("r") ?? "r.life = 1"))") }
     if let prefix = query.idPrefix {
       guard let (first, last) = Self.range(prefix) else { return nil }
       arguments += [.blob(first), .blob(last)]
-      conditions.append("r.id BETWEEN ?\(arguments.count - 1) AND ?\(arguments.count)")
+      terms.append("r.id BETWEEN ?\(arguments.count - 1) AND ?\(arguments.count)")
     }
     for condition in query.conditions {
-      guard let text = sql(condition, &arguments) else { return nil }
-      conditions.append(text)
+      guard let term = sql(condition, &arguments) else { return nil }
+      terms.append(term)
     }
-    var sql = sql(conditions.isEmpty ? "1" : conditions.joined(separator: " AND "))
-    sql += " ORDER BY " + order(query.order).joined(separator: ", ")
-    arguments += [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
-    return (sql + " LIMIT ?\(arguments.count - 1) OFFSET ?\(arguments.count)", arguments)
+    return (terms.isEmpty ? "1" : terms.joined(separator: " AND "), arguments)
   }
 
+  /// Nil if nothing can match.
   private func sql(_ condition: RecordQuery.Condition, _ arguments: inout [ColumnValue]) -> String? {
-    guard let column = column(condition.field, condition.part) else { return nil }
-    func compare(_ sign: String, _ value: ColumnValue) -> String {
-      arguments.append(value)
-      return "\(column) \(sign) ?\(arguments.count)"
+    switch condition {
+    case .part(let part, let test): return sql(part, test, &arguments)
+    case .ids(let ids):
+      guard !ids.isEmpty else { return nil }
+      arguments += ids.map { .blob($0.bytes) }
+      let numbers = (arguments.count - ids.count + 1...arguments.count).map { "?\($0)" }
+      return "r.id IN (\(numbers.joined(separator: ", ")))"
+    case .all(let conditions):
+      var terms: [String] = []
+      for condition in conditions {
+        guard let term = sql(condition, &arguments) else { return nil }
+        terms.append(term)
+      }
+      return terms.isEmpty ? "1" : "(\(terms.joined(separator: " AND ")))"
+    case .any(let conditions):
+      let terms = conditions.compactMap { sql($0, &arguments) }
+      return terms.isEmpty ? nil : "(\(terms.joined(separator: " OR ")))"
+    // What compares with null is neither true nor false.
+    case .not(let condition): return sql(condition, &arguments).map { "NOT coalesce(\($0), 0)" } ?? "1"
     }
-    switch condition.test {
-    case .equals(let value): return compare("=", value)
-    case .atLeast(let value): return compare(">=", value)
-    case .atMost(let value): return compare("<=", value)
+  }
+
+  private func sql(
+    _ part: RecordQuery.Part, _ test: RecordQuery.Test, _ arguments: inout [ColumnValue]
+  ) -> String? {
+    guard var column = column(part.field, part.index) else { return nil }
+    func argument(_ value: ColumnValue) -> String {
+      arguments.append(value)
+      return "?\(arguments.count)"
+    }
+    if part.absent != .null { column = "coalesce(\(column), \(argument(part.absent)))" }
+    switch test {
+    case .equals(let value): return "\(column) IS \(argument(value))"
+    case .atLeast(let value): return "\(column) >= \(argument(value))"
+    case .atMost(let value): return "\(column) <= \(argument(value))"
+    case .above(let value): return "\(column) > \(argument(value))"
+    case .below(let value): return "\(column) < \(argument(value))"
     case .isNull: return "\(column) IS NULL"
     case .begins(let prefix):
-      arguments.append(.text(prefix))
-      let number = arguments.count
-      return "substr(\(column), 1, length(?\(number))) = ?\(number)"
+      let prefix = argument(.text(prefix))
+      return "substr(\(column), 1, length(\(prefix))) = \(prefix)"
+    case .contains(let text):
+      return "\(Connection.containsFunction)(\(column), \(argument(.text(text.lowercased()))))"
     }
   }
 
@@ -83,7 +133,8 @@ struct Select {
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
     let isText = kind?.field(field)?.columns[part].type == .text
-    return (isText ? ["\(column) COLLATE NOCASE\(direction)"] : []) + ["\(column)\(direction)"]
+    return (isText ? ["\(column) COLLATE NOCASE\(direction) NULLS LAST"] : [])
+      + ["\(column)\(direction) NULLS LAST"]
   }
 
   private func column(_ field: FieldNumber, _ part: Int) -> String? {

@@ -23,6 +23,15 @@ extension Store {
     return rows
   }
 
+  /// How many records a query asks for.
+  package func count(_ query: RecordQuery) throws -> Int {
+    guard let (sql, arguments) = Select(query.kind).sql(counting: query) else { return 0 }
+    return try connection.with(sql) { row in
+      for (index, argument) in arguments.enumerated() { try row.bind(index + 1, argument) }
+      return try row.step() ? Int(row.integer(0)) : 0
+    }
+  }
+
   /// Reads records one by one, so that not all need room at once; without an order, by id.
   package func forEach(_ query: RecordQuery, _ body: (RecordRow) throws -> Void) throws {
     let select = Select(query.kind)
@@ -39,7 +48,7 @@ extension Store {
       return []
     }
     var query = RecordQuery(kind)
-    let id = RecordQuery.Condition.Test.equals(.blob(parent.id.bytes))
+    let id = RecordQuery.Test.equals(.blob(parent.id.bytes))
     if columns.kind != nil {
       query.conditions.append(.init(field, .equals(.integer(Int64(parent.kind.rawValue)))))
       query.conditions.append(.init(field, part: 1, id))

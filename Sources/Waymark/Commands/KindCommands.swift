@@ -80,7 +80,9 @@ extension Node {
 
   private func deleteRecord(_ kind: Kind, _ request: CommandRequest) throws -> JSON {
     let record = try names.resolve(kind, request.required("id", "an id or a name"))
-    if kind.number == FixedRecords.organization { try mayDelete(organization: record, request) }
+    if kind.number == FixedRecords.organization {
+      try mayDelete(organization: record, force: request.flag("force"))
+    }
     _ = try write(request.command, [EntryDraft(.delete, record.key)])
     return document(
       request.command,
@@ -88,12 +90,12 @@ extension Node {
   }
 
   /// None stays, and what is in use goes only by force.
-  private func mayDelete(organization record: RecordRow, _ request: CommandRequest) throws {
+  func mayDelete(organization record: RecordRow, force: Bool) throws {
     guard record.key != FixedRecords.none else {
       throw WaymarkError.usage("The organization None stands for “no organization” and can't be deleted.")
     }
     let users = try RecordList(store: store, names: names).users(ofOrganization: record.key.id)
-    guard users.isEmpty || request.flag("force") else {
+    guard users.isEmpty || force else {
       let name = record.text(FixedRecords.organizationName) ?? record.key.id.uuid
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: "in_use",

@@ -192,7 +192,7 @@ struct RecordEditing {
 
   // MARK: Checks
 
-  private func check(_ fields: [(field: FieldNumber, value: Value)], isNew: Bool) throws {
+  func check(_ fields: [(field: FieldNumber, value: Value)], isNew: Bool) throws {
     let values = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
     let draft = RecordDraft(kind, held?.key.id ?? RecordID(.zero), values)
     do throws(FieldError) {

@@ -63,6 +63,7 @@ extension Node {
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
       renumberSeen()
       settingsDidFold()
+      watching.changed(Topic.all)
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -86,6 +87,7 @@ extension Node {
   func didCommit(_ report: CommitReport) {
     scheduleCheckpoint()
     counters.add(report)
+    tellWatchers(report)
     // It writes again.
     notices.removeAll { if case .storeFailed = $0 { true } else { false } }
     guard report.foldedAnything else { return }

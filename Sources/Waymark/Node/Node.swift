@@ -41,6 +41,7 @@ public actor Node {
   /// The device that joined last with a ticket of this node.
   var lastJoined: DeviceKey?
   var waiters = Waiters()
+  var watching = Watching()
   var directions: Directions
   /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
   var seenSets: [Lane: Int64]
@@ -143,6 +144,7 @@ public actor Node {
     remember()
     stopServing()
     timers.cancelAll()
+    watching.cancelAll()
     // A clean end leaves no work for the next start.
     if broken == nil { try? store.checkpoint() }
     replicator.close()

@@ -51,6 +51,7 @@ extension Node {
   }
 
   func evaluateWaiters() {
+    watching.changed([.node])
     var current = waiters
     let met = current.release(self)
     waiters = current

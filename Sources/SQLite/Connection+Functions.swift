@@ -1,0 +1,29 @@
+internal import CSQLite
+
+extension Connection {
+  /// SQL: whether a text contains another, whatever the case of the first; the second is given in lower case.
+  ///
+  /// SQLite's own comparisons know the case of ASCII letters only.
+  package static let containsFunction = "contains_ignoring_case"
+
+  /// Makes the functions known that queries use. They depend on nothing but their arguments.
+  func addFunctions() throws(SQLiteError) {
+    let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
+    try check(
+      sqlite3_create_function_v2(
+        handle, Self.containsFunction, 2, flags, nil,
+        { context, _, arguments in
+          guard let arguments, let text = textArgument(arguments[0]), let part = textArgument(arguments[1]) else {
+            return sqlite3_result_null(context)
+          }
+          sqlite3_result_int(context, part.isEmpty || text.lowercased().contains(part) ? 1 : 0)
+        }, nil, nil, nil), Self.containsFunction)
+  }
+}
+
+/// The text of an argument of a function; nil if it is null.
+private func textArgument(_ argument: OpaquePointer?) -> String? {
+  guard let start = sqlite3_value_text(argument) else { return nil }
+  let count = Int(sqlite3_value_bytes(argument))
+  return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+}

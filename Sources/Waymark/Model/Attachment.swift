@@ -1,0 +1,80 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+import Wire
+
+/// A file that belongs to an item of a trip: what it is called and what it is, without its bytes.
+///
+/// ``Node/attach(_:named:to:)`` makes one, ``Node/data(of:)`` reads its bytes.
+public struct Attachment: Record {
+  /// What an attachment belongs to; it is hidden while that is.
+  public enum Parent: Hashable, Sendable {
+    case lodging(Lodging.ID)
+    case transportation(Transportation.ID)
+    case activity(Activity.ID)
+  }
+
+  public let id: UUID
+  public var parent: Parent?
+  /// At most 1,000 characters; never empty.
+  public var fileName = ""
+  public var originalFileName = ""
+  /// In bytes; at most 16 MiB.
+  public var fileSize = 0
+  public var mimeType = ""
+  public var fileExtension = ""
+  public var createdDate: Date?
+  public var fileDescription = ""
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) { self.id = id }
+
+  public static let fields = RecordFields<Attachment>(
+    Registry.attachment, order: [.ascending(Registry.attachment.number("createdDate"))],
+    [
+      parentField, .text("fileName", \.fileName), .text("originalFileName", \.originalFileName),
+      .field("fileSize", \.fileSize, absent: 0), .text("mimeType", \.mimeType),
+      .text("fileExtension", \.fileExtension), .field("createdDate", \.createdDate),
+      .text("fileDescription", \.fileDescription),
+    ])
+
+  private static var parentField: RecordField<Attachment> {
+    RecordField(name: "parent", read: { $1.parent = Parent($0) }, write: { $0.parent?.value ?? .null })
+  }
+}
+
+extension Attachment.Parent: FieldContent {
+  init?(_ value: Value) {
+    guard let id = UUID(value.part(1)) else { return nil }
+    switch value.part(0).asInteger {
+    case Int64(KindNumbers.lodging.rawValue): self = .lodging(id)
+    case Int64(KindNumbers.transportation.rawValue): self = .transportation(id)
+    case Int64(KindNumbers.activity.rawValue): self = .activity(id)
+    default: return nil
+    }
+  }
+
+  var value: Value { .array([.integer(Int64(key.kind.rawValue)), .bytes(key.id.bytes)]) }
+
+  var key: RecordKey {
+    switch self {
+    case .lodging(let id): RecordKey(kind: KindNumbers.lodging, id: RecordID(id))
+    case .transportation(let id): RecordKey(kind: KindNumbers.transportation, id: RecordID(id))
+    case .activity(let id): RecordKey(kind: KindNumbers.activity, id: RecordID(id))
+    }
+  }
+}
+
+extension Query<Attachment> {
+  /// Those of one item.
+  public static func of(_ parent: Attachment.Parent) -> Self {
+    let field = Registry.attachment.number("parent")
+    var query = Self()
+    query.conditions = [
+      .init(field, .equals(.integer(Int64(parent.key.kind.rawValue)))),
+      .init(field, part: 1, .equals(.blob(parent.key.id.bytes))),
+    ]
+    return query
+  }
+}

@@ -1,0 +1,130 @@
+public import Foundation
+import Records
+import Wire
+
+/// How a habit is kept.
+public enum HabitKind: String, CaseIterable, FieldWord {
+  /// Done or not.
+  case binary
+  /// So many a day.
+  case numeric
+}
+
+/// On which days a habit is due.
+public enum HabitSchedule: Hashable, Sendable {
+  case daily
+  /// 1 = Monday … 7 = Sunday.
+  case days(Set<Int>)
+
+  /// Whether it is due on a day of the week, 1 = Monday … 7 = Sunday.
+  public func isDue(onWeekday weekday: Int) -> Bool {
+    switch self {
+    case .daily: true
+    case .days(let days): days.contains(weekday)
+    }
+  }
+}
+
+/// When a habit reminds, by the clock of where the person is.
+public struct HabitReminder: Hashable, Sendable {
+  /// 0 to 23.
+  public var hour: Int
+  /// 0 to 59.
+  public var minute: Int
+
+  public init(hour: Int, minute: Int) {
+    self.hour = hour
+    self.minute = minute
+  }
+}
+
+/// Where a habit reminds.
+public struct HabitPlace: Hashable, Sendable {
+  public var location: Coordinate?
+  /// In metres; 50 to 500.
+  public var radius: Double?
+  public var trigger: HabitTrigger?
+  public var frequency: HabitTriggerFrequency?
+  public var isEnabled = false
+  /// At most 100 characters.
+  public var label = ""
+  public var lastTriggerDate: Date?
+  public var lastEntryTriggerDate: Date?
+  public var lastExitTriggerDate: Date?
+
+  public init() {}
+}
+
+/// What at a place reminds.
+public enum HabitTrigger: String, CaseIterable, FieldWord {
+  case entry
+  case exit
+  case both
+}
+
+/// How often a place reminds.
+public enum HabitTriggerFrequency: Hashable, Sendable {
+  case oncePerDay
+  /// Every time, but not before so many minutes have gone by; 1 to 1,440.
+  case everyEntry(cooldownMinutes: Int)
+}
+
+extension HabitSchedule: FieldContent {
+  init?(_ value: Value) {
+    switch value {
+    case .text("daily"): self = .daily
+    case .array(let days): self = .days(Set(days.compactMap { Int($0) }))
+    default: return nil
+    }
+  }
+
+  var value: Value {
+    switch self {
+    case .daily: .text("daily")
+    case .days(let days): .array(days.sorted().map(\.value))
+    }
+  }
+}
+
+extension HabitTriggerFrequency: FieldContent {
+  init?(_ value: Value) {
+    switch value {
+    case .text("oncePerDay"): self = .oncePerDay
+    case .integer(let minutes): self = .everyEntry(cooldownMinutes: Int(clamping: minutes))
+    default: return nil
+    }
+  }
+
+  var value: Value {
+    switch self {
+    case .oncePerDay: .text("oncePerDay")
+    case .everyEntry(let minutes): minutes.value
+    }
+  }
+}
+
+extension HabitReminder: FieldItem {
+  init?(_ item: Value) {
+    guard let hour = Int(item.part(0)), let minute = Int(item.part(1)) else { return nil }
+    self.init(hour: hour, minute: minute)
+  }
+
+  var item: Value { .array([hour.value, minute.value]) }
+}
+
+extension [String: Double]: FieldContent {
+  init?(_ value: Wire.Value) {
+    guard case .array(let weights) = value else { return nil }
+    self.init(
+      weights.compactMap { weight in
+        guard let name = String(weight.part(0)), let number = Double(weight.part(1)) else { return nil }
+        return (name, number)
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  var value: Wire.Value {
+    guard !isEmpty else { return .null }
+    let ascending = sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    return .array(ascending.map { .array([.text($0.key), $0.value.value]) })
+  }
+}

@@ -1,0 +1,173 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+import Wire
+
+extension Node {
+  /// Writes several changes as one operation.
+  ///
+  /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on.
+  ///
+  /// - Parameter label: what `history` calls it; at most 64 bytes.
+  /// - Returns: the id of the operation, for ``undo(_:)``; nil if everything was so already.
+  /// - Throws: ``WaymarkError``: `bad_value` names the field and what is allowed, `not_found` what is missing, `in_use`
+  ///   an organization with users. Nothing is written then.
+  @discardableResult
+  public nonisolated func change(
+    _ label: String = "app.change", _ body: (inout Changes) throws -> Void
+  ) async throws -> UUID? {
+    var changes = Changes()
+    try body(&changes)
+    return try await apply(changes, label)
+  }
+
+  /// Makes a record, or writes what was changed since it was read; a deleted one comes back.
+  ///
+  /// - Returns: the record as the store has it now: go on with this one.
+  /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
+  @discardableResult
+  public func save<Owner: Record>(_ record: Owner) throws -> Owner {
+    var changes = Changes()
+    changes.save(record)
+    let isNew = try store.record(record.key) == nil
+    _ = try apply(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")")
+    return try store.record(record.key).map { Owner($0) } ?? record
+  }
+
+  /// Makes or changes several records of one kind as one operation.
+  ///
+  /// - Returns: the records as the store has them now.
+  /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
+  @discardableResult
+  public func save<Owner: Record>(_ records: [Owner]) throws -> [Owner] {
+    var changes = Changes()
+    changes.save(records)
+    _ = try apply(changes, "\(Owner.kind.name).save")
+    return try records.map { record in try store.record(record.key).map { Owner($0) } ?? record }
+  }
+
+  /// Deletes a record; what belongs to it is hidden with it, and comes back with it.
+  ///
+  /// - Parameter force: also an organization that is in use; its users read as None then.
+  /// - Returns: the id of the operation, for ``undo(_:)``; nil if there was no such record.
+  @discardableResult
+  public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> UUID? {
+    var changes = Changes()
+    changes.delete(record, force: force)
+    return try apply(changes, "\(Owner.kind.name).delete")
+  }
+
+  /// Brings a deleted record back.
+  ///
+  /// - Returns: the record; nil if there never was one, or while what it belongs to is deleted.
+  @discardableResult
+  public func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
+    var changes = Changes()
+    changes.restore(type, id)
+    _ = try apply(changes, "\(Owner.kind.name).restore")
+    return try record(type, id)
+  }
+
+  func apply(_ changes: Changes, _ label: String) throws -> UUID? {
+    try checkOpen()
+    try foldDue()
+    var saving = Saving(store: store, now: wall())
+    for step in changes.steps {
+      switch step {
+      case .save(let record): try saving.save(record)
+      case .delete(let key, let force):
+        try saving.delete(key) { try mayDelete(organization: $0, force: force) }
+      case .restore(let key): try saving.restore(key)
+      }
+    }
+    try saving.checkParents()
+    guard !saving.drafts.isEmpty else { return nil }
+    return UUID(try write(label, saving.drafts, leastClock: saving.leastClock))
+  }
+}
+
+/// Turns changed records into the entries of one operation, after all checks.
+private struct Saving {
+  let store: Store
+  let now: Moment
+  private(set) var drafts: [EntryDraft] = []
+  private(set) var leastClock = Clock.zero
+  /// What is written here: it may refer to one another.
+  private var written: Set<RecordKey> = []
+  private var parents: [(child: Kind, key: RecordKey)] = []
+
+  init(store: Store, now: Moment) {
+    self.store = store
+    self.now = now
+  }
+
+  mutating func save(_ record: SavedRecord) throws {
+    let key = RecordKey(kind: record.kind.number, id: record.id)
+    guard written.insert(key).inserted else {
+      throw WaymarkError.usage("The \(record.kind.name) \(key.id.uuid) is saved twice in one change.")
+    }
+    let held = try store.record(key)
+    if record.kind.number == FixedRecords.profile.kind { return try save(profile: record, held) }
+    let fields = try fields(record, held)
+    if let parent = record.kind.parent, let value = fields.first(where: { $0.field == parent })?.value,
+      let key = record.kind.parentKey(value.encoded[...])
+    {
+      parents.append((record.kind, key))
+    }
+    guard held?.isAlive != true || !fields.isEmpty else { return }
+    drafts += EntryDraft.putting(key, fields, on: held)
+  }
+
+  private func fields(
+    _ record: SavedRecord, _ held: RecordRow?
+  ) throws -> [(field: FieldNumber, value: Value)] {
+    var values = record.changes
+    if held == nil {
+      for (field, value) in record.kind.defaults(now: now) where (values[field] ?? .null).isEmpty {
+        values[field] = value
+      }
+    }
+    let fields = values.filter { held == nil ? Self.says($0.value) : !isSame($0.value, held?[$0.key]) }
+      .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
+    try RecordEditing(store: store, kind: record.kind, held: held, now: now, ownZone: "UTC")
+      .check(fields, isNew: held == nil)
+    return fields
+  }
+
+  /// An empty list is a value that files have; whatever else is empty need not be written.
+  private static func says(_ value: Value) -> Bool { !value.isEmpty || value == .array([]) }
+
+  /// The profile is written as a whole.
+  private mutating func save(profile: SavedRecord, _ held: RecordRow?) throws {
+    guard let held else { return }
+    let time = Fields.wholeRecordUpdatedAt
+    let changed = try fields(profile, held).filter { $0.field != time }
+    guard !changed.isEmpty else { return }
+    let write = ProfileWrite(held: held, heldAt: try store.profileTime(held), changed: changed, now: now)
+    drafts.append(write.draft)
+    leastClock = max(leastClock, write.leastClock)
+  }
+
+  mutating func delete(_ key: RecordKey, _ check: (RecordRow) throws -> Void) throws {
+    guard let held = try store.record(key), held.isAlive else { return }
+    if key.kind == FixedRecords.organization { try check(held) }
+    drafts.append(EntryDraft(.delete, key))
+  }
+
+  mutating func restore(_ key: RecordKey) throws {
+    guard let held = try store.record(key), !held.isAlive else { return }
+    drafts.append(EntryDraft(.restore, key))
+  }
+
+  /// What belongs to something that is not there would never be seen.
+  func checkParents() throws {
+    for (child, key) in parents where !written.contains(key) {
+      guard try store.record(key)?.isAlive != true else { continue }
+      let kind = Registry.kind(key.kind)?.name ?? "record"
+      throw WaymarkError.failed(
+        "not_found", "A \(child.name) belongs to a \(kind) that is not there: \(key.id.uuid).",
+        next: "save the \(kind) first, or in the same change")
+    }
+  }
+}

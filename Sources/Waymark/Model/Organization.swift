@@ -1,0 +1,66 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+
+/// Who provides lodging, transportation or activities.
+///
+/// ``none`` stands for "no organization": it exists exactly once, comes first in every list, and can't be renamed or
+/// deleted. An organization in use is deleted only by force; then those who used it read as None.
+public struct Organization: Record {
+  public let id: UUID
+  /// At most 1,000 characters; never empty, and never `None`.
+  public var name = ""
+  public var phone = ""
+  public var email = ""
+  public var website = ""
+  public var logoURL = ""
+  public var cachedLogoFilename = ""
+  /// Its ``Address``, a record of its own.
+  public var addressID: UUID?
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) { self.id = id }
+
+  /// A new organization.
+  public init(name: String, addressID: Address.ID? = nil, id: UUID = .record()) {
+    self.id = id
+    self.name = name
+    self.addressID = addressID
+  }
+
+  /// The id of the organization that stands for "no organization", the same on all devices of all people.
+  public static let none = UUID(Registry.noneID)
+
+  public static let fields = RecordFields<Organization>(
+    Registry.organization, order: [.ascending(FixedRecords.organizationName)],
+    [
+      .text("name", \.name), .text("phone", \.phone), .text("email", \.email), .text("website", \.website),
+      .text("logoURL", \.logoURL), .text("cachedLogoFilename", \.cachedLogoFilename),
+      .field("address", \.addressID),
+    ])
+}
+
+/// Where an organization is.
+public struct Address: Record {
+  public let id: UUID
+  public var street = ""
+  public var city = ""
+  public var state = ""
+  public var country = ""
+  public var postalCode = ""
+  public var location: Coordinate?
+  /// The whole address as one writes it there.
+  public var formattedAddress = ""
+  public var origin = RecordOrigin()
+
+  public init(id: UUID = .record()) { self.id = id }
+
+  public static let fields = RecordFields<Address>(
+    Registry.address, order: [.ascending(Registry.address.number("city"))],
+    [
+      .text("street", \.street), .text("city", \.city), .text("state", \.state), .text("country", \.country),
+      .text("postalCode", \.postalCode), .field("location", \.location),
+      .text("formattedAddress", \.formattedAddress),
+    ])
+}

@@ -1,0 +1,116 @@
+public import Foundation
+import Records
+import Wire
+
+/// The person's one profile.
+///
+/// It is written as a whole: of two devices that change it, the later one wins. Its picture is read by
+/// ``Node/avatar()`` and set by ``Node/setAvatar(_:)``.
+public struct Profile: Record {
+  /// How the app looks.
+  public enum Appearance: String, CaseIterable, FieldWord {
+    case system
+    case light
+    case dark
+  }
+
+  /// A change of the zone that the person is in.
+  public struct ZoneChange: Hashable, Sendable {
+    /// IANA names.
+    public var from: String
+    public var to: String
+    public var date: Date
+
+    public init(from: String, to: String, date: Date) {
+      self.from = from
+      self.to = to
+      self.date = date
+    }
+  }
+
+  /// Always the same.
+  public let id: UUID
+  /// At most 200 characters.
+  public var name = ""
+  public var appearance: Appearance?
+  /// The IANA name of the zone that the person is in.
+  public var currentTimezone = ""
+  /// The IANA name of the zone that the person lives in.
+  public var homeTimezone = ""
+  /// Which zone days are counted in.
+  public var displayZone = DisplayZone.current
+  /// At most 1,000.
+  public var zoneChanges: [ZoneChange] = []
+  public var createdDate: Date?
+  /// When it was last changed; saving sets it.
+  public private(set) var updatedDate: Date?
+  /// What the habit tracker names it by.
+  public var profileID: UUID?
+  public var lastSynced: Date?
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) { self.id = id }
+
+  public static let fields = RecordFields<Profile>(
+    Registry.profile,
+    [
+      .text("name", \.name), .field("appearance", \.appearance), .text("currentTimezone", \.currentTimezone),
+      .text("homeTimezone", \.homeTimezone), .field("displayTimezoneMode", \.displayZone, absent: .current),
+      .field("timezoneChangeHistory", \.zoneChanges, absent: []), .field("createdAt", \.createdDate),
+      .field("updatedAt", \.updatedDate), .field("profileId", \.profileID),
+      .field("lastSynced", \.lastSynced),
+    ])
+}
+
+/// The zone in which a person's days are counted.
+public enum DisplayZone: Hashable, Sendable {
+  /// Where the person is.
+  case current
+  /// Where the person lives.
+  case home
+  /// One that the person has chosen, by its IANA name.
+  case custom(String)
+}
+
+extension DisplayZone: FieldContent {
+  init?(_ value: Value) {
+    switch value.asText {
+    case nil, "": return nil
+    case "current": self = .current
+    case "home": self = .home
+    case let name?: self = .custom(name)
+    }
+  }
+
+  var value: Value {
+    switch self {
+    case .current: .text("current")
+    case .home: .text("home")
+    case .custom(let name): .text(name)
+    }
+  }
+}
+
+extension Profile.ZoneChange: FieldItem {
+  init?(_ item: Value) {
+    guard let from = String(item.part(0)), let to = String(item.part(1)), let date = Date(item.part(2)) else {
+      return nil
+    }
+    self.init(from: from, to: to, date: date)
+  }
+
+  var item: Value { .array([.text(from), .text(to), date.value]) }
+}
+
+extension Profile {
+  /// The zone in which this person's days are counted; that of this machine if the profile names none that it knows.
+  public var displayTimeZone: TimeZone {
+    let name =
+      switch displayZone {
+      case .current: currentTimezone
+      case .home: homeTimezone
+      case .custom(let name): name
+      }
+    return TimeZone(identifier: name) ?? .current
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Records
+import Replication
+import Storage
+import Wire
+
+/// How the properties of a record stand in the store.
+///
+/// ``Record`` asks for one; nobody else has to look inside.
+public struct RecordFields<Owner: Record>: Sendable {
+  let kind: Kind
+  let all: [RecordField<Owner>]
+  /// How a list is sorted if nothing else is said.
+  let order: [RecordQuery.Order]
+
+  init(_ kind: Kind, order: [RecordQuery.Order] = [], _ fields: [RecordField<Owner>]) {
+    self.kind = kind
+    self.order = order
+    all = fields.map { field in
+      var field = field
+      field.number = kind.number(field.name)
+      return field
+    }
+  }
+
+  /// Where a property stands.
+  func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part {
+    for field in all {
+      guard let part = field.parts.first(where: { $0.path == path }) else { continue }
+      return RecordQuery.Part(field.number, part.index, absent: part.absent)
+    }
+    preconditionFailure("\(path) can't be searched or sorted by: it is not a single stored value of a record")
+  }
+}
+
+/// One field of a kind and the properties that show it.
+struct RecordField<Owner: Record>: Sendable {
+  typealias Path<Property> = any WritableKeyPath<Owner, Property> & Sendable
+
+  /// One component of the field, as a property.
+  struct Part {
+    let path: any PartialKeyPath<Owner> & Sendable
+    var index = 0
+    /// What the property shows where there is nothing.
+    var absent = ColumnValue.null
+  }
+
+  let name: String
+  var number: FieldNumber = 0
+  let read: @Sendable (Value, inout Owner) -> Void
+  let write: @Sendable (Owner) -> Value
+  var parts: [Part] = []
+}
+
+extension RecordField {
+  /// A property that is nil where the field holds nothing.
+  static func field<Content: FieldContent>(_ name: String, _ path: Path<Content?>) -> RecordField {
+    RecordField(
+      name: name, read: { $1[keyPath: path] = Content($0) }, write: { $0[keyPath: path]?.value ?? .null },
+      parts: [Part(path: path)])
+  }
+
+  /// A property that has a value also where the field holds nothing.
+  static func field<Content: FieldContent>(
+    _ name: String, _ path: Path<Content>, absent: Content
+  ) -> RecordField {
+    let operand = (absent as? any QueryValue)?.queryOperand.column ?? .null
+    return RecordField(
+      name: name, read: { $1[keyPath: path] = Content($0) ?? absent }, write: { $0[keyPath: path].value },
+      parts: [Part(path: path, absent: operand)])
+  }
+
+  /// Text, which is empty where the field holds nothing.
+  static func text(_ name: String, _ path: Path<String>) -> RecordField { field(name, path, absent: "") }
+
+  /// An id that the record always has.
+  static func id(_ name: String, _ path: Path<UUID>) -> RecordField {
+    RecordField(
+      name: name, read: { $1[keyPath: path] = UUID($0) ?? zeroID }, write: { $0[keyPath: path].value },
+      parts: [Part(path: path)])
+  }
+
+  /// A time and the zone that it is meant in: one field, because neither means anything without the other.
+  static func time(_ name: String, _ path: Path<Date?>, zone: Path<String?>) -> RecordField {
+    RecordField(
+      name: name,
+      read: {
+        $1[keyPath: path] = Date($0.part(0))
+        $1[keyPath: zone] = String($0.part(1))
+      },
+      write: { record in
+        guard let time = record[keyPath: path] else { return .null }
+        return .array([time.value, record[keyPath: zone]?.value ?? .null])
+      }, parts: [Part(path: path), Part(path: zone, index: 1)])
+  }
+}
+
+let zeroID = UUID(RecordID(.zero))

@@ -1,0 +1,200 @@
+public import Foundation
+import Records
+import Storage
+
+/// What belongs to a trip and has a place in its timeline: ``Lodging``, ``Transportation``, ``Activity``.
+public protocol TripItem: Record {
+  var tripID: UUID { get set }
+  var name: String { get set }
+  var start: Date? { get set }
+  var startZone: String? { get set }
+  var end: Date? { get set }
+  var endZone: String? { get set }
+  var cost: Money? { get set }
+  var paid: Payment { get set }
+  var notes: String { get set }
+  var organizationID: UUID? { get set }
+}
+
+/// A place to stay during a trip.
+public struct Lodging: TripItem {
+  public let id: UUID
+  /// The trip that it belongs to; it is hidden while that is deleted.
+  public var tripID: UUID
+  /// At most 1,000 characters; never empty.
+  public var name = ""
+  /// When it begins, meant in `startZone`.
+  public var start: Date?
+  /// The IANA name of the zone in which it begins; nil if nobody said, and without `start`.
+  public var startZone: String?
+  /// When it ends, meant in `endZone`.
+  public var end: Date?
+  /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
+  public var endZone: String?
+  public var cost: Money?
+  /// Whether it is paid for.
+  public var paid = Payment.none
+  /// At most 10,000 characters.
+  public var notes = ""
+  /// Who provides it; nil, and what is not there any more, stands for ``Organization/none``.
+  public var organizationID: UUID?
+  /// The number of the reservation.
+  public var reservation = ""
+  /// What the place is called, if not by its organization's address.
+  public var customLocationName = ""
+  /// Whether the app leaves the place off its maps.
+  public var hideLocation = false
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) {
+    self.id = id
+    tripID = zeroID
+  }
+
+  /// A new place to stay.
+  public init(
+    name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
+    cost: Money? = nil, id: UUID = .record()
+  ) {
+    self.id = id
+    self.tripID = tripID
+    self.name = name
+    self.start = start
+    self.end = end
+    startZone = start == nil ? nil : zone
+    endZone = end == nil ? nil : zone
+    self.cost = cost
+  }
+
+  public static let fields = RecordFields<Lodging>(
+    Registry.lodging, order: [.ascending(Registry.lodging.number("start"))],
+    [
+      .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
+      .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
+      .field("paid", \.paid, absent: .none), .text("notes", \.notes),
+      .field("organizationId", \.organizationID),
+      .text("reservation", \.reservation), .text("customLocationName", \.customLocationName),
+      .field("hideLocation", \.hideLocation, absent: false),
+    ])
+}
+
+/// A way from one place to another during a trip.
+public struct Transportation: TripItem {
+  public let id: UUID
+  /// The trip that it belongs to; it is hidden while that is deleted.
+  public var tripID: UUID
+  /// At most 1,000 characters; never empty.
+  public var name = ""
+  /// When it begins, meant in `startZone`.
+  public var start: Date?
+  /// The IANA name of the zone in which it begins; nil if nobody said, and without `start`.
+  public var startZone: String?
+  /// When it ends, meant in `endZone`.
+  public var end: Date?
+  /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
+  public var endZone: String?
+  public var cost: Money?
+  /// Whether it is paid for.
+  public var paid = Payment.none
+  /// At most 10,000 characters.
+  public var notes = ""
+  /// Who provides it; nil, and what is not there any more, stands for ``Organization/none``.
+  public var organizationID: UUID?
+  /// The number of the booking.
+  public var confirmation = ""
+  public var type: TransportationType?
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) {
+    self.id = id
+    tripID = zeroID
+  }
+
+  /// A new journey within a trip.
+  public init(
+    name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
+    cost: Money? = nil, type: TransportationType? = nil, id: UUID = .record()
+  ) {
+    self.id = id
+    self.tripID = tripID
+    self.name = name
+    self.start = start
+    self.end = end
+    startZone = start == nil ? nil : zone
+    endZone = end == nil ? nil : zone
+    self.cost = cost
+    self.type = type
+  }
+
+  public static let fields = RecordFields<Transportation>(
+    Registry.transportation, order: [.ascending(Registry.transportation.number("start"))],
+    [
+      .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
+      .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
+      .field("paid", \.paid, absent: .none), .text("notes", \.notes),
+      .field("organizationId", \.organizationID),
+      .text("confirmation", \.confirmation), .field("type", \.type),
+    ])
+}
+
+/// Something to do during a trip.
+public struct Activity: TripItem {
+  public let id: UUID
+  /// The trip that it belongs to; it is hidden while that is deleted.
+  public var tripID: UUID
+  /// At most 1,000 characters; never empty.
+  public var name = ""
+  /// When it begins, meant in `startZone`.
+  public var start: Date?
+  /// The IANA name of the zone in which it begins; nil if nobody said, and without `start`.
+  public var startZone: String?
+  /// When it ends, meant in `endZone`.
+  public var end: Date?
+  /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
+  public var endZone: String?
+  public var cost: Money?
+  /// Whether it is paid for.
+  public var paid = Payment.none
+  /// At most 10,000 characters.
+  public var notes = ""
+  /// Who provides it; nil, and what is not there any more, stands for ``Organization/none``.
+  public var organizationID: UUID?
+  /// The number of the reservation.
+  public var reservation = ""
+  /// What the place is called, if not by its organization's address.
+  public var customLocationName = ""
+  /// Whether the app leaves the place off its maps.
+  public var hideLocation = false
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) {
+    self.id = id
+    tripID = zeroID
+  }
+
+  /// A new thing to do.
+  public init(
+    name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
+    cost: Money? = nil, id: UUID = .record()
+  ) {
+    self.id = id
+    self.tripID = tripID
+    self.name = name
+    self.start = start
+    self.end = end
+    startZone = start == nil ? nil : zone
+    endZone = end == nil ? nil : zone
+    self.cost = cost
+  }
+
+  public static let fields = RecordFields<Activity>(
+    Registry.activity, order: [.ascending(Registry.activity.number("start"))],
+    [
+      .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
+      .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
+      .field("paid", \.paid, absent: .none), .text("notes", \.notes),
+      .field("organizationId", \.organizationID),
+      .text("reservation", \.reservation), .text("customLocationName", \.customLocationName),
+      .field("hideLocation", \.hideLocation, absent: false),
+    ])
+}

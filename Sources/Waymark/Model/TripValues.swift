@@ -1,0 +1,64 @@
+public import Foundation
+import Records
+import Wire
+
+/// An amount, exact to the last digit, and its currency.
+public struct Money: Hashable, Sendable {
+  /// At most 34 digits, 30 of them after the point.
+  public var amount: Decimal
+  /// An ISO 4217 code, such as `EUR`; nil if nobody said.
+  public var currency: String?
+
+  public init(_ amount: Decimal, _ currency: String? = nil) {
+    self.amount = amount
+    self.currency = currency
+  }
+}
+
+extension Money: FieldContent {
+  init?(_ value: Value) {
+    guard let text = value.part(0).asText, let amount = Decimal(string: text) else { return nil }
+    self.init(amount, String(value.part(1)))
+  }
+
+  var value: Value { .array([.text(amount.description), currency?.value ?? .null]) }
+}
+
+/// Whether something is paid for.
+public enum Payment: String, CaseIterable, FieldWord {
+  case none
+  case deposit
+  case inFull = "infull"
+}
+
+/// By what somebody travels.
+public enum TransportationType: String, CaseIterable, FieldWord {
+  case train
+  case plane
+  case boat
+  case car
+  case bicycle
+  case walking
+}
+
+/// A place on the globe, in degrees.
+public struct Coordinate: Hashable, Sendable {
+  /// −90 to 90.
+  public var latitude: Double
+  /// −180 to 180.
+  public var longitude: Double
+
+  public init(latitude: Double, longitude: Double) {
+    self.latitude = latitude
+    self.longitude = longitude
+  }
+}
+
+extension Coordinate: FieldContent {
+  init?(_ value: Value) {
+    guard let latitude = Double(value.part(0)), let longitude = Double(value.part(1)) else { return nil }
+    self.init(latitude: latitude, longitude: longitude)
+  }
+
+  var value: Value { .array([latitude.value, longitude.value]) }
+}

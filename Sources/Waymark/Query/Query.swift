@@ -1,0 +1,78 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+
+/// Which records of a kind to read, in what order, and how many.
+///
+/// A query is a value: it reads nothing by itself. ``Node/records(_:)`` reads it once, ``Node/watch(_:)-5k1ca`` again
+/// after each change.
+///
+/// ```swift
+/// let soon = Trip.all.filter(\.startDate >= .now && \.isProtected == false)
+///   .sorted(by: \.startDate).prefix(20)
+/// for await trips in node.watch(soon) { … }
+/// ```
+///
+/// Properties are named by key paths to the stored values of the record; a key path to anything else is a mistake of
+/// the program and ends it. Without a sort order, records come as people read them: trips and items by time,
+/// organizations with None first and then by name, habits and categories in their own order.
+public struct Query<Owner: Record>: Hashable, Sendable {
+  var conditions: [RecordQuery.Condition] = []
+  private var order: [RecordQuery.Order]?
+  private var limit: Int?
+  private var offset = 0
+
+  init() {}
+
+  /// Only records of which this holds too.
+  public func filter(_ condition: Condition<Owner>) -> Query {
+    var query = self
+    query.conditions.append(condition.condition)
+    return query
+  }
+
+  /// Sorted by this property, in place of the usual order or after what was named before; those without a value last.
+  ///
+  /// Text comes in the order of the alphabet, whatever the case of its ASCII letters.
+  public func sorted<Property>(
+    by property: KeyPath<Owner, Property>, order direction: SortOrder = .forward
+  ) -> Query {
+    var query = self
+    let part = Owner.fields.part(property)
+    let term: RecordQuery.Order =
+      direction == .forward
+      ? .ascending(part.field, part: part.index) : .descending(part.field, part: part.index)
+    query.order = (query.order ?? []) + [term]
+    return query
+  }
+
+  /// At most so many records.
+  public func prefix(_ count: Int) -> Query {
+    var query = self
+    query.limit = max(0, min(count, limit ?? .max))
+    return query
+  }
+
+  /// Without the first ones: with ``prefix(_:)`` after it, a page.
+  public func dropFirst(_ count: Int) -> Query {
+    var query = self
+    query.offset += max(0, count)
+    query.limit = limit.map { max(0, $0 - max(0, count)) }
+    return query
+  }
+
+  var stored: RecordQuery {
+    var query = RecordQuery(Owner.kind.number)
+    query.conditions = conditions
+    query.order = order ?? Owner.fields.order
+    query.limit = limit
+    query.offset = offset
+    return query
+  }
+}
+
+extension Record {
+  /// All records of the kind that people can see.
+  public static var all: Query<Self> { Query() }
+}

@@ -1,0 +1,86 @@
+import Storage
+
+/// What is read, now and again after each change: a sequence that ends when the node closes or the task is cancelled.
+///
+/// Each value differs from the one before. Changes that come while the last value is still being worked on are seen
+/// together, as one: nothing is read, and nothing waits in a queue, until the next value is asked for. Reading happens
+/// on the node's own queue, never on the thread of who listens.
+///
+/// Each iterator is a watcher of its own.
+public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
+  public typealias Element = Value
+  public typealias Failure = Never
+
+  let node: Node
+  let reading: Reading<Value>
+
+  public func makeAsyncIterator() -> Iterator { Iterator(node: node, reading: reading) }
+
+  /// One watcher.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let node: Node
+    fileprivate let reading: Reading<Value>
+    private var seen: Seen<Value>?
+
+    fileprivate init(node: Node, reading: Reading<Value>) {
+      self.node = node
+      self.reading = reading
+    }
+
+    /// The next value that differs; nil at the end.
+    public mutating func next() async -> Value? {
+      guard let found = await node.next(reading, after: seen) else { return nil }
+      seen = found
+      return found.value
+    }
+
+    /// The next value that differs; nil at the end.
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? { await next() }
+  }
+}
+
+/// What a watcher saw last, and how far the node was then.
+struct Seen<Value: Sendable>: Sendable {
+  let value: Value
+  let revision: UInt64
+}
+
+extension Node {
+  /// Watches something: gives it now, and again right after each change, local or remote.
+  ///
+  /// ```swift
+  /// for await timeline in node.watch(.timeline(of: trip.id)) { show(timeline) }
+  /// ```
+  public nonisolated func watch<Value>(_ reading: Reading<Value>) -> Watch<Value> {
+    Watch(node: self, reading: reading)
+  }
+
+  /// Waits until what is read differs from what was seen; nil if nobody wants to know any more.
+  func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Seen<Value>?) async -> Seen<Value>? {
+    var last = seen
+    while replicator.isOpen, !Task.isCancelled {
+      if let last { guard await changed(reading.topics, since: last.revision) else { return nil } }
+      guard await mayRead(), replicator.isOpen else { return nil }
+      let revision = watching.revision
+      guard let value = look(reading) else {
+        // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
+        guard await changed(reading.topics, since: revision) else { return nil }
+        continue
+      }
+      if value != last?.value { return Seen(value: value, revision: revision) }
+      last = Seen(value: value, revision: revision)
+    }
+    return nil
+  }
+
+  private func look<Value>(_ reading: Reading<Value>) -> Value? {
+    let start = steady
+    defer { watching.spent(from: start, until: steady) }
+    do {
+      return try reading.read(self)
+    } catch {
+      log.error("watch", "what is watched can't be read: \(error)")
+      return nil
+    }
+  }
+}

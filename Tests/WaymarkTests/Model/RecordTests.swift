@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+@Suite struct RecordTests {
+  @Test func `a record comes back as it was saved`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let day = try #require(Day("2026-05-03"))
+    let zone = try #require(TimeZone(identifier: "Europe/Rome"))
+    let trip = try await alice.node.save(
+      Trip(name: "Rome", startDate: day.noon(in: zone), endDate: nil, notes: "by train"))
+    var hotel = Lodging(
+      name: "Casa Rosa", tripID: trip.id, start: day.noon(in: zone), end: nil, zone: "Europe/Rome",
+      cost: Money(Decimal(string: "120.55") ?? 0, "EUR"))
+    hotel.paid = .deposit
+    hotel.reservation = "K-17"
+    let held = try await alice.node.save(hotel)
+    #expect(held == hotel)
+    #expect(try await alice.node.record(Lodging.self, hotel.id) == hotel)
+    #expect(trip.createdDate == Date(timeIntervalSince1970: Double(TestNode.morning) / 1_000))
+    let shown = try await alice.run("lodging.show", ["id": "Casa Rosa"])
+    #expect(shown["cost"]?["amount"]?.string == "120.55")
+    #expect(shown["start"]?.string == "2026-05-03T12:00:00+02:00")
+  }
+
+  @Test func `every kind of record comes back as it was saved`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    var habit = Habit(
+      name: "Water", counting: "glass", dailyTarget: 8, emoji: "💧", schedule: .days([1, 3, 5]))
+    habit.reminders = [HabitReminder(hour: 8, minute: 30)]
+    habit.place.location = Coordinate(latitude: 41.9, longitude: 12.5)
+    habit.place.frequency = .everyEntry(cooldownMinutes: 30)
+    habit.place.trigger = .both
+    habit.priorityLevel = 3
+    let held = try await node.save(habit)
+    habit.startDate = held.startDate
+    #expect(held == habit)
+    var category = HabitCategory(key: "health", name: "Health", emoji: "🍎", order: 2)
+    category.personalityWeights = ["drive": 1, "openness": 0.5]
+    #expect(try await node.save(category) == category)
+    let log = HabitLog(habitID: habit.id, date: .now, zone: try #require(TimeZone(identifier: "Asia/Tokyo")))
+    #expect(try await node.save(log) == log)
+    var address = Address()
+    (address.city, address.location) = ("Rome", Coordinate(latitude: 41.9, longitude: 12.5))
+    #expect(try await node.save(address) == address)
+    let organization = Organization(name: "Casa Rosa", addressID: address.id)
+    #expect(try await node.save(organization) == organization)
+    let trip = try await node.save(Trip(name: "Rome"))
+    var train = Transportation(name: "Night train", tripID: trip.id, type: .train)
+    train.organizationID = organization.id
+    #expect(try await node.save(train) == train)
+    #expect(try await node.save(Activity(name: "Colosseum", tripID: trip.id)).name == "Colosseum")
+    var profile = try await node.profile()
+    (profile.name, profile.displayZone) = ("Anna", .custom("Asia/Tokyo"))
+    profile.zoneChanges = [
+      Profile.ZoneChange(from: "Europe/Rome", to: "Asia/Tokyo", date: held.startDate ?? .now)
+    ]
+    let kept = try await node.save(profile)
+    #expect((kept.name, kept.displayZone) == ("Anna", .custom("Asia/Tokyo")))
+    #expect(kept.zoneChanges == profile.zoneChanges)
+    #expect(kept.updatedDate != nil)
+  }
+
+  @Test func `saving writes what was changed since the record was read, and nothing else`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let read = try await alice.node.save(Trip(name: "Rome", notes: "old"))
+    var mine = read
+    var other = read
+    other.notes = "from elsewhere"
+    try await alice.node.save(other)
+    mine.name = "Roma"
+    let after = try await alice.node.save(mine)
+    #expect((after.name, after.notes) == ("Roma", "from elsewhere"))
+    let before = try await alice.run("status")["lanes"]?["records"]?["changeSets"]
+    try await alice.node.save(after)
+    #expect(try await alice.run("status")["lanes"]?["records"]?["changeSets"] == before)
+  }
+
+  @Test func `several changes are one change set and one undo`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let old = try await alice.node.save(Trip(name: "Oslo"))
+    func sets() async throws -> JSON? { try await alice.run("status")["lanes"]?["records"]?["changeSets"] }
+    let before = try await sets()?.integer ?? 0
+    let trip = Trip(name: "Rome")
+    let operation = try await alice.node.change("app.plan") { changes in
+      changes.save(Lodging(name: "Casa Rosa", tripID: trip.id))
+      changes.save(trip)
+      changes.delete(old)
+    }
+    #expect(operation != nil)
+    #expect(try await sets()?.integer == before + 1)
+    #expect(try await alice.node.records(Trip.all).map(\.name) == ["Rome"])
+    try await alice.run("undo", ["operation": .string(RecordIDText.hex(operation))])
+    #expect(try await alice.node.records(Trip.all).map(\.name) == ["Oslo"])
+  }
+
+  @Test func `what the rules refuse is named, and nothing is written`() async throws {
+    let alice = try await TestNode.founder("alice")
+    func code(_ body: (Node) async throws -> Void) async -> String? {
+      do {
+        try await body(alice.node)
+        return nil
+      } catch let error as WaymarkError {
+        return error.code
+      } catch {
+        return "\(error)"
+      }
+    }
+    #expect(await code { try await $0.save(Trip(name: "")) } != nil)
+    #expect(await code { try await $0.save(Organization(name: "None")) } == "bad_value")
+    #expect(await code { try await $0.save(Lodging(name: "Casa", tripID: UUID())) } == "not_found")
+    var habit = Habit(name: "Water")
+    habit.colorHex = "blue"
+    let bad = habit
+    #expect(await code { try await $0.save(bad) } == "bad_value")
+    #expect(
+      await code { node in
+        try await node.change { changes in
+          changes.save(Trip(name: "Rome"))
+          changes.save(bad)
+        }
+      } == "bad_value")
+    #expect(try await alice.node.records(Trip.all).isEmpty)
+    let organization = try await alice.node.save(Organization(name: "Casa Rosa"))
+    let trip = try await alice.node.save(Trip(name: "Rome"))
+    var hotel = Lodging(name: "Casa", tripID: trip.id)
+    hotel.organizationID = organization.id
+    try await alice.node.save(hotel)
+    #expect(await code { try await $0.delete(organization) } == "in_use")
+    #expect(await code { try await $0.delete(Organization(id: Organization.none)) } == "usage")
+    #expect(await code { try await $0.delete(organization, force: true) } == nil)
+  }
+
+  @Test func `a deleted record comes back with what belongs to it`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let trip = try await alice.node.save(Trip(name: "Rome"))
+    try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
+    try await alice.node.delete(trip)
+    #expect(try await alice.node.records(Lodging.all).isEmpty)
+    #expect(try await alice.node.restore(Trip.self, trip.id) == trip)
+    #expect(try await alice.node.count(Lodging.all) == 1)
+  }
+}
+
+enum RecordIDText {
+  static func hex(_ id: UUID?) -> String {
+    (id?.uuidString ?? "").replacing("-", with: "").lowercased()
+  }
+}

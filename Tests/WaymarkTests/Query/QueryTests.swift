@@ -1,0 +1,84 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+@Suite struct QueryTests {
+  let alice: TestNode
+  private static let may = Date(timeIntervalSince1970: 1_777_593_600)
+
+  init() async throws {
+    alice = try await TestNode.founder("alice")
+    var trips = [
+      Trip(name: "rome", startDate: Self.may, notes: "Über die Alpen"),
+      Trip(name: "Oslo", startDate: Self.may + 86_400),
+      Trip(name: "Ávila"), Trip(name: "Lima", startDate: Self.may - 86_400, endDate: Self.may),
+    ]
+    trips[1].isProtected = true
+    try await alice.node.save(trips)
+  }
+
+  private func names(_ query: Query<Trip>) async throws -> [String] {
+    try await alice.node.records(query).map(\.name)
+  }
+
+  @Test func `records are filtered by what their properties hold`() async throws {
+    let table: [(Condition<Trip>, [String])] = [
+      (\.startDate >= Self.may, ["rome", "Oslo"]), (\.startDate < Self.may, ["Lima"]),
+      (\.startDate <= Self.may, ["Lima", "rome"]), (\.startDate > Self.may, ["Oslo"]),
+      (\.startDate == nil, ["Ávila"]), (\.endDate != nil, ["Lima"]), (\.name == "Oslo", ["Oslo"]),
+      (\.name == "oslo", []), (\.isProtected == true, ["Oslo"]),
+      (\.isProtected == false, ["Lima", "rome", "Ávila"]), (\.notes == "", ["Lima", "Oslo", "Ávila"]),
+      (\.notes != "", ["rome"]), (.contains(\.notes, "über"), ["rome"]), (.contains(\.name, "ÁV"), ["Ávila"]),
+      (.contains(\.name, "%"), []), (.begins(\.name, with: "O"), ["Oslo"]),
+      (\.name == "rome" || \.name == "Lima", ["Lima", "rome"]),
+      (\.startDate >= Self.may && \.isProtected == false, ["rome"]),
+      (!(\.startDate >= Self.may), ["Lima", "Ávila"]), (.isOne(of: ["Oslo", "x"], \.name), ["Oslo"]),
+      (.isOne(of: [String](), \.name), []), (!.isOne(of: ["Oslo"], \.name), ["Lima", "rome", "Ávila"]),
+      (.ids([]), []),
+    ]
+    for (condition, expected) in table {
+      let query = Trip.all.filter(condition)
+      #expect(try await names(query) == expected, "\(condition)")
+      #expect(try await alice.node.count(query) == expected.count, "\(condition)")
+    }
+    let oslo = try #require(try await alice.node.records(Trip.all.filter(\.name == "Oslo")).first)
+    #expect(try await names(Trip.all.filter(.ids([oslo.id, UUID()]))) == ["Oslo"])
+  }
+
+  @Test func `records are sorted, and come in pages`() async throws {
+    #expect(try await names(Trip.all) == ["Lima", "rome", "Oslo", "Ávila"])
+    #expect(try await names(Trip.all.sorted(by: \.name)) == ["Lima", "Oslo", "rome", "Ávila"])
+    let backwards = Trip.all.sorted(by: \.startDate, order: .reverse)
+    #expect(try await names(backwards) == ["Oslo", "rome", "Lima", "Ávila"])
+    #expect(try await names(backwards.prefix(2)) == ["Oslo", "rome"])
+    #expect(try await names(backwards.dropFirst(1).prefix(2)) == ["rome", "Lima"])
+    #expect(try await names(backwards.prefix(3).dropFirst(2)) == ["Lima"])
+    #expect(try await names(Trip.all.sorted(by: \.isProtected).sorted(by: \.name)).last == "Oslo")
+    #expect(try await alice.node.count(backwards.prefix(3)) == 3)
+  }
+
+  @Test func `a key path to what is not stored ends the program with a word`() async {
+    await #expect(processExitsWith: .failure) { _ = Trip.all.sorted(by: \.name.count) }
+  }
+
+  @Test func `items of a trip and entries of a habit are found by its id`() async throws {
+    let node = alice.node
+    let rome = try #require(try await node.records(Trip.all.filter(\.name == "rome")).first)
+    try await node.save([
+      Lodging(name: "late", tripID: rome.id, start: Self.may + 100),
+      Lodging(name: "early", tripID: rome.id, start: Self.may),
+    ])
+    #expect(
+      try await node.records(Lodging.all.filter(\.tripID == rome.id)).map(\.name) == ["early", "late"])
+    let habit = try await node.save(Habit(name: "Water"))
+    let utc = try #require(TimeZone(identifier: "UTC"))
+    for offset in [0.0, 3_600, 86_400] {
+      try await node.save(HabitLog(habitID: habit.id, date: Self.may + offset, zone: utc))
+    }
+    let day = try #require(Day("2026-05-01"))
+    #expect(try await node.count(HabitLog.all.filter(\.habitID == habit.id && \.day == day)) == 2)
+    #expect(try await node.count(HabitLog.all.filter(\.day > day)) == 1)
+  }
+}

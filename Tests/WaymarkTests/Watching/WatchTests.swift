@@ -1,0 +1,107 @@
+import Foundation
+import Records
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+@Suite struct WatchTests {
+  @Test func `a watcher sees what is there, and then each change once`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.node.save(Trip(name: "Rome"))
+    var trips = alice.node.watch(Trip.all.sorted(by: \.name)).makeAsyncIterator()
+    #expect(await trips.next()?.map(\.name) == ["Rome"])
+    let oslo = try await alice.node.save(Trip(name: "Oslo"))
+    #expect(await trips.next()?.map(\.name) == ["Oslo", "Rome"])
+    // Nothing of this is in the list.
+    try await alice.node.save(Habit(name: "Water"))
+    try await alice.node.save(oslo)
+    try await alice.node.delete(oslo)
+    #expect(await trips.next()?.map(\.name) == ["Rome"])
+  }
+
+  @Test func `changes that come while the last are worked on are seen as one`() async throws {
+    let alice = try await TestNode.founder("alice")
+    var counts = alice.node.watch(.count(Trip.all)).makeAsyncIterator()
+    #expect(await counts.next() == 0)
+    for number in 1...20 { try await alice.node.save(Trip(name: "Trip to \(number)")) }
+    #expect(await counts.next() == 20)
+  }
+
+  @Test func `a change that is taken back before anybody looks is no change`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let trip = try await alice.node.save(Trip(name: "Rome"))
+    var counts = alice.node.watch(.count(Trip.all)).makeAsyncIterator()
+    #expect(await counts.next() == 1)
+    try await alice.node.delete(trip)
+    try await alice.node.restore(Trip.self, trip.id)
+    try await alice.node.save(Trip(name: "Oslo"))
+    #expect(await counts.next() == 2)
+  }
+
+  @Test func `what belongs to a deleted record leaves its list`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let trip = try await alice.node.save(Trip(name: "Rome"))
+    try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
+    var lodgings = alice.node.watch(Lodging.all.filter(\.tripID == trip.id)).makeAsyncIterator()
+    #expect(await lodgings.next()?.count == 1)
+    try await alice.node.delete(trip)
+    #expect(await lodgings.next() == [])
+    try await alice.node.restore(Trip.self, trip.id)
+    #expect(await lodgings.next()?.count == 1)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a watcher ends with its task`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    let task = Task {
+      var seen = 0
+      for await _ in node.watch(Trip.all) { seen += 1 }
+      return seen
+    }
+    while await node.watchers == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    task.cancel()
+    #expect(await task.value == 1)
+    #expect(await node.watchers == 0)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a watcher ends with its node`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    let task = Task {
+      for await _ in node.watch(Trip.all) {}
+      return true
+    }
+    while await node.watchers == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    await alice.close()
+    #expect(await task.value)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func `a thousand watchers read nothing while nothing of theirs changes`()
+    async throws
+  {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    let habit = try await node.save(Habit(name: "Water"))
+    let readings = Counter()
+    let watched = Reading<Int>([.kind(Trip.kind.number)]) { node in
+      readings.add()
+      return try Reading.count(Trip.all).read(node)
+    }
+    let tasks = (0..<1_000).map { _ in Task { for await _ in node.watch(watched) {} } }
+    while await node.watchers < 1_000 { try await Task.sleep(for: .milliseconds(5)) }
+    let before = readings.count
+    for _ in 0..<20 { try await node.save(HabitLog(habitID: habit.id, date: .now)) }
+    #expect(readings.count == before)
+    for task in tasks { task.cancel() }
+  }
+}
+
+private final class Counter: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value = 0
+
+  func add() { lock.withLock { value += 1 } }
+
+  var count: Int { lock.withLock { value } }
+}

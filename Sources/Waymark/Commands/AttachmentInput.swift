@@ -15,6 +15,14 @@ struct AttachmentInput {
     name = Files.name(of: path)
   }
 
+  /// A file that is in memory.
+  init(name: String, bytes: [UInt8]) throws {
+    guard bytes.count <= Limits.attachmentBytesMax else {
+      throw WaymarkError.badValue("file", name, allowed: "it has at most 16 MiB")
+    }
+    (self.name, self.bytes) = (name, bytes)
+  }
+
   /// What the file says of itself.
   func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
     let kind = Registry.attachment

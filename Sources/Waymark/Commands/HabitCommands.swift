@@ -76,7 +76,7 @@ extension Node {
 }
 
 /// One day of one habit, and what is entered for it.
-private struct EntryDay {
+struct EntryDay {
   let habit: RecordRow
   let moment: Moment
   let zone: String

@@ -45,8 +45,8 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// Noon of the day in a zone, which is the same day in most other zones too.
   public func noon(in zone: TimeZone) -> Date {
     let wall = calendar.daysSince1970 * 86_400_000 + 12 * 3_600_000
-    let milliseconds = CivilTime.offsets.milliseconds(wall: wall, zone: zone.identifier) ?? wall
-    return Date(milliseconds: milliseconds)
+    let near = wall - Int64(zone.secondsFromGMT(for: Date(milliseconds: wall))) * 1_000
+    return Date(milliseconds: CivilTime.offsets.milliseconds(wall: wall, zone: zone.identifier) ?? near)
   }
 
   public var description: String { calendar.description }

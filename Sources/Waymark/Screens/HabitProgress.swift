@@ -1,0 +1,144 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+
+/// A habit and what was done for it: values of days, completion, streaks.
+///
+/// A day is due if the schedule names its weekday and the habit runs then; it is done if a binary habit has an entry,
+/// or the entries of a numeric one reach its daily target (any entry above zero if there is none).
+public struct HabitProgress: Identifiable, Hashable, Sendable {
+  public var id: Habit.ID { habit.id }
+  public let habit: Habit
+  /// Today, as the days are counted.
+  public let today: Day
+  /// The sum of the entries of each day that has any.
+  public let values: [Day: Double]
+  private let count: DayCount
+
+  /// - Parameters:
+  ///   - logs: all entries of the habit, in any order.
+  ///   - count: on which day an entry counts.
+  ///   - now: decides what day today is.
+  public init(_ habit: Habit, _ logs: [HabitLog], count: DayCount, now: Date = .now) {
+    self.habit = habit
+    self.count = count
+    today = count.day(at: now)
+    var values: [Day: Double] = [:]
+    for log in logs { values[count.day(of: log), default: 0] += log.value ?? 1 }
+    self.values = values
+  }
+
+  /// The sum of a day's entries.
+  public func value(on day: Day) -> Double { values[day] ?? 0 }
+
+  /// Whether what was to do that day is done.
+  public func isDone(on day: Day) -> Bool {
+    guard let value = values[day] else { return false }
+    guard habit.kind == .numeric else { return true }
+    return habit.dailyTarget.map { value >= $0 } ?? (value > 0)
+  }
+
+  /// Whether the habit is to be done that day.
+  public func isDue(on day: Day) -> Bool {
+    habit.schedule.isDue(onWeekday: day.weekday) && (first.map { day >= $0 } ?? true)
+      && (last.map { day <= $0 } ?? true)
+  }
+
+  /// How much of what was due was done, 0 to 1; nil if nothing was due.
+  public func completion(in days: ClosedRange<Day>) -> Double? {
+    let due = dueDays(in: days)
+    return due.isEmpty ? nil : Double(due.count { isDone(on: $0) }) / Double(due.count)
+  }
+
+  /// How many due days up to today were done without a gap. Today breaks no streak before it is over.
+  public var currentStreak: Int {
+    guard let earliest else { return 0 }
+    var streak = 0
+    var day = today
+    while day >= earliest {
+      if isDue(on: day) {
+        guard isDone(on: day) || day == today else { break }
+        if isDone(on: day) { streak += 1 }
+      }
+      day = day.adding(days: -1)
+    }
+    return streak
+  }
+
+  /// The longest streak there ever was.
+  public var bestStreak: Int {
+    guard let earliest, earliest <= today else { return 0 }
+    var (best, streak) = (0, 0)
+    for day in dueDays(in: earliest...today) {
+      streak = isDone(on: day) ? streak + 1 : 0
+      best = max(best, streak)
+    }
+    return best
+  }
+
+  private func dueDays(in days: ClosedRange<Day>) -> [Day] {
+    (0...days.lowerBound.days(until: days.upperBound)).map { days.lowerBound.adding(days: $0) }
+      .filter(isDue)
+  }
+
+  /// Before the first entry there is no streak.
+  private var earliest: Day? { values.keys.min() }
+
+  /// What was done before a habit began counts from then on: applications let people fill in the past.
+  private var first: Day? {
+    guard let start = habit.startDate.map({ count.day(at: $0) }) else { return nil }
+    return earliest.map { min($0, start) } ?? start
+  }
+
+  private var last: Day? {
+    [habit.endDate, habit.archivedDate].compactMap { $0.map { count.day(at: $0) } }.min()
+  }
+}
+
+extension Reading {
+  /// Habits and what was done for them, counted as the profile says.
+  ///
+  /// - Parameters:
+  ///   - since: entries before this day are left out, and streaks do not reach further back; nil for all.
+  ///   - now: decides what day today is; the node's clock without it.
+  public static func progress(
+    of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
+  ) -> Reading where Value == [HabitProgress] {
+    Reading(habitTopics) { node in
+      let count = DayCount(try Reading<Profile>.profile.read(node))
+      return try Reading<[Habit]>.records(habits).read(node).map {
+        try node.progress(of: $0, count, since: since, now: now)
+      }
+    }
+  }
+
+  /// One habit and what was done for it; nil if people can't see it.
+  public static func progress(
+    of habit: Habit.ID, since: Day? = nil, now: Date? = nil
+  ) -> Reading where Value == HabitProgress? {
+    Reading(habitTopics) { node in
+      let count = DayCount(try Reading<Profile>.profile.read(node))
+      return try Reading<Habit?>.record(Habit.self, habit).read(node).map {
+        try node.progress(of: $0, count, since: since, now: now)
+      }
+    }
+  }
+
+  private static var habitTopics: Set<Topic> {
+    [.kind(KindNumbers.habit), .kind(KindNumbers.log), .kind(Registry.profile.number)]
+  }
+}
+
+extension Node {
+  fileprivate func progress(
+    of habit: Habit, _ count: DayCount, since: Day?, now: Date?
+  ) throws -> HabitProgress {
+    var logs = HabitLog.all.filter(\.habitID == habit.id)
+    // Two days of the calendar are the furthest that zones lie apart.
+    if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
+    let found = try Reading<[HabitLog]>.records(logs).read(self)
+      .filter { log in since.map { count.day(of: log) >= $0 } ?? true }
+    return HabitProgress(habit, found, count: count, now: now ?? Date(milliseconds: wall()))
+  }
+}

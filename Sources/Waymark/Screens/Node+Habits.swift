@@ -1,0 +1,59 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+import Wire
+
+extension Node {
+  /// Enters that something was done: one more entry, so that two devices that each add one make two.
+  ///
+  /// - Parameters:
+  ///   - value: how much; 1 for a binary habit.
+  ///   - day: today if nil.
+  ///   - zone: where the person is.
+  /// - Throws: ``WaymarkError``: `not_found` if there is no such habit.
+  @discardableResult
+  public func log(
+    _ habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
+  ) throws -> HabitLog {
+    _ = try visibleHabit(habit)
+    return try save(HabitLog(habitID: habit, date: moment(of: day, zone), zone: zone, value: value))
+  }
+
+  /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here.
+  ///
+  /// - Returns: the id of the operation, for ``undo(_:)``; nil if it was so already.
+  /// - Throws: ``WaymarkError``: `not_found` if there is no such habit.
+  @discardableResult
+  public func setValue(
+    _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
+  ) throws -> UUID? {
+    let record = try visibleHabit(habit)
+    let count = DayCount(try profile())
+    let moment = moment(of: day, zone)
+    let wanted = day ?? count.day(at: moment)
+    let entry = EntryDay(habit: record, moment: moment.milliseconds, zone: zone.identifier)
+    let entries = try store.children(of: record.key, KindNumbers.log)
+      .filter { count.day(of: HabitLog($0)) == wanted }.sorted { $0.key < $1.key }
+    let drafts =
+      try value.map { try entry.setting(wireFloat($0), entries, store) }
+      ?? entries.map { EntryDraft(.delete, $0.key) }
+    return drafts.isEmpty ? nil : UUID(try write("habit.set", drafts))
+  }
+
+  private func visibleHabit(_ id: Habit.ID) throws -> RecordRow {
+    try checkOpen()
+    try foldDue()
+    guard let habit = try store.visible(Registry.habit, RecordID(id)) else {
+      throw WaymarkError.notFound("habit", id.uuidString, next: "waymark habit list")
+    }
+    return habit
+  }
+
+  /// Now, or noon of another day.
+  private func moment(of day: Day?, _ zone: TimeZone) -> Date {
+    let now = Date(milliseconds: wall())
+    guard let day, day != Day(now, in: zone) else { return now }
+    return day.noon(in: zone)
+  }
+}

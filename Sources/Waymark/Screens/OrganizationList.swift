@@ -1,0 +1,45 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+
+/// All organizations in the order of a picker: None first, then by name, whatever the case.
+///
+/// One list serves the picker and the names beside items: read or watch ``Reading/organizations`` once and look up the
+/// rest here.
+public struct OrganizationList: Equatable, Sendable {
+  /// None first; never empty.
+  public let all: [Organization]
+
+  init(_ organizations: [Organization]) {
+    let keyed = organizations.map { (key: $0.name.lowercased(), organization: $0) }
+    all =
+      keyed.sorted { left, right in
+        let areNone = (left.organization.id == Organization.none, right.organization.id == Organization.none)
+        if areNone.0 != areNone.1 { return areNone.0 }
+        if left.key != right.key { return left.key < right.key }
+        return RecordID(left.organization.id) < RecordID(right.organization.id)
+      }.map(\.organization)
+  }
+
+  /// Those whose name contains a text, whatever the case, in the same order; all if the text is empty.
+  public func matching(_ text: String) -> [Organization] {
+    let text = text.lowercased()
+    return text.isEmpty ? all : all.filter { $0.name.lowercased().contains(text) }
+  }
+
+  /// The organization that an item's id stands for: None for nil, and for one that is not there any more.
+  public subscript(id: Organization.ID?) -> Organization {
+    all.first { $0.id == id } ?? all.first { $0.id == Organization.none }
+      ?? Organization(id: Organization.none)
+  }
+}
+
+extension Reading<OrganizationList> {
+  /// All organizations in the order of a picker.
+  public static var organizations: Reading {
+    Reading([.kind(Organization.kind.number)]) { node in
+      OrganizationList(try Reading<[Organization]>.records(Organization.all).read(node))
+    }
+  }
+}

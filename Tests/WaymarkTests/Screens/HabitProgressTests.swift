@@ -1,0 +1,136 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+@Suite struct HabitProgressTests {
+  private let rome = TimeZone(identifier: "Europe/Rome") ?? .gmt
+  private let tokyo = TimeZone(identifier: "Asia/Tokyo") ?? .gmt
+  private let habit: Habit
+
+  init() {
+    var habit = Habit(name: "Read")
+    habit.startDate = Day("2026-03-01")?.noon(in: .gmt)
+    self.habit = habit
+  }
+
+  private func day(_ text: String) -> Day { Day(text) ?? Day(.distantPast, in: .gmt) }
+
+  private func logs(_ days: [String], _ zone: TimeZone, value: Double = 1) -> [HabitLog] {
+    days.map { HabitLog(habitID: habit.id, date: day($0).noon(in: zone), zone: zone, value: value) }
+  }
+
+  private func progress(
+    _ habit: Habit, _ logs: [HabitLog], _ count: DayCount? = nil, today: String
+  ) -> HabitProgress {
+    HabitProgress(
+      habit, logs, count: count ?? DayCount(in: rome), now: day(today).noon(in: count?.zone ?? rome))
+  }
+
+  @Test func `a streak is of days without a gap, and today does not break it`() {
+    let table: [(days: [String], current: Int, best: Int)] = [
+      ([], 0, 0), (["2026-05-10"], 1, 1), (["2026-05-09"], 1, 1), (["2026-05-08"], 0, 1),
+      (["2026-05-08", "2026-05-09", "2026-05-10"], 3, 3), (["2026-05-08", "2026-05-10"], 1, 1),
+      (["2026-05-01", "2026-05-02", "2026-05-03", "2026-05-09", "2026-05-10"], 2, 3),
+    ]
+    for row in table {
+      let progress = progress(habit, logs(row.days, rome), today: "2026-05-10")
+      #expect(progress.currentStreak == row.current, "\(row.days)")
+      #expect(progress.bestStreak == row.best, "\(row.days)")
+    }
+  }
+
+  @Test func `days that are not due break no streak and count for nothing`() {
+    var weekly = habit
+    weekly.schedule = .days([1, 3])
+    // 4 May 2026 is a Monday.
+    let done = logs(["2026-05-04", "2026-05-06", "2026-05-11"], rome)
+    let progress = progress(weekly, done, today: "2026-05-12")
+    #expect(progress.currentStreak == 3)
+    #expect(progress.completion(in: day("2026-05-04")...day("2026-05-12")) == 1)
+    #expect(progress.completion(in: day("2026-05-05")...day("2026-05-05")) == nil)
+    #expect(progress.completion(in: day("2026-05-04")...day("2026-05-13")) == 0.75)
+  }
+
+  @Test func `a numeric habit is done when its entries reach the target`() {
+    var water = Habit(name: "Water", counting: "glass", dailyTarget: 8)
+    water.startDate = habit.startDate
+    let entries = logs(["2026-05-09", "2026-05-10"], rome, value: 5) + logs(["2026-05-10"], rome, value: 3)
+    let progress = progress(water, entries, today: "2026-05-10")
+    #expect(!progress.isDone(on: day("2026-05-09")) && progress.isDone(on: day("2026-05-10")))
+    #expect(progress.value(on: day("2026-05-10")) == 8)
+    #expect(progress.currentStreak == 1)
+  }
+
+  @Test func `the days on which clocks change are days like others`() {
+    // Europe: 29 March and 25 October 2026.
+    for span in [["2026-03-28", "2026-03-29", "2026-03-30"], ["2026-10-24", "2026-10-25", "2026-10-26"]] {
+      for hour in [-10.0, 0, 11] {
+        let entries = span.map {
+          HabitLog(habitID: habit.id, date: day($0).noon(in: rome) + hour * 3_600, zone: rome)
+        }
+        #expect(progress(habit, entries, today: span[2]).currentStreak == 3, "\(span) \(hour)")
+      }
+    }
+  }
+
+  @Test func `somebody who travels keeps the days as they were lived, somebody who counts at home does not`()
+  {
+    // Half past eleven at night in Tokyo is the afternoon in Rome; half past one in the morning is the day before.
+    let late = HabitLog(
+      habitID: habit.id, date: day("2026-05-10").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo)
+    #expect(late.day == day("2026-05-11"))
+    var profile = Profile(id: UUID())
+    (profile.homeTimezone, profile.currentTimezone) = ("Europe/Rome", "Asia/Tokyo")
+    profile.displayZone = .current
+    #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
+    #expect(DayCount(profile).zone == tokyo)
+    profile.displayZone = .home
+    #expect(DayCount(profile).day(of: late) == day("2026-05-10"))
+    profile.displayZone = .custom("Pacific/Auckland")
+    #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
+    // The person flies home: what was done in Tokyo stays on its day.
+    (profile.currentTimezone, profile.displayZone) = ("Europe/Rome", .current)
+    #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
+    #expect(DayCount(profile).day(at: late.date) == day("2026-05-10"))
+  }
+
+  @Test func `progress is read with the profile's zone, and again when that changes`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    try await node.save(habit)
+    try await node.save(
+      HabitLog(habitID: habit.id, date: day("2026-05-02").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo))
+    var readings = node.watch(.progress(of: habit.id)).makeAsyncIterator()
+    let first = try #require(await readings.next() ?? nil)
+    #expect(first.values.keys.sorted() == [day("2026-05-03")])
+    #expect(first.today == Day(Date(timeIntervalSince1970: Double(TestNode.morning) / 1_000), in: .current))
+    var profile = try await node.profile()
+    (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Europe/Rome", .home)
+    try await node.save(profile)
+    let second = try #require(await readings.next() ?? nil)
+    #expect(second.values.keys.sorted() == [day("2026-05-02")])
+    #expect(try await node.read(.progress(of: Habit.all, since: day("2026-05-03"))).first?.values == [:])
+  }
+
+  @Test func `entries add up, and a day can be set to a value or cleared`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    try await node.save(habit)
+    try await node.log(habit.id, 2, zone: rome)
+    try await node.log(habit.id, 3, zone: rome)
+    func values() async throws -> [Double] {
+      try await node.records(HabitLog.all.filter(\.habitID == habit.id)).map { $0.value ?? 0 }
+    }
+    #expect(try await values() == [2, 3])
+    #expect(try await node.setValue(7, of: habit.id, zone: rome) != nil)
+    #expect(try await values() == [7])
+    #expect(try await node.setValue(7, of: habit.id, zone: rome) == nil)
+    let past = try await node.log(habit.id, on: day("2026-04-01"), zone: rome)
+    #expect(past.day == day("2026-04-01"))
+    try await node.setValue(nil, of: habit.id, zone: rome)
+    #expect(try await node.records(HabitLog.all) == [past])
+    await #expect(throws: WaymarkError.self) { try await node.log(UUID(), zone: rome) }
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+@Suite struct ScreenTests {
+  let alice: TestNode
+  private let node: Node
+
+  init() async throws {
+    alice = try await TestNode.founder("alice")
+    node = alice.node
+  }
+
+  @Test func `a picker has None first, then the alphabet, and finds whatever the case`() async throws {
+    var lists = node.watch(.organizations).makeAsyncIterator()
+    #expect(await lists.next()?.all.map(\.name) == ["None"])
+    try await node.save(["ÉCOLE", "beta", "Alpha Air", "Zug"].map { Organization(name: $0) })
+    let list = try #require(await lists.next())
+    #expect(list.all.map(\.name) == ["None", "Alpha Air", "beta", "Zug", "ÉCOLE"])
+    #expect(list.matching("école").map(\.name) == ["ÉCOLE"])
+    #expect(list.matching("N").map(\.name) == ["None"])
+    #expect(list.matching("A").map(\.name) == ["Alpha Air", "beta"])
+    #expect(list[nil].name == "None" && list[UUID()].name == "None")
+    #expect(list[list.all[2].id].name == "beta")
+  }
+
+  @Test func `a trip's totals and timeline follow what belongs to it`() async throws {
+    let trip = try await node.save(Trip(name: "Rome"))
+    let start = Date(timeIntervalSince1970: 1_777_593_600)
+    var overviews = node.watch(.overviews(of: Trip.all)).makeAsyncIterator()
+    var timelines = node.watch(.timeline(of: trip.id)).makeAsyncIterator()
+    #expect(await overviews.next()?.first?.items == 0)
+    #expect(await timelines.next() == [])
+    let cost = Money(Decimal(string: "0.10") ?? 0, "EUR")
+    try await node.change { changes in
+      changes.save(Activity(name: "Colosseum", tripID: trip.id, start: start + 7_200, zone: "Europe/Rome"))
+      changes.save(
+        Lodging(
+          name: "Casa", tripID: trip.id, start: start, end: start + 86_400, zone: "Europe/Rome", cost: cost))
+      changes.save(Transportation(name: "Train", tripID: trip.id, start: start, cost: cost, type: .train))
+      changes.save(Activity(name: "Someday", tripID: trip.id))
+    }
+    let overview = try #require(await overviews.next()?.first)
+    #expect((overview.lodgings, overview.transportations, overview.activities) == (1, 1, 2))
+    #expect(overview.totals == [.init(amount: Decimal(string: "0.20"), currency: "EUR")])
+    #expect((overview.firstStart, overview.lastEnd) == (start, start + 86_400))
+    #expect(try await node.read(.overview(of: trip.id)) == overview)
+    let timeline = try #require(await timelines.next())
+    #expect(timeline.map(\.item.name) == ["Casa", "Train", "Colosseum", "Someday"])
+    #expect(timeline[0].day == Day("2026-05-01") && timeline[3].day == nil)
+    // A hundred trips are read with their totals in one go.
+    try await node.save((0..<100).map { Trip(name: "Journey \($0)") })
+    let all = try await node.read(.overviews(of: Trip.all))
+    #expect(all.count == 101 && all.first { $0.id == trip.id }?.items == 4)
+  }
+
+  @Test func `files belong to items and come back whole`() async throws {
+    let trip = try await node.save(Trip(name: "Rome"))
+    let hotel = try await node.save(Lodging(name: "Casa", tripID: trip.id))
+    let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let file = try await node.attach(bytes, named: "ticket.pdf", to: .lodging(hotel.id))
+    #expect((file.fileName, file.mimeType, file.fileSize) == ("ticket.pdf", "application/pdf", 100_000))
+    #expect(try await node.records(.of(.lodging(hotel.id))) == [file])
+    #expect(try await node.records(.of(.activity(hotel.id))) == [])
+    #expect(try await node.data(of: file) == bytes)
+    await #expect(throws: WaymarkError.self) {
+      try await node.attach(bytes, named: "x.pdf", to: .activity(hotel.id))
+    }
+    #expect(try await node.avatar() == nil)
+    try await node.setAvatar(bytes)
+    #expect(try await node.avatar() == bytes)
+    try await node.setAvatar(nil)
+    #expect(try await node.avatar() == nil)
+  }
+}

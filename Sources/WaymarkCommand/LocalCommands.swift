@@ -33,7 +33,7 @@ enum LocalCommands {
       throw needsYes(preview, home)
     }
     var document = try await joining.join().document("join")
-    let counts = preview?.counts.map { JSON.Member($0.kind, .integer($0.count)) } ?? []
+    let counts = preview?.counts.map { JSON.Member($0.plural, .integer($0.count)) } ?? []
     document["brought"] = .object(counts)
     return document
   }
@@ -51,10 +51,7 @@ enum LocalCommands {
   }
 
   private static func needsYes(_ preview: JoinPreview, _ home: Home) -> WaymarkError {
-    let counts = preview.counts.map { kind, count in
-      let one = CommandTable.kinds.first { $0.plural == kind }?.name ?? kind
-      return counted(Int64(count), one, kind)
-    }.joined(separator: ", ")
+    let counts = preview.counts.map { counted(Int64($0.count), $0.kind.rawValue, $0.plural) }.joined(separator: ", ")
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
@@ -74,7 +71,7 @@ enum LocalCommands {
         "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
         next: "waymark help restore")
     }
-    return try await Restoring(home: home, order: order).restore(
+    return try await Restoring(home: home, order: order).perform(
       isConfirmed: invocation.arguments["yes"]?.boolean == true,
       isPreview: invocation.arguments["preview"]?.boolean == true
     ) { events.handle($0) }

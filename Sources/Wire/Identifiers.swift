@@ -92,6 +92,49 @@ public struct RecordID: Identifier16 {
   public init(_ raw: Bytes16) { self.raw = raw }
 }
 
+// Those that an application meets are read from text and kept as text.
+extension DeviceKey: Codable, LosslessStringConvertible {}
+extension CircleID: Codable, LosslessStringConvertible {}
+extension OperationID: Codable, LosslessStringConvertible {}
+
+extension Identifier32 {
+  /// Reads 64 hexadecimal digits of either case; nil for anything else.
+  public init?(_ description: String) { self.init(hex: description) }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let id = Self(hex: text) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 64 hexadecimal digits")
+    }
+    self = id
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
+extension Identifier16 {
+  /// Reads 32 hexadecimal digits of either case; nil for anything else.
+  public init?(_ description: String) { self.init(hex: description) }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    let text = try container.decode(String.self)
+    guard let id = Self(hex: text) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 32 hexadecimal digits")
+    }
+    self = id
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
 /// Eight bytes that name a ticket without giving its secret away.
 package struct TicketID: Hashable, Sendable {
   package static let count = 8

@@ -21,7 +21,7 @@ extension Node {
   }
 
   /// A conflict by unique prefix of its id.
-  func conflict(named name: String) throws -> Conflict {
+  func conflict(named name: String) throws -> StoredConflict {
     let conflicts = try store.conflicts()
     let found = name.isEmpty ? [] : conflicts.filter { $0.id.hasPrefix(name.lowercased()) }
     guard let first = found.first else {
@@ -48,7 +48,7 @@ struct ConflictDocument {
     titles = RecordDocument(store: node.store)
   }
 
-  mutating func members(_ conflict: Conflict) throws -> [JSON.Member] {
+  mutating func members(_ conflict: StoredConflict) throws -> [JSON.Member] {
     let kind = Registry.kind(conflict.record.kind)
     let row = try store.record(conflict.record)
     return [
@@ -63,7 +63,7 @@ struct ConflictDocument {
     ]
   }
 
-  private func fieldName(_ conflict: Conflict) -> String? {
+  private func fieldName(_ conflict: StoredConflict) -> String? {
     conflict.field.map { number in
       if number == Fields.life { return "life" }
       return Registry.kind(conflict.record.kind)?.field(number)?.name ?? "field \(number)"
@@ -88,7 +88,9 @@ struct ConflictDocument {
 
   // MARK: Sides
 
-  private mutating func members(_ side: Conflict.Side, _ conflict: Conflict) throws -> [JSON.Member] {
+  private mutating func members(_ side: StoredConflict.Side, _ conflict: StoredConflict) throws -> [JSON
+    .Member]
+  {
     let device = side.stamp.device
     var members: [JSON.Member] = [
       .init("value", try value(side.content, conflict)), .init("device", .string(device.description)),
@@ -100,7 +102,7 @@ struct ConflictDocument {
     return members
   }
 
-  private mutating func value(_ content: Conflict.Content, _ conflict: Conflict) throws -> JSON {
+  private mutating func value(_ content: StoredConflict.Content, _ conflict: StoredConflict) throws -> JSON {
     switch content {
     case .value(let value):
       if conflict.field == Fields.life { return value == .bool(true) ? "alive" : "deleted" }
@@ -131,7 +133,7 @@ struct ConflictDocument {
   // MARK: Choices
 
   /// `trip · Rome · name`
-  mutating func title(_ conflict: Conflict) throws -> String {
+  mutating func title(_ conflict: StoredConflict) throws -> String {
     [kindName(conflict.record), try name(of: conflict.record), fieldName(conflict)].compactMap(\.self)
       .joined(separator: " · ")
   }
@@ -141,19 +143,21 @@ struct ConflictDocument {
     "\(kindName(key)) " + (try name(of: key).map { "“\(shortened($0))”" } ?? key.id.uuid)
   }
 
-  func author(_ side: Conflict.Side) -> String { name(side.stamp.device) }
+  func author(_ side: StoredConflict.Side) -> String { name(side.stamp.device) }
 
-  func ancestors(of conflict: Conflict) throws -> [RecordKey] { try store.deletedAncestors(conflict.record) }
+  func ancestors(of conflict: StoredConflict) throws -> [RecordKey] {
+    try store.deletedAncestors(conflict.record)
+  }
 
   /// One line for a side that could be meant.
-  mutating func line(_ side: Conflict.Side, _ conflict: Conflict) throws -> String {
+  mutating func line(_ side: StoredConflict.Side, _ conflict: StoredConflict) throws -> String {
     let time = CivilTime.text(side.stamp.clock.milliseconds)
     return "\(name(side.stamp.device))  \(side.stamp.device.description.prefix(8))  \(time)  "
       + shortened(try value(side.content, conflict).text())
   }
 
   /// What can be typed to settle the conflict, and what it does.
-  mutating func choices(_ conflict: Conflict) throws -> [JSON] {
+  mutating func choices(_ conflict: StoredConflict) throws -> [JSON] {
     func choice(_ take: String, _ effect: String) -> JSON {
       [
         "take": .string(take), "effect": .string(effect),
@@ -185,3 +189,6 @@ extension RecordDocument {
     return .object(members)
   }
 }
+
+/// A conflict as the store finds it; `Conflict` is what applications see.
+typealias StoredConflict = Storage.Conflict

@@ -22,7 +22,8 @@ extension Node {
   }
 
   private func resolved(
-    _ request: CommandRequest, _ chosen: [(conflict: Conflict, side: Conflict.Side)], operation: OperationID?,
+    _ request: CommandRequest, _ chosen: [(conflict: StoredConflict, side: StoredConflict.Side)],
+    operation: OperationID?,
     closed: Set<String>, _ summary: String = "No conflicts."
   ) throws -> JSON {
     let others = closed.subtracting(chosen.map(\.conflict.id)).count
@@ -40,7 +41,7 @@ extension Node {
 
   private func everyWinner(
     _ request: CommandRequest, _ take: String
-  ) throws -> [(conflict: Conflict, side: Conflict.Side)] {
+  ) throws -> [(conflict: StoredConflict, side: StoredConflict.Side)] {
     guard take == "winner", request.text("id") == nil else {
       throw WaymarkError.usage(
         "All conflicts at once can only keep what shows: `--all --take winner` without an id.",
@@ -51,7 +52,7 @@ extension Node {
 
   private func oneSide(
     _ request: CommandRequest, _ take: String
-  ) throws -> (conflict: Conflict, side: Conflict.Side) {
+  ) throws -> (conflict: StoredConflict, side: StoredConflict.Side) {
     let conflict = try conflict(named: request.required("id", "the id of a conflict, or `--all`"))
     switch take {
     case "winner": return (conflict, conflict.winner)
@@ -72,7 +73,7 @@ extension Node {
   }
 
   /// The sides written by a device: its whole name, else the beginning of its id or name.
-  private func named(_ text: String, _ sides: [Conflict.Side]) -> [Conflict.Side] {
+  private func named(_ text: String, _ sides: [StoredConflict.Side]) -> [StoredConflict.Side] {
     let exact = sides.filter { name(of: $0.stamp.device) == text }
     guard exact.isEmpty, !text.isEmpty else { return exact }
     let folded = text.lowercased()
@@ -83,8 +84,8 @@ extension Node {
   }
 
   private func only(
-    _ sides: [Conflict.Side], of conflict: Conflict, _ take: String
-  ) throws -> Conflict.Side {
+    _ sides: [StoredConflict.Side], of conflict: StoredConflict, _ take: String
+  ) throws -> StoredConflict.Side {
     // All that a deletion hides comes back together: the changes of one record are one side.
     let isDeletion = sides.contains { $0.content == .deletion }
     let isOne = sides.count == 1 || (conflict.hiddenBy != nil && !isDeletion)
@@ -120,7 +121,7 @@ struct Resolution {
   }
 
   /// Writes again what one side says, so that it follows the others.
-  mutating func settle(_ conflict: Conflict, _ side: Conflict.Side) throws {
+  mutating func settle(_ conflict: StoredConflict, _ side: StoredConflict.Side) throws {
     switch side.content {
     case .value(.bool(let isAlive)) where conflict.field == Fields.life:
       lives[conflict.record] = isAlive ? .restore : .delete
@@ -145,7 +146,7 @@ struct Resolution {
 
 extension ConflictDocument {
   /// What was decided, for a person.
-  mutating func summary(_ chosen: [(conflict: Conflict, side: Conflict.Side)]) throws -> String {
+  mutating func summary(_ chosen: [(conflict: StoredConflict, side: StoredConflict.Side)]) throws -> String {
     guard chosen.count == 1, let (conflict, side) = chosen.first else {
       return "Kept what shows in \(chosen.count) conflicts."
     }

@@ -23,15 +23,27 @@ extension Node {
   /// Takes in a certificate that an issuer wrote; it spreads to the other devices by itself.
   func installEntitlement(_ request: CommandRequest) throws -> JSON {
     let path = try request.required("file", "the file of an entitlement")
-    let statement = try Issuer.readCertificate(path)
+    let (entitlement, isNew) = try takeIn(try Issuer.readCertificate(path), path)
+    let now = replica.gateTime(now: wall())
+    return document(
+      request.command,
+      [
+        .init("added", .bool(isNew)), .init("entitlement", json(entitlement, at: now)),
+        .init("premium", PremiumSnapshot(replica.ownGate(now: wall())).json),
+      ])
+  }
+
+  /// Takes in a statement that has to be an entitlement of this circle; `place` is where it is from.
+  @discardableResult
+  func takeIn(_ statement: Statement, _ place: String) throws -> (entitlement: Entitlement, isNew: Bool) {
     guard case .entitlement(let entitlement) = statement.content else {
       throw WaymarkError.failed(
-        "no_certificate", "\(path) does not hold an entitlement.",
+        "no_certificate", "\(place.capitalizedFirst) does not hold an entitlement.",
         next: "waymark help premium")
     }
     guard statement.circle == replica.circle.id else {
       throw WaymarkError.failed(
-        "wrong_circle", "The entitlement in \(path) is for another circle, \(statement.circle).",
+        "wrong_circle", "The entitlement in \(place) is for another circle, \(statement.circle).",
         next: "waymark issuer issue --key FILE --circle \(replica.circle.id) --until TIME")
     }
     guard replica.circle.isAccepted(issuer: entitlement.issuer) else {
@@ -41,13 +53,7 @@ extension Node {
     }
     let isNew = replica.circle.statement(statement.id) == nil
     if isNew { insert(statements: [statement.bytes]) }
-    let now = replica.gateTime(now: wall())
-    return document(
-      request.command,
-      [
-        .init("added", .bool(isNew)), .init("entitlement", json(entitlement, at: now)),
-        .init("premium", PremiumSnapshot(replica.ownGate(now: wall())).json),
-      ])
+    return (entitlement, isNew)
   }
 
   private func json(_ entitlement: Entitlement, at now: Moment) -> JSON {

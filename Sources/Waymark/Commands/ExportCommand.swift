@@ -14,11 +14,9 @@ extension Node {
     if trip != nil && (format == .ritualist || format == .loopCSV) {
       throw WaymarkError.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
     }
-    let source = try exportSource(format)
     let output = request.text("output")
-    if format.isFolder { return try await exportFolder(request, format, source, trip) }
-    let now = wall()
-    let file = await away { Exporter.file(format, from: source, now: now, trip: trip) }
+    if format.isFolder { return try await exportFolder(request, format, try exportSource(format), trip) }
+    let file = try await exportedFile(format, trip)
     if let output { try Files.replace(output, with: file.bytes) }
     return document(
       request.command,
@@ -28,6 +26,15 @@ extension Node {
         .init("warnings", .array(file.warnings.map(JSON.string))),
         .init("content", output == nil ? .string(String(decoding: file.bytes, as: UTF8.self)) : .null),
       ])
+  }
+
+  /// What is visible here, as the content of a file.
+  func exportedFile(_ format: ExchangeFormat, _ trip: RecordID?) async throws -> (
+    bytes: [UInt8], warnings: [String]
+  ) {
+    let (source, now) = (try exportSource(format), wall())
+    let file = await away { Exporter.file(format, from: source, now: now, trip: trip) }
+    return (file.bytes, file.warnings)
   }
 
   private func exportFolder(

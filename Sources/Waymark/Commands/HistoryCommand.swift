@@ -32,7 +32,7 @@ extension Node {
     return limit
   }
 
-  private func recordHistory(_ record: RecordRow, _ limit: Int) throws -> [JSON.Member] {
+  func recordHistory(_ record: RecordRow, _ limit: Int) throws -> [JSON.Member] {
     let history = try RecordHistory(of: record.key, in: store)
     var titles = RecordDocument(store: store)
     let writes = try history.newest(limit).map { try json($0, record.key, &titles) }

@@ -39,7 +39,7 @@ extension Node {
 
   private static let onboardingFlag = KnownPreference.hasCompletedOnboarding.key
 
-  private func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
+  func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
     let key = Self.settingKey(Self.onboardingFlag)
     let isSet = try readPreference(Self.onboardingFlag)?.value == .bool(true)
     let source = isSet ? try store.author(of: key, field: Registry.setting.number("value")) : nil
@@ -53,24 +53,11 @@ extension Node {
 
   /// What a returning user is told about the data that is here.
   private func onboardingSummary() throws -> JSON {
-    let profile = try heldProfile()
-    func text(_ field: String) -> String? {
-      let text = profile.text(Registry.profile.number(field)) ?? ""
-      return text.isEmpty ? nil : text
-    }
-    let avatar = profile[ProfileWrite.avatar] ?? .null
-    var missing: [JSON] = []
-    if text("name") == nil { missing.append("name") }
-    if avatar.isEmpty { missing.append("avatar") }
-    if text("appearance") == nil { missing.append("appearance") }
-    if text("homeTimezone") == nil { missing.append("homeTimezone") }
-    let counts = try store.visibleCounts()
+    let user = try returningUser()
     return [
-      "habits": .integer(counts[KindNumbers.habit] ?? 0),
-      "categories": .integer(counts[KindNumbers.category] ?? 0),
-      "trips": .integer(counts[KindNumbers.trip] ?? 0),
-      "hasProfile": .bool(text("name") != nil), "profileName": .text(text("name")),
-      "missing": .array(missing),
+      "habits": .integer(user.habits), "categories": .integer(user.categories), "trips": .integer(user.trips),
+      "hasProfile": .bool(user.hasProfile), "profileName": .text(user.profileName),
+      "missing": .array(user.missing.map { .string($0.rawValue) }),
     ]
   }
 

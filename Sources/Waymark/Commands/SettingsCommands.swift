@@ -87,6 +87,9 @@ extension Node {
   }
 
   private func checkSetting(_ key: String, _ value: Value) throws {
+    guard !key.isEmpty else {
+      throw WaymarkError.badValue("the name of a setting", key, allowed: "it has at least one character")
+    }
     let fields = [Registry.setting.number("key"): Value.text(key), Self.settingValue: value]
     do throws(FieldError) {
       try Registry.setting.validate(

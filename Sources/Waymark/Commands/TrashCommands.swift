@@ -7,10 +7,8 @@ import Wire
 extension Node {
   func listDeleted(_ kind: Kind, _ request: CommandRequest) throws -> JSON {
     var writer = RecordDocument(store: store)
-    var parents: [RecordKey: Deletion?] = [:]
     var items: [(time: Moment, json: JSON)] = []
-    try trash.forEach(kind) { record in
-      guard let deletion = try deletion(hiding: record, &parents) else { return }
+    try forEachDeleted(kind) { record, deletion in
       let time = deletion.author.origin.stamp.clock.milliseconds
       let isOwn = deletion.record == record.key
       let members: [JSON.Member] = [
@@ -23,6 +21,14 @@ extension Node {
     }
     items.sort { $0.time > $1.time }
     return document(request.command, [.init(kind.plural, .array(items.map(\.json)))])
+  }
+
+  /// The records of a kind that are deleted, or hidden with what they belong to, by id.
+  func forEachDeleted(_ kind: Kind, _ body: (RecordRow, Deletion) throws -> Void) throws {
+    var parents: [RecordKey: Deletion?] = [:]
+    try trash.forEach(kind) { record in
+      if let deletion = try deletion(hiding: record, &parents) { try body(record, deletion) }
+    }
   }
 
   /// Many records of the trash belong to the same few others.

@@ -66,7 +66,7 @@ extension Node {
 
   // MARK: A record
 
-  private func explainRecord(_ record: RecordRow, _ request: CommandRequest) throws -> JSON {
+  func explainRecord(_ record: RecordRow, _ request: CommandRequest) throws -> JSON {
     let history = try RecordHistory(of: record.key, in: store)
     let items = try history.newest(history.count)
     var titles = RecordDocument(store: store)

@@ -110,13 +110,18 @@ public enum Issuer {
 
   /// The statement in a file that `issue` wrote.
   static func readCertificate(_ path: String) throws -> Statement {
-    let content = try words(of: path)
+    try certificate(in: try Files.read(path, bytesMax: fileBytesMax), of: path)
+  }
+
+  /// The statement in the content of such a file; `place` is where it is from.
+  static func certificate(in content: [UInt8], of place: String) throws -> Statement {
+    let content = content.count > fileBytesMax ? [] : words(in: content)
     guard content.count == 2, content[0] == certificateHeader, let bytes = Data(base64Encoded: content[1])
-    else { throw badCertificate("\(path) does not hold an entitlement.") }
+    else { throw badCertificate("\(place.capitalizedFirst) does not hold an entitlement.") }
     do {
       return try Statement([UInt8](bytes))
     } catch {
-      throw badCertificate("The entitlement in \(path) is damaged.")
+      throw badCertificate("The entitlement in \(place) is damaged.")
     }
   }
 
@@ -138,8 +143,11 @@ public enum Issuer {
   }
 
   private static func words(of path: String) throws -> [String] {
-    let bytes = try Files.read(path, bytesMax: fileBytesMax)
-    return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+    words(in: try Files.read(path, bytesMax: fileBytesMax))
+  }
+
+  private static func words(in bytes: [UInt8]) -> [String] {
+    String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
   private static func badCertificate(_ message: String) -> WaymarkError {

@@ -136,7 +136,7 @@ extension Node {
   }
 
   /// Large deletions that nobody has undone or acknowledged.
-  func massDeletes() throws -> [MassDeletes.Tally] {
+  func largeDeletions() throws -> [MassDeletes.Tally] {
     try MassDeletes(store).large.filter { try store.undos(of: $0.operation).isEmpty }
   }
 

@@ -2,7 +2,7 @@ public import Foundation
 import Records
 import Replication
 import Storage
-import Wire
+public import Wire
 
 extension Node {
   /// Writes several changes as one operation.
@@ -10,13 +10,13 @@ extension Node {
   /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on.
   ///
   /// - Parameter label: what `history` calls it; at most 64 bytes.
-  /// - Returns: the id of the operation, for ``undo(_:)``; nil if everything was so already.
+  /// - Returns: the id of the operation, for ``undo(_:isForced:)``; nil if everything was so already.
   /// - Throws: ``WaymarkError``: `bad_value` names the field and what is allowed, `not_found` what is missing, `in_use`
   ///   an organization with users. Nothing is written then.
   @discardableResult
   public nonisolated func change(
     _ label: String = "app.change", _ body: (inout Changes) throws -> Void
-  ) async throws -> UUID? {
+  ) async throws -> OperationID? {
     var changes = Changes()
     try body(&changes)
     return try await apply(changes, label)
@@ -50,9 +50,9 @@ extension Node {
   /// Deletes a record; what belongs to it is hidden with it, and comes back with it.
   ///
   /// - Parameter force: also an organization that is in use; its users read as None then.
-  /// - Returns: the id of the operation, for ``undo(_:)``; nil if there was no such record.
+  /// - Returns: the id of the operation, for ``undo(_:isForced:)``; nil if there was no such record.
   @discardableResult
-  public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> UUID? {
+  public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> OperationID? {
     var changes = Changes()
     changes.delete(record, force: force)
     return try apply(changes, "\(Owner.kind.name).delete")
@@ -69,7 +69,7 @@ extension Node {
     return try record(type, id)
   }
 
-  func apply(_ changes: Changes, _ label: String) throws -> UUID? {
+  func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
     try checkOpen()
     try foldDue()
     var saving = Saving(store: store, now: wall())
@@ -83,7 +83,7 @@ extension Node {
     }
     try saving.checkParents()
     guard !saving.drafts.isEmpty else { return nil }
-    return UUID(try write(label, saving.drafts, leastClock: saving.leastClock))
+    return try write(label, saving.drafts, leastClock: saving.leastClock)
   }
 }
 

@@ -8,25 +8,6 @@ import Synchronization
 import Transport
 import Wire
 
-/// What a join would carry over from a store that is there already.
-public struct JoinPreview: Hashable, Sendable {
-  /// Visible records by the plural of their kind, without empty ones.
-  public let counts: [(kind: String, count: Int)]
-
-  public var total: Int { counts.reduce(0) { $0 + $1.count } }
-
-  public static func == (left: JoinPreview, right: JoinPreview) -> Bool {
-    left.counts.elementsEqual(right.counts) { $0 == $1 }
-  }
-
-  public func hash(into hasher: inout Hasher) {
-    for (kind, count) in counts {
-      hasher.combine(kind)
-      hasher.combine(count)
-    }
-  }
-}
-
 /// Takes this device into the circle of a ticket.
 ///
 /// The new store and keys are laid beside the old and take their place at once when they are complete, so that
@@ -195,7 +176,9 @@ extension Node {
   func joinPreview() throws -> JoinPreview {
     let drafts = try store.visibleDrafts()
     let counts = Registry.kinds.map { kind in
-      (kind: kind.plural, count: drafts.filter { $0.key.kind == kind.number }.count)
+      JoinPreview.Count(
+        kind: RecordKind(rawValue: kind.name), count: drafts.filter { $0.key.kind == kind.number }.count,
+        plural: kind.plural)
     }
     return JoinPreview(counts: counts.filter { $0.count > 0 })
   }
@@ -376,7 +359,7 @@ extension JoinPreview {
   fileprivate var json: JSON {
     [
       "type": "preview",
-      "counts": .object(counts.map { JSON.Member($0.kind, .integer($0.count)) }),
+      "counts": .object(counts.map { JSON.Member($0.plural, .integer($0.count)) }),
     ]
   }
 }

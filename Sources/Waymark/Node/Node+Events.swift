@@ -127,7 +127,7 @@ extension Node {
       found.append(NoticeSnapshot(.diskFull, next: "make room on its disk: df -h \(shellWord(home.path))"))
     }
     found += directionNotices()
-    found += try massDeletes().map(notice)
+    found += try largeDeletions().map(notice)
     found += try [spentNotice(), clockNotice(now), skewNotice(now), parkedNotice(now), unseenNotice(now)]
       .compactMap { $0 }
     return found

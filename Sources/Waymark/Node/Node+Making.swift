@@ -10,15 +10,6 @@ public import Wire
   import Darwin
 #endif
 
-/// What `init` and `join` give.
-public struct NewMembership: Sendable {
-  public let circle: CircleID
-  public let device: DeviceKey
-  public let name: String
-  /// Records of a revoked device that were written again under its new keys.
-  public var rewritten = 0
-}
-
 extension Node {
   /// Makes a new circle with this device as its founder.
   ///

@@ -3,7 +3,7 @@ import Membership
 import Replication
 import Sodium
 import Storage
-public import Wire
+package import Wire
 
 /// Brings a home back from a backup.
 ///
@@ -12,17 +12,17 @@ public import Wire
 /// does it take the place of the old one, which is kept among the backups.
 public struct Restoring: Sendable {
   /// What a person asked for.
-  public struct Order: Sendable {
+  package struct Order: Sendable {
     /// The backup, an absolute path.
-    public var file: String
+    package var file: String
     /// What this device is called if it gets new keys.
-    public var name: String
+    package var name: String
     /// A file with the circle's root key, to take new keys in at once.
-    public var rootKey: String?
+    package var rootKey: String?
     /// Whether to found a new circle and write the visible records again there.
-    public var foundsCircle = false
+    package var foundsCircle = false
 
-    public init(file: String, name: String) {
+    package init(file: String, name: String) {
       self.file = file
       self.name = name
     }
@@ -32,7 +32,7 @@ public struct Restoring: Sendable {
   let order: Order
   let wall: @Sendable () -> Moment
 
-  public init(home: Home, order: Order, wall: @escaping @Sendable () -> Int64 = systemWall) {
+  package init(home: Home, order: Order, wall: @escaping @Sendable () -> Int64 = systemWall) {
     self.home = home
     self.order = order
     self.wall = wall
@@ -43,7 +43,7 @@ public struct Restoring: Sendable {
   /// - Parameters:
   ///   - isConfirmed: whether the person has agreed to set aside what only the present store holds.
   ///   - events: hears progress.
-  public func restore(
+  package func perform(
     isConfirmed: Bool, isPreview: Bool = false, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
     do {

@@ -2,7 +2,7 @@ public import Foundation
 import Records
 import Replication
 import Storage
-import Wire
+public import Wire
 
 extension Node {
   /// Enters that something was done: one more entry, so that two devices that each add one make two.
@@ -22,12 +22,12 @@ extension Node {
 
   /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here.
   ///
-  /// - Returns: the id of the operation, for ``undo(_:)``; nil if it was so already.
+  /// - Returns: the id of the operation, for ``undo(_:isForced:)``; nil if it was so already.
   /// - Throws: ``WaymarkError``: `not_found` if there is no such habit.
   @discardableResult
   public func setValue(
     _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
-  ) throws -> UUID? {
+  ) throws -> OperationID? {
     let record = try visibleHabit(habit)
     let count = DayCount(try profile())
     let moment = moment(of: day, zone)
@@ -38,7 +38,7 @@ extension Node {
     let drafts =
       try value.map { try entry.setting(wireFloat($0), entries, store) }
       ?? entries.map { EntryDraft(.delete, $0.key) }
-    return drafts.isEmpty ? nil : UUID(try write("habit.set", drafts))
+    return drafts.isEmpty ? nil : try write("habit.set", drafts)
   }
 
   private func visibleHabit(_ id: Habit.ID) throws -> RecordRow {

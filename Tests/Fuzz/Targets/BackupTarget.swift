@@ -45,7 +45,7 @@ private func restore(_ path: String, _ foundsCircle: Bool) async throws {
   var order = Restoring.Order(file: path, name: "eve")
   order.foundsCircle = foundsCircle
   let restoring = Restoring(home: ground.home, order: order, wall: { Cast.noon })
-  guard (try? await restoring.restore(isConfirmed: true)) != nil else { return }
+  guard (try? await restoring.perform(isConfirmed: true)) != nil else { return }
   let node: Node
   do { node = try Node(home: ground.home, wall: { Cast.noon }) } catch {
     throw BrokenRule("a restored home does not open: \(error)")

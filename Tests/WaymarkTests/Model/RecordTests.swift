@@ -90,10 +90,9 @@ import WaymarkTesting
       changes.save(trip)
       changes.delete(old)
     }
-    #expect(operation != nil)
     #expect(try await sets()?.integer == before + 1)
     #expect(try await alice.node.records(Trip.all).map(\.name) == ["Rome"])
-    try await alice.run("undo", ["operation": .string(RecordIDText.hex(operation))])
+    try await alice.node.undo(try #require(operation))
     #expect(try await alice.node.records(Trip.all).map(\.name) == ["Oslo"])
   }
 
@@ -142,11 +141,5 @@ import WaymarkTesting
     #expect(try await alice.node.records(Lodging.all).isEmpty)
     #expect(try await alice.node.restore(Trip.self, trip.id) == trip)
     #expect(try await alice.node.count(Lodging.all) == 1)
-  }
-}
-
-enum RecordIDText {
-  static func hex(_ id: UUID?) -> String {
-    (id?.uuidString ?? "").replacing("-", with: "").lowercased()
   }
 }

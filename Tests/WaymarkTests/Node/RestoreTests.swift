@@ -30,7 +30,7 @@ struct RestoreTests {
   ) async throws -> JSON {
     var order = Restoring.Order(file: file, name: "carol")
     change(&order)
-    return try await Restoring(home: home, order: order, wall: { TestNode.morning }).restore(
+    return try await Restoring(home: home, order: order, wall: { TestNode.morning }).perform(
       isConfirmed: isConfirmed)
   }
 
@@ -197,7 +197,7 @@ struct RestoreTests {
       await alice.close()
       let before = try Data(contentsOf: URL(filePath: alice.home.store))
       let order = Restoring.Order(file: file, name: "alice")
-      let preview = try await Restoring(home: alice.home, order: order).restore(
+      let preview = try await Restoring(home: alice.home, order: order).perform(
         isConfirmed: false, isPreview: true)
       #expect(preview["setAside"] == 1)
       #expect(preview["records"] == 2)

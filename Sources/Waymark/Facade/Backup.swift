@@ -1,0 +1,134 @@
+public import Foundation
+public import Wire
+
+/// How far something long has come.
+public struct WorkProgress: Hashable, Sendable {
+  /// What is done now, as a word: `reading`, `verifying`, `writing`, `receiving`.
+  public let stage: String
+  public let done: Int
+  public let total: Int
+}
+
+/// A file with all that a device holds of the circle, without keys.
+public struct Backup: Hashable, Sendable, Decodable {
+  /// The path of the file.
+  public let file: String
+  public let bytes: Int
+  public let changeSets: Int
+  /// Visible records.
+  public let records: Int
+  public let created: Date
+}
+
+extension Node {
+  /// Writes all that this device holds of the circle to one file, while the node goes on.
+  ///
+  /// - Parameters:
+  ///   - overwrites: whether a file that is there is replaced.
+  ///   - progress: called on some thread.
+  /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file is there.
+  @discardableResult
+  public func backUp(
+    to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws -> Backup {
+    try await typed("backup", ["file": .file(file), "yes": .bool(overwrites)]) { event in
+      if let event = WorkProgress(event) { progress(event) }
+    }
+  }
+}
+
+/// What a restore did or would do.
+public struct RestoreSummary: Hashable, Sendable, Decodable {
+  public let isPreview: Bool
+  /// The path of the backup.
+  public let file: String
+  /// When the backup was made.
+  public let created: Date
+  /// The device that made it.
+  public let from: String
+  public let circle: CircleID
+  /// Whether the circle was founded for it.
+  public let isNewCircle: Bool
+  /// What this device is afterwards; nil in a preview that would make new keys.
+  public let device: DeviceKey?
+  public let name: String
+  /// Whether this device gets new keys.
+  public let hasNewKeys: Bool
+  /// Whether the circle has these keys; otherwise the device joins with a ticket, or the root key, and until then
+  /// can only look.
+  public let isAdmitted: Bool
+  public let changeSets: Int
+  public let records: Int
+  /// Change sets of the present store that are not in the backup; nil if that can't be known.
+  public let setAside: Int?
+  /// Where the present store went, or would go.
+  public let keptAt: String?
+  /// What is set aside, as a sentence for people.
+  public let text: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case isPreview = "preview"
+    case file
+    case created
+    case from
+    case circle
+    case isNewCircle = "newCircle"
+    case device
+    case name
+    case hasNewKeys = "newKeys"
+    case isAdmitted = "admitted"
+    case changeSets
+    case records
+    case setAside
+    case keptAt
+    case text
+  }
+}
+
+extension Restoring {
+  /// - Parameters:
+  ///   - name: what this device is called if it gets new keys.
+  ///   - rootKey: the circle's root key, to take new keys in at once.
+  ///   - foundsCircle: founds a new circle, and writes the visible records again there.
+  public init(
+    home: Home, backup: URL, name: String, rootKey: URL? = nil, foundsCircle: Bool = false
+  ) {
+    var order = Order(file: backup.path(percentEncoded: false), name: name)
+    order.rootKey = rootKey?.path(percentEncoded: false)
+    order.foundsCircle = foundsCircle
+    self.init(home: home, order: order)
+  }
+
+  /// What it would do; everything is verified as in earnest, and nothing changed.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_a_backup`, `damaged_backup`, `newer_backup` or `store_held`.
+  public func preview(
+    progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws -> RestoreSummary {
+    try await perform(isConfirmed: false, isPreview: true, events: WorkProgress.events(progress)).decoded()
+  }
+
+  /// Brings the home back. No node may have it open.
+  ///
+  /// - Parameter isConfirmed: whether the person agrees to set aside what only the present store holds.
+  /// - Throws: `WaymarkError` as ``preview(progress:)``, and with the code `needs_yes` where that is so.
+  @discardableResult
+  public func restore(
+    isConfirmed: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws -> RestoreSummary {
+    try await perform(isConfirmed: isConfirmed, events: WorkProgress.events(progress)).decoded()
+  }
+}
+
+extension WorkProgress {
+  init?(_ json: JSON) {
+    guard json["type"]?.string == "progress", let stage = json["stage"]?.string else { return nil }
+    func count(_ key: String) -> Int { json[key]?.integer.map { Int(clamping: $0) } ?? 0 }
+    self.init(stage: stage, done: count("done"), total: count("total"))
+  }
+
+  /// Hears of events what is progress.
+  static func events(_ progress: @escaping @Sendable (WorkProgress) -> Void) -> @Sendable (JSON) -> Void {
+    { event in if let event = WorkProgress(event) { progress(event) } }
+  }
+}

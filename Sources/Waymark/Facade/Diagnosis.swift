@@ -1,0 +1,73 @@
+public import Foundation
+import Wire
+
+/// What an examination of a home found; see ``Home/examine(writingTo:)``.
+public struct Diagnosis: Hashable, Sendable, Decodable {
+  /// Whether nothing is broken.
+  public let isSound: Bool
+  public let findings: [Finding]
+
+  /// One thing that was looked at.
+  public struct Finding: Hashable, Sendable, Decodable {
+    public let check: Check
+    public let severity: Severity
+    /// A word for programs: the code of a ``Reason``, or of what was found.
+    public let code: String
+    /// A sentence for people.
+    public let text: String
+    /// What to do next.
+    public let next: String?
+  }
+
+  /// What was looked at.
+  public enum Check: String, Hashable, Sendable, Decodable {
+    case configuration
+    case permissions
+    case keys
+    case store
+    case disk
+    case clock
+    case port
+    case peers
+    case sync
+    case safety
+  }
+
+  /// How bad it is.
+  public enum Severity: String, Hashable, Sendable, Decodable {
+    case ok
+    case info
+    case warning
+    case error
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case isSound = "ok"
+    case findings
+  }
+}
+
+extension Home {
+  /// Looks at everything that a node needs, and goes on where something is wrong. It changes nothing.
+  ///
+  /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
+  /// - Throws: `WaymarkError` if there is no store at all, or the report can't be written.
+  public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
+    try await Doctor.examine(self, report: report?.path(percentEncoded: false)).decoded()
+  }
+}
+
+extension Node {
+  /// Numbers about this node in the text format of Prometheus, version 0.0.4.
+  public func metrics() async throws -> String {
+    struct Answer: Decodable { let text: String }
+    let answer: Answer = try await typed("metrics")
+    return answer.text
+  }
+
+  /// How much the node writes to its log; it can be changed while the node runs.
+  public var logLevel: NodeLog.Level {
+    get { log.level }
+    set { log.level = newValue }
+  }
+}

@@ -1,0 +1,88 @@
+public import Foundation
+import Records
+import Replication
+public import Wire
+
+/// Why a peer is not in sync.
+public struct PeerExplanation: Hashable, Sendable {
+  public let peer: Peer
+  /// The roots of its state, its own and those that concern all; empty if it is in sync.
+  public let causes: [NodeStatus.Cause]
+  /// What is here and the peer is not known to hold.
+  public let holds: NodeStatus.Loss.Holder?
+}
+
+/// Where each value of a record came from.
+public struct RecordExplanation: Hashable, Sendable, Decodable {
+  public let record: History.Record
+  public let values: [Provenance]
+
+  /// Who wrote what a field shows, and what that won against.
+  public struct Provenance: Hashable, Sendable, Decodable {
+    public let field: String
+    public let written: Written
+    /// Earlier values, and those that others wrote without knowing of it.
+    public let wonAgainst: [Written]
+  }
+
+  /// A value, and who wrote it.
+  public struct Written: Hashable, Sendable, Decodable {
+    public let value: ShownValue
+    /// The operation that wrote it.
+    public let id: OperationID
+    public let verb: String
+    public let time: Date
+    public let device: DeviceKey
+    public let deviceName: String
+    public let isOwn: Bool
+    /// How it lost; nil for the value that shows.
+    public let how: Defeat?
+
+    public enum Defeat: String, Hashable, Sendable, Decodable {
+      /// It was replaced by somebody who knew of it.
+      case earlier
+      /// It was written at the same time.
+      case concurrent
+    }
+
+    private enum CodingKeys: String, CodingKey {
+      case value
+      case id
+      case verb
+      case time
+      case device
+      case deviceName
+      case isOwn = "own"
+      case how
+    }
+  }
+}
+
+extension Node {
+  /// Why a peer is not in sync, down to the root.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_found`.
+  public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
+    try sayingWhy {
+      let snapshot = try snapshot()
+      guard let peer = snapshot.peers.first(where: { $0.device == device }) else {
+        throw WaymarkError.notFound("peer", device.description, next: "waymark peers")
+      }
+      let consequence = snapshot.consequence(peer)
+      let causes = snapshot.causes.filter { cause in
+        cause.peer?.device == device || cause.peer == nil && cause.reason == consequence
+      }
+      return PeerExplanation(
+        peer: Peer(peer, consequenceOf: consequence), causes: causes.map(NodeStatus.Cause.init),
+        holds: NodeStatus.Loss(snapshot.loss).devices.first { $0.device == device })
+    }
+  }
+
+  /// Where each value of a record came from: who wrote it, when, and what it won against.
+  ///
+  /// - Parameter kind: nil for whatever has the id.
+  /// - Throws: `WaymarkError` with the code `not_found`.
+  public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) throws -> RecordExplanation {
+    try sayingWhy { try explainRecord(try row(of: record, kind), CommandRequest("why")).decoded() }
+  }
+}

@@ -1,0 +1,180 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+public import Wire
+
+/// What was done in the circle, and to one record.
+public enum History {
+  /// Something that a person did: one change of an app, one import, one undo.
+  public struct Operation: Hashable, Sendable, Decodable, Identifiable {
+    public let id: OperationID
+    /// What it was, as `trip.add`, `import`, `undo`.
+    public let verb: String
+    public let time: Date
+    public let device: DeviceKey
+    public let deviceName: String
+    /// Whether this device did it.
+    public let isOwn: Bool
+    /// The operation that this one undid.
+    public let undoes: OperationID?
+    /// The operation by which this one is undone now; nil if it counts.
+    public let undoneBy: OperationID?
+    public let counts: [RecordCounts]
+    /// The only record that was written; nil if there were several.
+    public let record: RecordReference?
+    /// The fields of the only record, where not all of it was written.
+    public let fields: [String]
+
+    private enum CodingKeys: String, CodingKey {
+      case id
+      case verb
+      case time
+      case device
+      case deviceName
+      case isOwn = "own"
+      case undoes
+      case undoneBy
+      case counts
+      case record
+      case fields
+    }
+  }
+
+  /// What was written to one record, newest first.
+  public struct OfRecord: Hashable, Sendable, Decodable {
+    public let record: Record
+    public let writes: [Write]
+    /// Whether there are older writes.
+    public let hasMore: Bool
+
+    private enum CodingKeys: String, CodingKey {
+      case record
+      case writes
+      case hasMore = "more"
+    }
+  }
+
+  /// The record that a history is of.
+  public struct Record: Hashable, Sendable, Decodable, Identifiable {
+    public let kind: RecordKind
+    public let id: UUID
+    public let name: String?
+    public let state: State
+
+    public enum State: String, Hashable, Sendable, Decodable {
+      case visible
+      /// It belongs to a record that is deleted.
+      case hidden
+      case deleted
+    }
+  }
+
+  /// One write to a record.
+  public struct Write: Hashable, Sendable, Decodable {
+    /// The operation that wrote it.
+    public let id: OperationID
+    public let verb: String
+    public let time: Date
+    public let device: DeviceKey
+    public let deviceName: String
+    public let isOwn: Bool
+    public let undoes: OperationID?
+    public let undoneBy: OperationID?
+    /// Whether a deletion that did not know of it keeps it from being seen.
+    public let isHidden: Bool
+    public let fields: [Field]
+
+    private enum CodingKeys: String, CodingKey {
+      case id
+      case verb
+      case time
+      case device
+      case deviceName
+      case isOwn = "own"
+      case undoes
+      case undoneBy
+      case isHidden = "hidden"
+      case fields
+    }
+  }
+
+  /// What a write did to one field; `life` is whether the record is there: `alive` or `deleted`.
+  public struct Field: Hashable, Sendable, Decodable {
+    public let field: String
+    public let value: ShownValue
+    /// What its author saw there.
+    public let before: ShownValue
+    public let state: State
+    /// The write that won over it without knowing of it.
+    public let lostTo: Author?
+
+    public enum State: String, Hashable, Sendable, Decodable {
+      /// It is what people see.
+      case shows
+      /// A later write that knew of it has taken its place.
+      case replaced
+      /// A write that did not know of it has won.
+      case lost
+    }
+  }
+
+  /// Which operation, and who did it when.
+  public struct Author: Hashable, Sendable, Decodable, Identifiable {
+    public let id: OperationID
+    public let verb: String
+    public let time: Date
+    public let device: DeviceKey
+    public let deviceName: String
+    public let isOwn: Bool
+
+    private enum CodingKeys: String, CodingKey {
+      case id
+      case verb
+      case time
+      case device
+      case deviceName
+      case isOwn = "own"
+    }
+  }
+}
+
+extension Node {
+  /// What was done in the circle, newest first.
+  ///
+  /// - Parameter limit: from 1 on.
+  public func history(limit: Int = 20) throws -> [History.Operation] {
+    struct Answer: Decodable { let operations: [History.Operation] }
+    return try sayingWhy {
+      try showHistory(CommandRequest("history", ["limit": .string("\(limit)")])).decoded(as: Answer.self)
+        .operations
+    }
+  }
+
+  /// Who wrote what to a record, and what each write replaced, newest first; also of a record that is deleted.
+  ///
+  /// - Parameters:
+  ///   - kind: nil for whatever has the id.
+  ///   - limit: from 1 on.
+  /// - Throws: `WaymarkError` with the code `not_found`.
+  public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) throws -> History.OfRecord
+  {
+    try sayingWhy {
+      guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
+      return try JSON.object(recordHistory(try row(of: record, kind), limit)).decoded()
+    }
+  }
+
+  /// A record by its id, whether people can see it or not.
+  func row(of record: UUID, _ kind: RecordKind?) throws -> RecordRow {
+    let id = record.uuidString.lowercased()
+    guard let kind else { return try names.anyRecord(id) }
+    guard let kind = Registry.kind(named: kind.rawValue) else {
+      throw WaymarkError.notFound("kind of record", kind.rawValue)
+    }
+    guard let id = RecordText.id(id), let row = try store.record(RecordKey(kind: kind.number, id: id)) else {
+      throw WaymarkError.notFound(kind.name, id)
+    }
+    return row
+  }
+}

@@ -1,0 +1,63 @@
+public import Foundation
+public import Wire
+
+/// A ticket by which one new device joins the circle.
+public struct Invitation: Hashable, Sendable, Decodable {
+  /// One line of lower-case text, for another screen, a code to scan, or a message that nobody else reads.
+  public let ticket: String
+  public let expires: Date
+}
+
+extension Node {
+  /// Makes a ticket for one new device; this node lets it in for as long as it serves.
+  ///
+  /// - Parameters:
+  ///   - role: what the new device may do.
+  ///   - lifetime: how long the ticket is good for.
+  ///   - rootKey: the file of the circle's root key, where this device is no admin.
+  /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
+  public func invite(
+    as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
+  ) async throws -> Invitation {
+    try await typed(
+      "invite",
+      [
+        "role": .string(role.rawValue), "expiresMilliseconds": .integer(lifetime.wholeMilliseconds),
+        "rootKey": .file(rootKey),
+      ])
+  }
+
+  /// Waits until a device has joined with a ticket of this node; nil if none does in time.
+  public func joiner(within timeout: Duration) async -> DeviceReference? {
+    await waitForJoiner(milliseconds: timeout.wholeMilliseconds).map {
+      DeviceReference(device: $0, name: name(of: $0))
+    }
+  }
+}
+
+// MARK: On the new device
+
+/// What this device holds of its own that would be written again in the circle it joins.
+public struct JoinPreview: Hashable, Sendable {
+  /// Visible records by kind, without empty ones.
+  public let counts: [Count]
+
+  public var total: Int { counts.reduce(0) { $0 + $1.count } }
+
+  /// The records of one kind.
+  public struct Count: Hashable, Sendable {
+    public let kind: RecordKind
+    public let count: Int
+    /// The plural of the kind, as documents have it.
+    package let plural: String
+  }
+}
+
+/// What a device is after it has founded or joined a circle.
+public struct NewMembership: Hashable, Sendable {
+  public let circle: CircleID
+  public let device: DeviceKey
+  public let name: String
+  /// Records of a revoked device that were written again under its new keys.
+  public var rewritten = 0
+}

@@ -1,0 +1,48 @@
+import Wire
+
+/// What became of a key file whose passphrase was set or removed.
+public struct KeyProtection: Hashable, Sendable, Decodable {
+  public let keys: [Key]
+  /// Copies of keys among the backups that nothing protects.
+  public let unsealedCopies: [String]
+
+  /// One key file.
+  public struct Key: Hashable, Sendable, Decodable {
+    /// Its path.
+    public let file: String
+    /// `device`, `root` or `issuer`.
+    public let kind: String
+    public let isSealed: Bool
+    public let isChanged: Bool
+
+    private enum CodingKeys: String, CodingKey {
+      case file
+      case kind
+      case isSealed = "sealed"
+      case isChanged = "changed"
+    }
+  }
+}
+
+extension Home {
+  /// Seals the key files of this home with a passphrase; those that are sealed get another. Works beside a running
+  /// node.
+  ///
+  /// - Throws: `WaymarkError` with the code `passphrase_needed` or `wrong_passphrase` if the present one is needed.
+  @discardableResult
+  public func protectKeys(with passphrase: Passphrase) throws -> KeyProtection {
+    try protect { try $0.set { passphrase } }
+  }
+
+  /// Writes the key files of this home as they were before they were sealed.
+  @discardableResult
+  public func unprotectKeys() throws -> KeyProtection { try protect { try $0.remove() } }
+
+  private func protect(_ body: (KeyPassphrases) throws -> JSON) throws -> KeyProtection {
+    do {
+      return try body(try KeyPassphrases(self, file: nil)).decoded()
+    } catch {
+      throw WaymarkError.opening(self, error)
+    }
+  }
+}

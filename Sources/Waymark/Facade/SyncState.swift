@@ -1,0 +1,186 @@
+public import Foundation
+import Membership
+import Replication
+import Wire
+
+/// Whether records sync from this device, and if not, why and what helps: all that a paywall shows.
+///
+/// Records sync if the device is premium and the person has turned sync on. Without either, everything stays where
+/// it is and can be edited; only the exchange of records waits. Settings sync for everyone.
+///
+/// ```swift
+/// let state = await node.syncState()
+/// switch state.step {
+/// case .buyPremium, .renewPremium: showPaywall(state.sentence)
+/// case .turnOn: showSwitch(state.sentence)
+/// case .wait, .none: break
+/// }
+/// ```
+public struct SyncState: Hashable, Sendable {
+  public let premium: Premium
+  /// Whether the person wants records to sync; off until turned on. It survives the end of premium.
+  public let preference: Bool
+  /// Whether records sync: premium, and wanted.
+  public var isActive: Bool { obstacle == nil }
+  /// Why records stay on this device; nil while they sync.
+  public let obstacle: Obstacle?
+  /// A sentence for people on how things are.
+  public let sentence: String
+  /// What brings records to sync.
+  public let step: Step
+
+  /// Whether this device has premium, from where, until when.
+  public struct Premium: Hashable, Sendable {
+    public var isActive: Bool { source != .none }
+    public let source: Source
+    /// When it ends, as far as is known; nil without premium or without an end.
+    public let validUntil: Date?
+    /// Why the device is not premium; nil if it is.
+    public let obstacle: Obstacle?
+
+    /// Where premium comes from.
+    public enum Source: String, Hashable, Sendable {
+      /// An entitlement certificate.
+      case certificate
+      /// A build with the trait `AllFeatures`.
+      case allFeatures = "all-features"
+      /// A mock purchase, in builds with the trait `MockPurchases`.
+      case mock
+      case none
+    }
+  }
+
+  /// What keeps records from syncing.
+  public enum Obstacle: String, Hashable, Sendable, CaseIterable {
+    /// The person has not bought premium.
+    case freeTier = "free_tier"
+    case entitlementExpired = "entitlement_expired"
+    case entitlementNotYetValid = "entitlement_not_yet_valid"
+    /// There is premium, and sync is turned off.
+    case syncOff = "sync_off"
+
+    /// The same among all reasons.
+    public var reason: Reason {
+      switch self {
+      case .freeTier: .freeTier
+      case .entitlementExpired: .entitlementExpired
+      case .entitlementNotYetValid: .entitlementNotYetValid
+      case .syncOff: .syncOff
+      }
+    }
+  }
+
+  /// What to offer.
+  public enum Step: Hashable, Sendable {
+    /// Records sync.
+    case none
+    /// A purchase, then ``Node/install(entitlement:)``.
+    case buyPremium
+    /// The same, for somebody who was premium.
+    case renewPremium
+    /// Premium begins by itself; nil if the time is not known.
+    case wait(until: Date?)
+    /// ``Node/turnSyncOn(isConfirmed:)``.
+    case turnOn
+  }
+}
+
+extension Node {
+  /// Whether records sync, and if not, why and what helps.
+  public func syncState() -> SyncState { SyncState(replica.ownGate(now: wall()), begins: premiumBegins()) }
+
+  /// When an entitlement that is held already begins to count.
+  private func premiumBegins() -> Moment? {
+    let now = replica.gateTime(now: wall())
+    return circle.evaluation.entitlements.filter {
+      now < $0.notBefore && $0.counts(for: identity.device) && circle.isAccepted(issuer: $0.issuer)
+    }.map(\.notBefore).min()
+  }
+
+  /// Opens the records lane, in a running node at once.
+  ///
+  /// Where two sets of records that have never met would come together, it asks first: show
+  /// ``syncPreview()``, then turn on with `isConfirmed`.
+  ///
+  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid`
+  ///   without premium, and `needs_yes` where a look at the preview is due.
+  @discardableResult
+  public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
+    let _: Ignored = try await typed("sync.on", ["yes": .bool(isConfirmed)])
+    return syncState()
+  }
+
+  /// Closes the records lane of this device; every record stays. Works for everyone.
+  @discardableResult
+  public func turnSyncOff() async throws -> SyncState {
+    let _: Ignored = try await typed("sync.off")
+    return syncState()
+  }
+
+  /// Dials every peer now rather than when it is its turn.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  public func syncNow() async throws {
+    let _: Ignored = try await typed("sync.now")
+  }
+
+  /// Waits until this node is in sync with every connected peer, or with one.
+  ///
+  /// In sync is: the same change sets and the same data, in the lanes that the gate leaves open.
+  ///
+  /// - Parameters:
+  ///   - peer: nil for all that are connected; there must be one.
+  ///   - lanes: nil for all that are open.
+  /// - Throws: `WaymarkError` with the code of what is in the way when the time is over, as `offline` or `sync_off`.
+  public func waitUntilInSync(
+    with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
+  ) async throws {
+    let _: Ignored = try await typed(
+      "wait",
+      [
+        "peer": .text(peer?.description), "lane": .string(lane.map { "\($0)" } ?? "all"),
+        "timeoutMilliseconds": .integer(timeout.wholeMilliseconds),
+      ])
+  }
+}
+
+/// An answer of which nothing is needed.
+struct Ignored: Decodable {}
+
+extension SyncState {
+  init(_ gate: Gate, begins: Moment?) {
+    let obstacle = gate.reason.map(Obstacle.init)
+    self.init(
+      premium: Premium(
+        source: gate.isPremium ? Premium.Source(rawValue: gate.source.rawValue) ?? .none : .none,
+        validUntil: gate.validUntil.map(Date.init(milliseconds:)),
+        obstacle: gate.premiumReason.map(Obstacle.init)),
+      preference: gate.preference, obstacle: obstacle,
+      sentence: (obstacle.map { $0.reason.sentence() } ?? "records sync with your other devices")
+        .capitalizedFirst + ".",
+      step: Step(obstacle, begins: begins.map(Date.init(milliseconds:))))
+  }
+}
+
+extension SyncState.Obstacle {
+  init(_ reason: GateReason) {
+    switch reason {
+    case .freeTier: self = .freeTier
+    case .entitlementExpired: self = .entitlementExpired
+    case .entitlementNotYetValid: self = .entitlementNotYetValid
+    case .syncOff: self = .syncOff
+    }
+  }
+}
+
+extension SyncState.Step {
+  init(_ obstacle: SyncState.Obstacle?, begins: Date?) {
+    switch obstacle {
+    case nil: self = .none
+    case .freeTier: self = .buyPremium
+    case .entitlementExpired: self = .renewPremium
+    case .entitlementNotYetValid: self = .wait(until: begins)
+    case .syncOff: self = .turnOn
+    }
+  }
+}

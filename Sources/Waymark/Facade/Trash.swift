@@ -1,0 +1,48 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+import Wire
+
+/// A record that is deleted, or hidden with one that is. It is kept, and comes back with ``Node/restore(_:_:)``.
+public struct Deleted<Owner: Record>: Hashable, Sendable, Identifiable {
+  public let record: Owner
+  /// The deleted record that hides it; nil if it was deleted itself.
+  public let hiddenBy: RecordReference?
+  public let deletedAt: Date
+  public let deletedBy: DeviceReference
+
+  public var id: UUID { record.id }
+}
+
+extension Node {
+  /// The deleted records of a kind, the last deleted first.
+  ///
+  /// ```swift
+  /// for trip in try await node.deleted(Trip.self) where trip.hiddenBy == nil {
+  ///   try await node.restore(Trip.self, trip.id)
+  /// }
+  /// ```
+  public func deleted<Owner: Record>(_ type: Owner.Type) throws -> [Deleted<Owner>] {
+    try sayingWhy {
+      var found: [Deleted<Owner>] = []
+      try forEachDeleted(Owner.kind) { row, deletion in
+        let device = deletion.author.log.device
+        found.append(
+          Deleted(
+            record: Owner(row),
+            hiddenBy: deletion.record == row.key ? nil : try reference(deletion.record),
+            deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
+            deletedBy: DeviceReference(device: device, name: name(of: device))))
+      }
+      return found.sorted { $0.deletedAt > $1.deletedAt }
+    }
+  }
+
+  /// A record by kind, id and name; the name also of one that is deleted.
+  func reference(_ key: RecordKey) throws -> RecordReference {
+    RecordReference(
+      kind: RecordKind(rawValue: Registry.kind(key.kind)?.name ?? "kind \(key.kind.rawValue)"),
+      id: UUID(key.id), name: try operationDocument.title(key))
+  }
+}

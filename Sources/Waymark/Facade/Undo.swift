@@ -1,0 +1,118 @@
+public import Foundation
+import Records
+import Replication
+import Storage
+public import Wire
+
+/// What undoing an operation would do or has done.
+public struct UndoSummary: Hashable, Sendable, Decodable {
+  /// The operation that is undone.
+  public let operation: History.Operation
+  /// The operation that undoes it, which can be undone in turn; nil in a preview.
+  public let undo: OperationID?
+  /// What it writes, by kind.
+  public let changes: [RecordCounts]
+  /// What it leaves alone.
+  public let left: [LeftAlone]
+
+  /// A record of the operation that undoing leaves as it is, because that would take something from somebody.
+  public struct LeftAlone: Hashable, Sendable, Decodable, Identifiable {
+    public let kind: RecordKind
+    public let id: UUID
+    public let name: String?
+    public let reason: Reason
+    /// The fields that were changed since.
+    public let fields: [String]
+    /// The records that use it, or belong to it.
+    public let users: [RecordReference]
+    /// Who changed it since.
+    public let by: DeviceKey?
+    public let byName: String?
+    public let time: Date?
+
+    public enum Reason: String, Hashable, Sendable, Decodable {
+      case changedSince = "changed_since"
+      case inUse = "in_use"
+    }
+  }
+}
+
+/// A large deletion by another device that nobody has undone or acknowledged.
+public struct MassDelete: Hashable, Sendable, Identifiable {
+  /// Undoes it with ``Node/undo(_:isForced:)``.
+  public let operation: OperationID
+  public let device: DeviceKey
+  public let deviceName: String
+  public let time: Date
+  /// The kinds that lost much, the largest first.
+  public let losses: [Loss]
+
+  public var id: OperationID { operation }
+
+  /// What was deleted of one kind.
+  public struct Loss: Hashable, Sendable {
+    public let kind: RecordKind
+    public let deleted: Int
+    /// How many there were.
+    public let before: Int
+  }
+}
+
+extension Node {
+  /// What undoing an operation would do, and what it would leave alone; writes nothing.
+  public func undoPreview(of operation: OperationID) throws -> UndoSummary {
+    try undo(operation, ["preview": true])
+  }
+
+  /// Takes back what an operation wrote, of this device or another, as far as it still shows.
+  ///
+  /// What was changed since, or others have come to use, is left alone and listed. To undo an undo brings the
+  /// operation back.
+  ///
+  /// - Parameter isForced: takes back also what would be left alone.
+  /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` where all of it would be
+  ///   left alone.
+  @discardableResult
+  public func undo(_ operation: OperationID, isForced: Bool = false) throws -> UndoSummary {
+    try undo(operation, ["yes": .bool(isForced)])
+  }
+
+  /// What ``undoNewest(isForced:)`` would do; writes nothing.
+  public func undoNewestPreview() throws -> UndoSummary { try undo(nil, ["preview": true]) }
+
+  /// Takes back the newest operation of this device that counts and is no undo itself: again and again, it goes back
+  /// step by step.
+  @discardableResult
+  public func undoNewest(isForced: Bool = false) throws -> UndoSummary {
+    try undo(nil, ["yes": .bool(isForced)])
+  }
+
+  private func undo(_ operation: OperationID?, _ how: JSON) throws -> UndoSummary {
+    var arguments = how
+    arguments["operation"] = .text(operation?.description)
+    return try sayingWhy { try undo(CommandRequest("undo", arguments)).decoded() }
+  }
+
+  // MARK: Large deletions
+
+  /// Operations of other devices that deleted more than a quarter of a kind, until they are undone or acknowledged.
+  public func massDeletes() throws -> [MassDelete] {
+    try sayingWhy { try largeDeletions().map { MassDelete($0, deviceName: name(of: $0.device)) } }
+  }
+
+  /// The deletions were meant: says no more of them.
+  public func acknowledgeMassDeletes() throws { try sayingWhy { try acknowledgeDeletions() } }
+}
+
+extension MassDelete {
+  init(_ tally: MassDeletes.Tally, deviceName: String) {
+    self.init(
+      operation: tally.operation, device: tally.device, deviceName: deviceName,
+      time: Date(milliseconds: tally.time),
+      losses: tally.large.map { kind, count in
+        Loss(
+          kind: RecordKind(rawValue: Registry.kind(kind)?.name ?? "kind \(kind.rawValue)"),
+          deleted: count.deleted, before: count.before)
+      })
+  }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Inviting, joining, and revoking as an application does it.
+struct CircleCallTests {
+  @Test func `a device joins with a ticket, and brings what it held`() async throws {
+    let circle = try await TestCircle.premium(["alice"], syncing: ["alice"])
+    defer { circle.end() }
+    let invitation = try await circle["alice"].invite(as: .admin, for: .seconds(120))
+    #expect(invitation.expires.timeIntervalSinceNow > 60)
+    let home = circle.home("bob")
+    let before = try Node.initialize(home: home, name: "bob")
+    let alone = try Node(home: home)
+    _ = try await alone.perform(CommandRequest("habit.add", fields("name=Water")))
+    await alone.close()
+    let joining = try Joining(home: home, ticket: invitation.ticket, name: "bob")
+    let preview = try #require(try await joining.preview())
+    #expect(preview.counts.map(\.kind) == [.habit] && preview.total == 1)
+    async let joiner = circle["alice"].joiner(within: .seconds(20))
+    let joined = try await joining.join()
+    #expect(joined.circle != before.circle && joined.name == "bob")
+    #expect(await joiner == DeviceReference(device: joined.device, name: "bob"))
+    try await circle.start("bob")
+    #expect(try await circle["bob"].status().counts.habits == 1)
+    let members = try await circle["alice"].members()
+    #expect(members.map(\.name) == ["alice", "bob"] && members.map(\.role) == [.admin, .admin])
+    #expect(members.map(\.isOwn) == [true, false] && members.last?.admittedBy == members.first?.device)
+  }
+
+  @Test func `a ticket that is none, or too late, is refused before anything is touched`() async throws {
+    let home = try TestHome()
+    #expect(throws: WaymarkError.self) { try Joining(home: home.home, ticket: "waymark", name: "bob") }
+    let alice = try await TestNode.founder("alice")
+    #expect(try await refusal { _ = try await alice.node.invite() } == "not_running")
+    #expect(try await refusal { _ = try await alice.node.invite(for: .zero) } == "bad_value")
+    await alice.close()
+  }
+
+  @Test func `a device is revoked after a look at what that means`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob", "carol"])
+    defer { circle.end() }
+    let (alice, bob) = (try await circle.device("alice"), try await circle.device("bob"))
+    _ = try await circle.add("bob", "trip", "name=Rome")
+    try await circle.inSync("alice", "bob", "carol")
+    let preview = try await circle["alice"].revocationPreview(of: [bob])
+    #expect(!preview.isDone && preview.revoked.map(\.device) == [bob])
+    #expect(preview.revoked.first?.changeSets ?? 0 > 0 && preview.text.contains("Revoke bob?"))
+    #expect(try await circle["alice"].members().allSatisfy { !$0.isRevoked })
+    #expect(try await refusal { try await circle["alice"].revoke([alice]) } == "own_device")
+    let done = try await circle["alice"].revoke([bob])
+    #expect(done.isDone && done.byName == "this device")
+    try await circle.until("carol has heard") {
+      try await circle["carol"].members().contains { $0.device == bob && $0.isRevoked }
+    }
+    let revoked = try #require(try await circle["carol"].members().first(where: \.isRevoked))
+    #expect(revoked.revocations.map(\.by) == [alice] && revoked.revocations.map(\.byName) == ["alice"])
+    #expect(try await circle["carol"].status().counts.trips == 1)
+    #expect(try await circle["alice"].revoke([bob]).already.map(\.device) == [bob])
+  }
+}

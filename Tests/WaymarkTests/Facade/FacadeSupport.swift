@@ -1,0 +1,46 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Waymark
+
+/// A clock that a test sets.
+final class Wall: Sendable {
+  private let now: Mutex<Int64>
+
+  init(_ now: Int64) { self.now = Mutex(now) }
+
+  var value: Int64 {
+    get { now.withLock { $0 } }
+    set { now.withLock { $0 = newValue } }
+  }
+}
+
+/// What a call was heard to say, in order.
+final class Heard<Event: Sendable>: Sendable {
+  private let events = Mutex<[Event]>([])
+
+  var all: [Event] { events.withLock { $0 } }
+
+  func note(_ event: Event) { events.withLock { $0.append(event) } }
+}
+
+/// The code of the failure that a call ends with; nil if it succeeds.
+func refusal(_ body: () async throws -> Void) async throws -> String? {
+  do {
+    try await body()
+    return nil
+  } catch let error as WaymarkError {
+    return error.code
+  }
+}
+
+extension TestCircle {
+  /// Adds a record by a command, and gives its id.
+  func add(_ name: String, _ kind: String, _ pairs: String...) async throws -> UUID {
+    let answer = try await run(name, "\(kind).add", fields(pairs))
+    return try #require(answer["id"]?.string.flatMap { UUID(uuidString: $0) })
+  }
+
+  func device(_ name: String) async throws -> DeviceKey { try await self[name].status().device }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Status and peers as an application asks for them.
+struct StatusCallTests {
+  @Test func `a new node says who it is, and that nothing is here`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let status = try await alice.node.status()
+    let document = try await alice.run("status")
+    #expect(status.name == "alice" && !status.isServing && status.servingSince == nil)
+    #expect(status.device.description == document["device"]?.string)
+    #expect(status.circle.description == document["circle"]?.string)
+    #expect(status.counts.trips == 0 && status.counts.organizations == 0 && status.peers == [])
+    #expect(status.settings.isOpen && !status.records.isOpen && status.records.reason == .freeTier)
+    #expect(status.causes.map(\.reason) == [.freeTier])
+    #expect(status.loss.changeSets == 0 && status.loss.devices == [])
+    await alice.close()
+  }
+
+  @Test func `peers say what they do and why, and obey`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let alice = circle["alice"]
+    let bob = try await circle.device("bob")
+    try await circle.run("alice", "trip.add", fields("name=Rome"))
+    try await circle.inSync()
+    let peer = try #require(try await alice.peers().first)
+    #expect(peer.device == bob && peer.name == "bob" && peer.state == .inSync && peer.reason == .inSync)
+    #expect(peer.behind == 0 && peer.ahead == 0 && peer.records.isEqual == true && peer.lastSync != nil)
+    let ping = try await alice.ping(bob, count: 2)
+    #expect(ping.roundTrips.count == 2 && ping.least <= ping.median && ping.median <= ping.most)
+    try await alice.pause(bob)
+    try await circle.until("bob is gone") {
+      try await alice.peers().first.map { $0.state == .paused && $0.roundTrip == nil } == true
+    }
+    let paused = try #require(try await alice.peers().first)
+    #expect(paused.reason == .paused && paused.remedy == .command && paused.sentence == "paused by you")
+    #expect(try await refusal { _ = try await alice.ping(bob) } != nil)
+    try await circle.run("alice", "trip.edit", fields("notes=sunny", id: "Rome"))
+    #expect(try await alice.status().loss.changeSets == 1)
+    try await alice.resume(bob)
+    try await circle.inSync()
+    try await alice.rename(bob, to: "the tablet")
+    #expect(try await alice.peers().first?.name == "the tablet")
+    try await alice.rename(bob, to: nil)
+    #expect(try await alice.status().peers.first?.name == "bob")
+  }
+
+  @Test func `what is no peer or no address is refused`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let own = try await alice.node.status().device
+    #expect(try await refusal { try await alice.node.pause(own) } == "not_found")
+    #expect(try await refusal { _ = try await alice.node.explanation(ofPeer: own) } == "not_found")
+    #expect(try await refusal { try await alice.node.addPeer(at: "nowhere") } == "bad_value")
+    try await alice.node.addPeer(at: "127.0.0.1:9")
+    await alice.close()
+    #expect(try await refusal { _ = try await alice.node.status() } == "hung_up")
+  }
+
+  @Test func `why a peer is not in sync is said down to the root`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let bob = try await circle.device("bob")
+    try await circle["alice"].turnSyncOff()
+    let why = try await circle["alice"].explanation(ofPeer: bob)
+    #expect(why.peer.device == bob && why.peer.consequenceOf == .syncOff)
+    #expect(why.causes.map(\.reason) == [.syncOff])
+    #expect(why.causes.first?.consequences == ["bob"])
+    #expect(why.holds?.device == bob)
+  }
+
+  @Test func `the log can be made quieter while the node runs, and numbers be read`() async throws {
+    let alice = try await TestNode.founder("alice")
+    #expect(await alice.node.logLevel == .debug)
+    await alice.node.set(logLevel: .error)
+    #expect(await alice.node.logLevel == .error)
+    #expect(try await alice.node.metrics().contains("waymark_running 0"))
+    let diagnosis = try await alice.home.examine()
+    #expect(diagnosis.findings.contains { $0.check == .keys && $0.severity == .ok })
+    await alice.close()
+  }
+}
+
+extension Node {
+  fileprivate func set(logLevel level: NodeLog.Level) { logLevel = level }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@testable import Waymark
+
+/// What views show all the time, watched.
+struct WatchCallTests {
+  /// Watches until something holds of what is read; fails with what it waited for if that takes too long.
+  private func wait<Value>(
+    for what: Comment, _ node: Node, _ reading: Reading<Value>,
+    until holds: @escaping @Sendable (Value) -> Bool
+  ) async throws {
+    let isMet = try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask {
+        for await value in node.watch(reading) where holds(value) { return true }
+        return false
+      }
+      group.addTask {
+        try await Task.sleep(for: .seconds(20))
+        return false
+      }
+      defer { group.cancelAll() }
+      return try await group.next() == true
+    }
+    #expect(isMet, what)
+  }
+
+  @Test func `the gate, peers, settings and welcome are seen to change`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let device = try await circle.device("bob")
+    async let off: Void = wait(for: "sync off", alice, .syncState) { $0.obstacle == .syncOff }
+    async let peerOff: Void = wait(for: "the peer's sync off", bob, .peers) {
+      $0.first?.reason == .peerSyncOff
+    }
+    try await alice.turnSyncOff()
+    _ = try await (off, peerOff)
+    async let on: Void = wait(for: "sync on", alice, .syncState, until: \.isActive)
+    try await alice.turnSyncOn()
+    try await on
+    async let dark: Void = wait(for: "a setting", bob, .setting(.colorScheme)) { $0 == .dark }
+    try await alice.set(.colorScheme, to: .dark)
+    try await dark
+    try await circle.inSync()
+    async let trips: Void = wait(for: "counts", bob, .status) { $0.counts.trips == 1 }
+    async let operations: Void = wait(for: "an operation", bob, .history(limit: 1)) {
+      $0.first?.verb == "trip.add"
+    }
+    _ = try await circle.add("alice", "trip", "name=Rome")
+    _ = try await (trips, operations)
+    async let welcome: Void = wait(for: "a welcome back", bob, .onboarding) {
+      if case .returningUser(let user) = $0 { user.trips == 1 } else { false }
+    }
+    try await alice.completeOnboarding()
+    try await welcome
+    async let revoked: Void = wait(for: "a revoked member", alice, .members) {
+      $0.contains { $0.device == device && $0.isRevoked }
+    }
+    try await alice.revoke([device])
+    try await revoked
+  }
+
+  @Test func `a conflict is seen to come and go`() async throws {
+    let circle = try await TestCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    _ = try await circle.add("alice", "habit", "name=Water")
+    try await circle.apart {
+      try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
+      try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
+    }
+    try await wait(for: "a conflict", circle["bob"], .conflicts) { $0.count == 1 }
+    async let gone: Void = wait(for: "no conflict", circle["bob"], .conflicts, until: \.isEmpty)
+    try await circle["alice"].resolveAllTakingWinners()
+    try await gone
+  }
+}

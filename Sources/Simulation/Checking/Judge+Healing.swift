@@ -100,7 +100,9 @@ extension Judge {
 
   private func isOf(_ lane: Int, _ set: Int) -> Bool { library.sets[set].header.log.lane == lane }
 
-  /// What is due and stands on nothing that waits is folded.
+  /// What is due and stands on nothing that waits is folded. Of a log of which a kept tip is not here nobody can know
+  /// what it leaves out: who has seen sets of it waits for the tip, for ever if only those hold it who are out of the
+  /// circle or may not send it. Where one of these nodes holds it, they don't hold the same sets.
   private func checkNothingWaits(_ view: NodeView, _ lane: Int) throws {
     let wall = ledgers[view.name]?.wall ?? 0
     for set in view.numbers where isOf(lane, set) && view[set] == .waits {
@@ -111,10 +113,7 @@ extension Judge {
       }
       let waits = { (set: Int) in view[set] == .waits || view[set] == .held }
       if let previous = library.predecessors[set], waits(previous) { continue }
-      let isBehind = header.dependencies.contains { dependency in
-        library.index(of: dependency.id).map { waits($0) && isAllowed($0, view) } ?? false
-      }
-      if isBehind { continue }
+      guard header.dependencies.allSatisfy({ isSatisfied($0, of: header, view) }) else { continue }
       throw Violation(
         .notConverged, view.name,
         "set \(library.sets[set].id) waits though its time has come and nothing it needs waits")

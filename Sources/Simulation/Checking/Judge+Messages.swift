@@ -42,12 +42,12 @@ extension Judge {
       let said = SaidState.summary(
         certificates: certificates, settings: settings.state, records: records.state)
       try note(said, to, view, ledger)
-    case .state(let hash, let token):
-      guard let hash = hash ?? ledger.heardStates[link]?[token] else {
+    case .state(let hash, let token, _):
+      guard let hashes = hash.map({ [$0] }) ?? ledger.heardStates[link]?[token] else {
         throw Violation(
           .falseMisbehaviour, from, "it agrees with \(to) on a state that it was not asked about")
       }
-      try note(.hash(hash), to, view, ledger)
+      try note(.oneOf(hashes), to, view, ledger)
     case .sets(let lane, let sets):
       if lane == 1 { try checkOpen(view, to, link, "\(sets.count) sets") }
       for id in sets.map({ PlainSealing.setID($0.header) }) {
@@ -65,8 +65,9 @@ extension Judge {
 
   /// Keeps what a node said of itself, and which statements it had by then: in one step it may learn some often.
   private func note(_ said: SaidState, _ to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
-    // What it learns while its disk is full it holds in memory until there is room.
-    guard ledger.hasRoom else { return }
+    // What it learns while its disk is full it holds in memory until there is room. It may have ended, and have lost
+    // that again, when the other hears what it said.
+    guard ledger.hasRoom else { return ledger.saidWithoutRoom.formUnion(said.hashes) }
     ledger.said.append((to, try certificates(view), said))
   }
 
@@ -92,7 +93,10 @@ extension Judge {
         links[key, default: LinkView(peer: from)].hasOpened = true
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
-    case .state(let hash?, let token): ledger.heardStates[link, default: [:]][token] = hash
+    // An answer comes with the token that this side gave to a question of its own. And of two questions in one
+    // millisecond "the same" may answer either: the side that asked goes by neither.
+    case .state(let hash?, let token, true):
+      ledger.heardStates[link, default: [:]][token, default: []].insert(hash)
     case .sets(1, let sets):
       let isOpen = isOpen(view, from, link)
       for set in sets {
@@ -244,13 +248,13 @@ extension Judge {
     throws
   {
     for peer in peers {
-      guard let other = views[peer], let ledger = ledgers[peer], !ledger.hadNoRoom, !ledger.wasCutShort
-      else { return }
+      guard let other = views[peer], let ledger = ledgers[peer], !ledger.wasCutShort else { return }
       let theirs = ledger.states + [NodeState(other, library)]
       let isTold = openLink.map { self.isTold(view, $0) } ?? false
       let isRecordsOpen = isTold && isOwnGateOpen(view) && isPeerPremium(view, peer)
       let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })
       if theirs.contains(where: { mine.contains($0.hash(withRecords: isRecordsOpen)) }) { return }
+      if !mine.isDisjoint(with: ledger.saidWithoutRoom) { return }
     }
     throw Violation(
       .falseSync, view.name, "it says that it is in sync with \(peers[0]), whose store never was the same")

@@ -65,7 +65,6 @@ package final class Judge {
     (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
     (ledger.arrived, ledger.outsiders) = ([], [])
     ledger.forgetRun()
-    ledger.hadNoRoom = false
     if mayHaveLost { ledger.unseen = [] }
     try checkSaid(self.view(node), before: nil)
   }
@@ -140,7 +139,6 @@ package final class Judge {
     let ledger = ledger(node)
     if hasRoom, !ledger.hasRoom { ledger.hasRoomAgain = true }
     ledger.hasRoom = hasRoom
-    if !hasRoom { ledger.hadNoRoom = true }
   }
 
   // MARK: What others tell
@@ -189,8 +187,6 @@ final class NodeLedger {
   var hasRoom = true
   /// What it learnt meanwhile is to be in its store at the next look.
   var hasRoomAgain = false
-  /// What it said of itself since it started was not always what its store held.
-  var hadNoRoom = false
   /// It ended in the midst of a step: where it stood when it last spoke shows when it runs again.
   var wasCutShort = false
   /// Its wall clock at the last step.
@@ -213,8 +209,10 @@ final class NodeLedger {
   /// Own sets that others have brought since it started, and what they have told of their heads.
   var brought: Set<Name32> = []
   var told: Set<Name32> = []
-  /// What peers have said of their state, by connection and token.
-  var heardStates: [UInt64: [UInt64: Name32]] = [:]
+  /// Of which states peers have asked whether it has the same, by connection and token.
+  var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
+  /// The state hashes that it has told while its disk was full, and that its store never showed.
+  var saidWithoutRoom: Set<Name32> = []
   /// To whom it has sent in this step what only members get.
   var outsiders: Set<String> = []
   /// How many statements its beliefs were compared with.

@@ -50,7 +50,20 @@ struct NodeState: Hashable {
 /// What a node has said of where it stands, and has yet to be compared with its store.
 enum SaidState {
   case summary(certificates: Name32, settings: LaneState, records: LaneState)
-  case hash(Name32)
+  /// Several where it is not clear which of them it agreed to.
+  case oneOf(Set<Name32>)
+
+  /// The state hashes that this may stand for.
+  var hashes: Set<Name32> {
+    switch self {
+    case .oneOf(let hashes): hashes
+    case .summary(let certificates, let settings, let records):
+      Set(
+        [true, false].map {
+          NodeState(certificates: certificates, lanes: [settings, records]).hash(withRecords: $0)
+        })
+    }
+  }
 
   /// What is not as the node said; nil if all is.
   ///
@@ -68,11 +81,11 @@ enum SaidState {
         return ["settings", "records"][lane] + said.differences(to: lanes)
       }
       return nil
-    case .hash(let hash):
+    case .oneOf(let hashes):
       for one in states {
         for other in states {
           let state = NodeState(certificates: certificates, lanes: [one.lanes[0], other.lanes[1]])
-          if state.hash(withRecords: true) == hash || state.hash(withRecords: false) == hash { return nil }
+          if [true, false].contains(where: { hashes.contains(state.hash(withRecords: $0)) }) { return nil }
         }
       }
       return "state"

@@ -11,8 +11,8 @@ enum PlainMessage {
   case heads(lane: Int, [Name32])
   case want(lane: Int)
   case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
-  /// Without a hash it is the one that came with the token.
-  case state(Name32?, token: UInt64)
+  /// Without a hash it is the one that came with the token. One that asks for the other's has a token of its own.
+  case state(Name32?, token: UInt64, asks: Bool)
   case query(lane: Int)
   case answer(lane: Int)
   /// Of no lane: introduction, statements and their ids, served, goodbye, refusals.
@@ -60,8 +60,10 @@ enum PlainMessage {
       else {
         return nil
       }
-      guard hash.isEmpty else { return parts[0].name32(in: bytes).map { .state($0, token: token) } }
-      return echo ? nil : .state(nil, token: token)
+      guard hash.isEmpty else {
+        return parts[0].name32(in: bytes).map { .state($0, token: token, asks: echo) }
+      }
+      return echo ? nil : .state(nil, token: token, asks: false)
     case 11: return lane(parts[1]).map { .query(lane: $0) }
     case 12: return parts.count == 5 ? lane(parts[1]).map { .answer(lane: $0) } : .other
     default: return .other

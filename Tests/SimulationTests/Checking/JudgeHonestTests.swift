@@ -96,6 +96,26 @@ import Wire
     try world.learn(cut, on: ["bob"])
   }
 
+  @Test func `what has seen sets of a log waits for a kept tip of it that nobody brings`() throws {
+    let world = try JudgedWorld(["alice", "bob", "carol"])
+    try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
+    try world.sync("bob", to: "alice")
+    try world.write("alice", .records, edit(trip(1), [1: .text("Roma")]))
+    let kept = try world.write("bob", .records, insert(trip(2), [:]))
+    let cut = try world.revocation("bob", kept: [(world["bob"].log(.records), kept[0].id)])
+    try world.learn(cut, on: ["alice", "carol"])
+    try world.sync("alice", to: "carol")
+    try world.sync("carol", to: "alice")
+    try world.judge.healed(["alice", "carol"], premium: ["alice", "carol"])
+    // Where one of them holds it, the two are not the same.
+    try world.sync("bob", to: "alice")
+    #expect(throws: Violation.self) {
+      try world.judge.healed(["alice", "carol"], premium: ["alice", "carol"])
+    }
+    try world.sync("bob", to: "carol")
+    try world.judge.healed(["alice", "carol"], premium: ["alice", "carol"])
+  }
+
   @Test func `undo is an operation like any other`() throws {
     let world = try JudgedWorld()
     let sets = try world.write("alice", .records, insert(trip(1), [1: .text("Rome")]))

@@ -138,6 +138,17 @@ import Wire
     expect(.notConverged) { try world.healed() }
   }
 
+  @Test func `a set that waits though nothing that it has seen does`() throws {
+    let world = try JudgedWorld()
+    try world.write("bob", .records, [insert(trip(1), [:])], ahead: 3_600_000)
+    try world.write("bob", .records, [edit(trip(1), [1: .text("Rome")])], ahead: 3_600_000)
+    try world.sync("bob", to: "alice")
+    try world.healed()
+    world.wall += 3_700_000
+    for name in ["alice", "bob"] { world.judge.isNow(name, wall: world.wall) }
+    expect(.notConverged) { try world.healed() }
+  }
+
   // MARK: What is sent
 
   private func message(_ lane: Lane, _ sets: [VerifiedChangeSet]) -> [UInt8] {
@@ -216,6 +227,50 @@ import Wire
     try world.meet()
     try world.judge.claimedInSync("alice", withOneOf: ["bob"], openLink: 1)
     try world.look("alice")
+  }
+
+  @Test func `a state that is not the one that was asked about`() throws {
+    let world = try JudgedWorld()
+    func ask(_ hash: Bytes32, token: UInt64, echo: Bool = true) {
+      let question = Message.state(hash, token: token, echo: echo).encoded
+      world.judge.arrived("bob", to: "alice", link: 1, question, wall: world.wall)
+    }
+    func agree(_ token: UInt64) throws {
+      try send(world, "alice", "bob", Message.state(nil, token: token, echo: false).encoded)
+    }
+    let mine = try world.stateHash("alice")
+    ask(mine, token: 7)
+    // The answer to a question of Alice's own, which she asked in the same millisecond.
+    ask(.zero, token: 7, echo: false)
+    try agree(7)
+    // Bob has asked twice in one millisecond.
+    ask(.zero, token: 8)
+    ask(mine, token: 8)
+    try agree(8)
+    ask(.zero, token: 9)
+    expect(.falseSync) { try agree(9) }
+    ask(mine, token: 10, echo: false)
+    expect(.falseMisbehaviour) { try agree(10) }
+  }
+
+  @Test func `sync with one that had no room for what it said and has lost it since`() throws {
+    let world = try JudgedWorld()
+    try world.learn(try world.certificate("carol"), on: ["alice"])
+    func claim() throws {
+      try world.judge.claimedInSync("alice", withOneOf: ["bob"], openLink: nil)
+      try world.look("alice")
+    }
+    world.judge.hasRoom("bob", false)
+    expect(.falseSync) { try claim() }
+    let said = Message.state(try world.stateHash("alice", withRecords: false), token: 1, echo: true)
+      .encoded
+    try world.judge.sent("bob", to: "alice", link: 1, said, wall: world.wall)
+    world.judge.stopped("bob")
+    world.judge.hasRoom("bob", true)
+    try world.start("bob")
+    try claim()
+    try world.write("alice", .settings, insert(setting(1), [:]))
+    expect(.falseSync) { try claim() }
   }
 
   @Test func `a node that takes other things for true than its statements say`() throws {

@@ -112,6 +112,18 @@ final class JudgedWorld {
     }
   }
 
+  /// What a device must say of its state.
+  func stateHash(_ name: String, withRecords: Bool = true) throws -> Bytes32 {
+    let device = self[name]
+    var input = try Circle(statements: device.held, developmentIssuer: nil).setHash.bytes
+    for lane in withRecords ? Lane.allCases : [.settings] {
+      let heads = Heads(device.store.heads(lane))
+      input.append(lane.rawValue)
+      input += heads.storedHash.bytes + heads.foldedHash.bytes + device.store.digest(lane).sum.bytes
+    }
+    return blake2b256(HeadsPrefix.state, input)
+  }
+
   // MARK: Statements
 
   func certificate(_ name: String, role: Role = .admin) throws -> Membership.Statement {
@@ -154,7 +166,7 @@ final class JudgedDevice {
   private(set) var reader: Connection
   var incarnation: Incarnation
   private(set) var known: [VerifiedChangeSet] = []
-  private var held: [Membership.Statement] = []
+  private(set) var held: [Membership.Statement] = []
   private var operations: UInt64 = 0
 
   init(_ name: String, _ keys: String, _ circle: CircleID, incarnation: UInt64) throws {

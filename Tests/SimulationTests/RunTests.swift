@@ -19,6 +19,13 @@ import Testing
       + "faults=clog:8,crossed:14,delay:11,drift:12,far-jump:10,freeze:4,invite:13,jump:2,kill:2,kill-inside:1,"
       + "lost-place:13,move:10,one-way:19,partition:2,power-loss:5,preference:16,read-error:7,restamp:14,"
       + "revoke:18,slow-disk:7,write-error:9",
+    // An agreement that was found while the records lane was closed was judged as if it were open already.
+    "seed=1010029 devices=4 free=0 adversaries=2 events=983 faults-every=233 people-every=200 records=45 "
+      + "faults=beyond-cut:24,branches:48,broken-link:27,closed-lane:30,crash-loop:10,cut:12,deaf:15,delay:13,"
+      + "disk-full:19,drift:17,far-jump:16,flap:20,gap:6,garble:30,half-open:13,invite:8,kill:2,kill-inside:1,"
+      + "lost-place:18,move:4,mutual:12,narrow:17,one-way:13,other-body:30,partition:17,poison:33,power-loss:8,"
+      + "preference:14,read-error:11,restamp:19,restart:13,restore:20,skew:9,sloppy:42,slow-disk:20,storm:6,"
+      + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
   ])
   func `what once failed does not fail again`(_ line: String) throws {
     let options = try #require(Options(line: line))

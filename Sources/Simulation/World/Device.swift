@@ -117,6 +117,8 @@ final class Process {
   var isDiskFull = false
   /// Peers that the person does not want to talk to for now.
   var pausedPeers: Set<DeviceKey> = []
+  /// With whom its records lane was open when it decided what it reports now: the replica may be ahead of that.
+  private(set) var openRecords: Set<DeviceKey> = []
   /// After so many effects it ends in the midst of what it does.
   var effectsUntilStop: Int?
 
@@ -360,7 +362,10 @@ extension Process: ReplicatorShell {
     guard !isEnded else { return }
     switch event {
     case .peerJoined(let peer, let link):
+      openRecords.remove(peer)
       if let (link, end) = links[link], end == 0 { dialing.succeeded(link.address, peer, now: world.now) }
+    case .laneOpened(let peer, .records): openRecords.insert(peer)
+    case .laneClosed(let peer, .records, _): openRecords.remove(peer)
     case .membershipChanged: learnAddresses()
     default: break
     }

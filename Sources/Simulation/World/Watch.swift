@@ -138,11 +138,13 @@ final class Watch {
   func claimedInSync(_ device: Device, with peers: [Device]) throws {
     guard device.isHonest else { return }
     judge.hasRoom(device.name, device.process?.isDiskFull == false)
-    let session = peers.first.flatMap { device.process?.replicator.replica.session(with: $0.key) }
+    let isOpen = peers.first.map { device.process?.openRecords.contains($0.key) == true } ?? false
+    let session =
+      isOpen ? peers.first.flatMap { device.process?.replicator.replica.session(with: $0.key) } : nil
     try quietly(device) {
       try judge.claimedInSync(
         device.name, withOneOf: peers.filter(\.isHonest).map(\.name),
-        openLink: session.flatMap { $0[.records].isOpen ? $0.link.rawValue : nil })
+        openLink: session?.link.rawValue)
     }
   }
 

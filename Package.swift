@@ -67,7 +67,9 @@ let package = Package(
         "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
         "Transport", "Exchange",
       ]),
-    shell("WaymarkTesting", ["Waymark"]),
+    shell(
+      "WaymarkTesting",
+      ["Waymark", "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Transport"]),
     shell(
       "Simulation",
       ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),

@@ -351,7 +351,7 @@ private enum SendOutcome {
 }
 
 extension LinkEnd {
-  init(_ error: ChannelError) {
+  package init(_ error: ChannelError) {
     switch error {
     case .handshakeFailed, .messageTooLarge: self = .handshakeFailed
     case .versionMismatch(let theirs): self = .versionMismatch(theirs: theirs)

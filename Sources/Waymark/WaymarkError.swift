@@ -41,7 +41,7 @@ public enum ExitCode {
 
 extension WaymarkError {
   /// Something in the world went against it: a file that is not there, a broken export.
-  static func failed(_ code: String, _ message: String, next: String) -> WaymarkError {
+  package static func failed(_ code: String, _ message: String, next: String) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }
 

@@ -33,5 +33,6 @@ public enum RealData {
 
 /// What is wrong with the ground a test stands on.
 public struct TestGroundError: Error, CustomStringConvertible {
+  /// A sentence for whoever reads the report of the test.
   public let description: String
 }

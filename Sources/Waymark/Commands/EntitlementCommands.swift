@@ -128,7 +128,7 @@ extension Node {
   func trustIssuer(_ request: CommandRequest) throws -> JSON {
     let issuer = try Issuer.readPublicKey(try request.required("file", "the .pub file of an issuer"))
     let root = try RootKey.read(
-      request.text("key") ?? home.rootKey, of: circle, passphrases(for: request), for: "Trusting an issuer")
+      request.text("key"), at: home, of: circle, passphrases(for: request), for: "Trusting an issuer")
     let isNew = !replica.circle.evaluation.issuers.contains(issuer)
     if isNew {
       let body = IssuerStatement(

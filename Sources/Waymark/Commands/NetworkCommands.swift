@@ -136,7 +136,7 @@ extension Node {
       throw WaymarkError.badValue("--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero")
     }
     let root = try request.text("rootKey").map {
-      try RootKey.read($0, of: circle, passphrases(for: request), for: "Inviting from here")
+      try RootKey.read($0, at: home, of: circle, passphrases(for: request), for: "Inviting from here")
     }
     let ticket = try makeTicket(role: try role(request), lifetime: lifetime, root: root)
     events(["type": "ticket", "ticket": .string(ticket.line), "expires": timeJSON(ticket.expiry)])

@@ -110,13 +110,13 @@ extension Node {
       trial.insert(own.map(\.statement))
       let counting = Set(trial.evaluation.countingRevocations(by: identity.device).map(\.id))
       if own.allSatisfy({ counting.contains($0.statement.id) }) { return (identity.signing, own) }
-      guard Files.exists(home.rootKey) else {
+      guard home.keeping.hasRootKey else {
         try checkAdmitted()
         throw WaymarkError.noAdmin
       }
     }
     let root = try RootKey.read(
-      path ?? home.rootKey, of: circle, passphrases(for: request), for: "Revoking a device from here")
+      path, at: home, of: circle, passphrases(for: request), for: "Revoking a device from here")
     return (root, try targets(members, by: root, request))
   }
 

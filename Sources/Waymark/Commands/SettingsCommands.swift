@@ -7,7 +7,7 @@ import Wire
 extension Node {
   func listSettings(_ request: CommandRequest) throws -> JSON {
     let settings = try heldSettings()
-    let copy = preferencesFile.read()
+    let copy = preferencesCopy.read()
     let keys = Set(settings.map(\.key) + copy.map(\.key) + KnownPreference.all.map(\.key))
     let readings = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { key in
       Preferences.read(
@@ -64,7 +64,7 @@ extension Node {
     let record = try store.record(Self.settingKey(key))
     let value = record.flatMap { $0.isAlive ? $0[Self.settingValue] : nil }
     return Preferences.read(
-      key, settings: value, copy: preferencesFile.read().first { $0.key == key }?.value)
+      key, settings: value, copy: preferencesCopy.read().first { $0.key == key }?.value)
   }
 
   /// The entries that give a setting a value; none if it has it. Refuses what is beyond the limits.
@@ -115,7 +115,7 @@ extension Node {
 
   private static let settingValue = Registry.setting.number("value")
 
-  var preferencesFile: PreferencesFile { PreferencesFile(path: home.settings) }
+  var preferencesCopy: any PreferencesCopy { home.keeping.preferences }
 
   /// After a commit that touched the settings lane: the copy follows.
   func settingsDidFold() {
@@ -129,11 +129,11 @@ extension Node {
   /// Brings the local copy up to date with the settings lane.
   func copyPreferences() throws {
     let settings = try heldSettings().sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    let copy = preferencesFile.read()
+    let copy = preferencesCopy.read()
     let isSame =
       copy.count == settings.count
       && zip(copy, settings).allSatisfy { $0.key == $1.key && Waymark.isSame($0.value, $1.value) }
-    if !isSame || !Files.exists(home.settings) { try preferencesFile.write(settings) }
+    if !isSame || !preferencesCopy.exists { try preferencesCopy.write(settings) }
   }
 }
 

@@ -18,8 +18,9 @@ extension Node {
 
   /// Serves the command line on the home's socket until the node closes.
   ///
-  /// - Throws: `HomeError` if the socket can't be made.
+  /// - Throws: `HomeError` if the socket can't be made, `WaymarkError` for a node in memory.
   public func serveControl() throws {
+    _ = try home.keeping.directory(for: "A control socket")
     let server = try ControlServer(at: try .toServe(home)) { [weak self] request, events in
       guard let self else { return WaymarkError.hungUp.json }
       switch await self.answer(request, events: events) {

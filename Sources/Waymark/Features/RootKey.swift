@@ -5,17 +5,19 @@ import Wire
 
 /// The circle's root key: the one that founds, and that helps when no admin can.
 enum RootKey {
-  /// Reads it from a file, and sees that it is the one of the circle.
+  /// Reads it from a file, else from the home, and sees that it is the one of the circle.
   ///
   /// - Parameters:
   ///   - passphrases: asked if the file is sealed.
   ///   - purpose: what it is needed for, as the beginning of a sentence.
   static func read(
-    _ path: String, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
+    _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
   ) throws -> SigningKey {
     let root: SigningKey
     do {
-      root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, passphrases))
+      root =
+        try path.map { try SigningKey(seed: try KeyFile.secrets(.root, at: $0, passphrases)) }
+        ?? home.keeping.rootKey(passphrases)
     } catch let error as HomeError where error.code == .keyMissing {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: "root_key",
@@ -25,7 +27,8 @@ enum RootKey {
     }
     guard DeviceKey(root) == circle.genesis.root else {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: "root_key", message: "\(path) is not the root key of this circle.",
+        exitCode: ExitCode.badKey, code: "root_key",
+        message: "\(path ?? home.rootKey) is not the root key of this circle.",
         next: nameIt)
     }
     return root

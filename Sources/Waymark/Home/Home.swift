@@ -7,12 +7,25 @@ public struct Home: Hashable, Sendable {
   public let path: String
   /// Asked for the passphrase of a key file that is sealed.
   public let passphrases: PassphraseSource
+  /// What is kept elsewhere than in the directory: nil for a home on the disk.
+  private let kept: (any HomeKeeping)?
 
   public init(path: String, passphrases: PassphraseSource = .environment) {
     let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     self.path = Self.withoutTrailingSlash(absolute)
     self.passphrases = passphrases
+    kept = nil
   }
+
+  /// A home that is no directory; its path names it, and nothing is there.
+  init(path: String, keeping: any HomeKeeping) {
+    self.path = path
+    passphrases = .environment
+    kept = keeping
+  }
+
+  /// What lies beside the store.
+  var keeping: any HomeKeeping { kept ?? HomeFiles(self) }
 
   /// A home is its directory.
   public static func == (left: Home, right: Home) -> Bool { left.path == right.path }

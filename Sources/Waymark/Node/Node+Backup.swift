@@ -12,6 +12,7 @@ extension Node {
   /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
   @discardableResult
   func backUp(before what: String) async throws -> String {
+    _ = try home.keeping.directory(for: "The backup that is taken before this")
     let path: String
     do {
       path = try home.automaticBackup(before: what, at: wall())
@@ -30,12 +31,12 @@ extension Node {
     to path: String, overwrites: Bool = false,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) async throws -> BackupSummary {
-    let about = try backupAbout()
-    let store = home.store
     do {
-      return try await offNode {
-        try Store.backup(
-          storeAt: store, to: path, about: about, overwrites: overwrites, progress: progress)
+      switch try home.keeping.backUp(
+        store, to: path, try backupAbout(), overwrites: overwrites, progress: progress)
+      {
+      case .done(let summary): return summary
+      case .elsewhere(let work): return try await offNode(work)
       }
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)

@@ -91,8 +91,7 @@ extension Node {
 
   /// Looks what this machine's addresses are, now and every few seconds.
   func watchInterfaces() {
-    guard let serving = network else { return }
-    let interfaces = transport.interfaces
+    guard let serving = network, let interfaces = transport.interfaces else { return }
     if interfaces != serving.interfaces {
       network?.interfaces = interfaces
       network?.lastingAddresses = nil

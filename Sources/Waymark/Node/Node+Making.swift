@@ -24,22 +24,10 @@ extension Node {
         message: "There is a Waymark store in \(home.path) already.",
         next: "waymark status, or another --home")
     }
-    let identity = try Identity.generate()
-    let root = try SigningKey()
-    let genesis = Genesis(
-      root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
-      issuers: issuers, created: wall, nonce: random16())
-    let statement: Statement
-    do {
-      statement = try Statement(signing: genesis, with: root)
-    } catch {
-      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
-    }
-    try? home.discardKeys()
-    try identity.save(to: home.deviceKey)
-    try saveRoot(root, to: home.rootKey)
-    try makeStore(home, [statement])
-    return NewMembership(circle: statement.circle, device: identity.device, name: name)
+    let founding = try Founding(name: name, issuers: issuers, now: wall)
+    try founding.write(to: home)
+    return NewMembership(
+      circle: founding.genesis.circle, device: founding.identity.device, name: name)
   }
 
   static func saveRoot(_ root: SigningKey, to path: String) throws {
@@ -52,6 +40,11 @@ extension Node {
   static func makeStore(_ home: Home, _ statements: [Statement]) throws {
     let store = try Store(path: home.store)
     home.protectStore()
+    try fill(store, statements)
+  }
+
+  /// Puts into a new store what a device begins with.
+  static func fill(_ store: Store, _ statements: [Statement]) throws {
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
     try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
   }
@@ -86,7 +79,7 @@ public func systemWall() -> Int64 {
 #endif
 
 /// Sixteen bytes that nobody has had before.
-func random16() -> Bytes16 {
+package func random16() -> Bytes16 {
   var random = SecureRandom()
   return Bytes16(random.next(), random.next())
 }

@@ -16,8 +16,8 @@ package protocol NodeTransport: Sendable {
     _ endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws -> any NodeLink
 
-  /// The addresses that this node's end of a connection can have.
-  var interfaces: [NetworkInterface] { get }
+  /// The addresses that this node's end of a connection can have now; nil if they never change.
+  var interfaces: [NetworkInterface]? { get }
 }
 
 /// Lets others in where a node listens.
@@ -71,7 +71,7 @@ struct SocketTransport: NodeTransport {
     try Link(dialing: endpoint, role: role, settings: settings, handlers: LinkHandlers(handlers))
   }
 
-  var interfaces: [NetworkInterface] { NetworkInterface.all }
+  var interfaces: [NetworkInterface]? { NetworkInterface.all }
 }
 
 extension Listener<Inbound>: NodeListener {}

@@ -72,7 +72,7 @@ public struct Readmission: Sendable {
 
   private func certificate(for identity: Identity, _ standing: Standing) throws -> Statement {
     let root = try RootKey.read(
-      rootKey, of: standing.circle, home.passphrases, for: "Joining without a ticket")
+      rootKey, at: home, of: standing.circle, home.passphrases, for: "Joining without a ticket")
     guard
       standing.circle.evaluation.isMember(identity.device)
         || standing.circle.evaluation.members.count < Limits.devicesMax

@@ -13,8 +13,8 @@ import WaymarkTesting
   // MARK: Stage
 
   /// Premium for everyone; sync of records is on where it is said.
-  private func premium(_ names: [String], syncing: [String]) async throws -> TestCircle {
-    let circle = try await TestCircle.premium(names, syncing: syncing)
+  private func premium(_ names: [String], syncing: [String]) async throws -> SocketCircle {
+    let circle = try await SocketCircle.premium(names, syncing: syncing)
     let pairs = names.dropFirst().flatMap { [(names[0], $0), ($0, names[0])] }
     for (name, other) in pairs {
       let reason = syncing.contains(other) ? ReasonCode.open : .syncOff
@@ -28,13 +28,13 @@ import WaymarkTesting
 
   @discardableResult
   private func run(
-    _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
+    _ circle: SocketCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
   ) async throws -> JSON {
     try await circle[name].perform(CommandRequest(command, arguments))
   }
 
   private func failure(
-    _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
+    _ circle: SocketCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
   ) async throws -> WaymarkError? {
     do {
       try await run(circle, name, command, arguments)
@@ -44,17 +44,17 @@ import WaymarkTesting
     }
   }
 
-  private func trips(_ circle: TestCircle, _ name: String) async throws -> [String] {
+  private func trips(_ circle: SocketCircle, _ name: String) async throws -> [String] {
     try await run(circle, name, "trip.list")["trips"]?.array?.compactMap { $0["name"]?.string } ?? []
   }
 
-  private func addTrips(_ circle: TestCircle, _ name: String, _ trips: String...) async throws {
+  private func addTrips(_ circle: SocketCircle, _ name: String, _ trips: String...) async throws {
     for trip in trips { try await run(circle, name, "trip.add", fields("name=\(trip)")) }
   }
 
   /// Waits until all hold the same trips, and nothing is missing anywhere.
   private func agree(
-    _ circle: TestCircle, _ names: [String], _ expected: [String],
+    _ circle: SocketCircle, _ names: [String], _ expected: [String],
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     for name in names {

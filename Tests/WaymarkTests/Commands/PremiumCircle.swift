@@ -4,11 +4,11 @@ import WaymarkTesting
 
 @testable import Waymark
 
-extension TestCircle {
+extension SocketCircle {
   /// Devices that are premium, with sync on where it is said, else on all of them.
-  static func premium(_ names: [String], syncing: [String]? = nil) async throws -> TestCircle {
+  static func premium(_ names: [String], syncing: [String]? = nil) async throws -> SocketCircle {
     RealData.putOutOfBounds()
-    let circle = try await TestCircle.make(names)
+    let circle = try await SocketCircle.make(names)
     let folder = circle[names[0]].home.path
     let key = folder + "/issuer"
     _ = try Issuer.create(key)

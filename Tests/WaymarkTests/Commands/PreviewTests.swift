@@ -4,7 +4,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-extension TestCircle {
+extension SocketCircle {
   /// The failure that a command ends with; nil if it succeeds.
   func failure(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> WaymarkError? {
     do {
@@ -19,8 +19,8 @@ extension TestCircle {
 /// What a person sees before sync is turned on.
 @Suite struct PreviewTests {
   /// Alice has sync on; Bob has it off. Both have the habit Read and trips of their own.
-  private func twoHistories(_ names: [String] = ["alice", "bob"]) async throws -> TestCircle {
-    let circle = try await TestCircle.premium(names, syncing: ["alice"])
+  private func twoHistories(_ names: [String] = ["alice", "bob"]) async throws -> SocketCircle {
+    let circle = try await SocketCircle.premium(names, syncing: ["alice"])
     let id = "0f4e8c6a-0000-4000-8000-000000000001"
     let file = circle["alice"].home.path + "/habits.json"
     try Data(Self.habits(id).utf8).write(to: URL(filePath: file))
@@ -124,7 +124,7 @@ extension TestCircle {
   }
 
   @Test func `nobody is asked where nothing differs`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"], syncing: [])
+    let circle = try await SocketCircle.premium(["alice", "bob"], syncing: [])
     defer { circle.end() }
     try await circle.run("alice", "sync.on", ["interactive": true])
     #expect(try await circle.run("bob", "sync.on", ["interactive": true])["preference"] == true)
@@ -133,7 +133,7 @@ extension TestCircle {
   @Test func `a free device is told what it lacks, and without a running node nobody can be asked`()
     async throws
   {
-    let circle = try await TestCircle.make(["alice", "bob"])
+    let circle = try await SocketCircle.make(["alice", "bob"])
     defer { circle.end() }
     let free = try #require(try await circle.failure("alice", "sync.on", ["preview": true]))
     #expect(free.exitCode == ExitCode.needsPremium && free.next?.contains("help premium") == true)

@@ -4,12 +4,12 @@ import Testing
 
 /// Conflicts between two devices, decided on one of them.
 struct ResolveTests {
-  private func conflicts(_ circle: TestCircle, _ name: String) async throws -> [JSON] {
+  private func conflicts(_ circle: SocketCircle, _ name: String) async throws -> [JSON] {
     try await circle.run(name, "conflicts.list")["conflicts"]?.array ?? []
   }
 
   /// The one conflict that both devices list.
-  private func only(_ circle: TestCircle) async throws -> JSON {
+  private func only(_ circle: SocketCircle) async throws -> JSON {
     let seen = try await conflicts(circle, "alice")
     #expect(try await conflicts(circle, "bob") == seen)
     #expect(seen.count == 1)
@@ -17,7 +17,7 @@ struct ResolveTests {
   }
 
   private func resolve(
-    _ circle: TestCircle, _ name: String, _ conflict: JSON, _ take: String
+    _ circle: SocketCircle, _ name: String, _ conflict: JSON, _ take: String
   ) async throws -> JSON {
     let id = try #require(conflict["id"]?.string).prefix(6)
     let answer = try await circle.run(
@@ -30,8 +30,8 @@ struct ResolveTests {
     return answer
   }
 
-  private func circleWithTwoNames() async throws -> TestCircle {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+  private func circleWithTwoNames() async throws -> SocketCircle {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.inSync("alice", "bob")
     try await circle.apart {
@@ -41,7 +41,7 @@ struct ResolveTests {
     return circle
   }
 
-  private func name(_ circle: TestCircle, _ device: String) async throws -> JSON? {
+  private func name(_ circle: SocketCircle, _ device: String) async throws -> JSON? {
     try await circle.run(device, "habit.list")["habits"]?[0]?["name"]
   }
 
@@ -77,7 +77,7 @@ struct ResolveTests {
   }
 
   @Test func `with two losers the one that is meant has to be named`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob", "carol"])
+    let circle = try await SocketCircle.premium(["alice", "bob", "carol"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.inSync("alice", "bob", "carol")
@@ -105,7 +105,7 @@ struct ResolveTests {
 
   @Test(arguments: [("winner", "Alice"), ("loser", "Bob")])
   func `a decided profile is whole, and wins`(take: String, name: String) async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.apart {
       try await circle.run("bob", "profile.set", fields("name=Bob", "appearance=dark"))
@@ -122,7 +122,7 @@ struct ResolveTests {
   }
 
   @Test func `the same profile written on both sides is no conflict`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.apart {
       for device in ["bob", "alice"] { try await circle.run(device, "profile.set", fields("name=Ada")) }
@@ -132,7 +132,7 @@ struct ResolveTests {
 
   @Test(arguments: ["winner", "loser"])
   func `an edit lost to a delete is deleted again or restored`(take: String) async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.inSync("alice", "bob")
@@ -155,7 +155,7 @@ struct ResolveTests {
 
   @Test(arguments: ["winner", "loser"])
   func `what a deleted trip hides, two levels down, goes or comes back with it`(take: String) async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     let lodging = try await circle.run("alice", "lodging.add", fields("trip=Rome", "name=Casa"))

@@ -8,7 +8,7 @@ import WaymarkTesting
 struct TwoDeviceTests {
   @Test func `two edits of one name at the same time are one conflict, the same on both sides`() async throws
   {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.inSync()
@@ -29,7 +29,7 @@ struct TwoDeviceTests {
   }
 
   @Test func `who set up another device before is welcomed back with a summary`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.run("alice", "profile.set", fields("name=Alice"))
@@ -46,7 +46,7 @@ struct TwoDeviceTests {
   }
 
   @Test func `the copy of the preferences follows what another device sets and takes back`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     func copy() throws -> JSON? {
       let data = try Data(contentsOf: URL(filePath: circle["bob"].home.settings))

@@ -6,7 +6,7 @@ import WaymarkTesting
 
 /// History, undo and the trash between two devices that did not know of one another.
 struct TwoDeviceUndoTests {
-  private func count(_ circle: TestCircle, _ kind: String) async throws -> [Int64?] {
+  private func count(_ circle: SocketCircle, _ kind: String) async throws -> [Int64?] {
     var counts: [Int64?] = []
     for name in ["alice", "bob"] {
       counts.append(try await circle.run(name, "status")["counts"]?[kind]?.integer)
@@ -14,13 +14,13 @@ struct TwoDeviceUndoTests {
     return counts
   }
 
-  private func operation(_ circle: TestCircle, _ verb: String) async throws -> JSON {
+  private func operation(_ circle: SocketCircle, _ verb: String) async throws -> JSON {
     let listed = try await circle.run("alice", "history", ["limit": "100"])["operations"]?.array ?? []
     return try #require(listed.first { $0["verb"] == .string(verb) }?["id"])
   }
 
   @Test func `restore brings back what was changed and added elsewhere meanwhile`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome", "notes=sunny"))
     try await circle.run("alice", "lodging.add", fields("trip=Rome", "name=Casa"))
@@ -46,7 +46,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `what another device did is undone, and both say so`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.inSync()
@@ -65,7 +65,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `undoing what two devices wrote at once shows what the other wrote`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.apart {
@@ -92,7 +92,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `a record's history keeps what lost, also when the conflict is settled`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.apart {
@@ -120,7 +120,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `taking back a day does not take back what was ticked elsewhere meanwhile`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
     let day: JSON = ["id": "Water", "date": "2026-05-03"]
@@ -136,7 +136,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `of setting and unsetting at once the later counts`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     func schemes() async throws -> [JSON?] {
       var values: [JSON?] = []
@@ -159,7 +159,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `a category made anew keeps what was changed elsewhere meanwhile`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "category.add", fields("name=Health", "emoji=🍏"))
     try await circle.apart {
@@ -174,7 +174,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `an organization deleted while it came into use reads as None until restored`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "organization.add", fields("name=Alpha Air"))
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -193,7 +193,7 @@ struct TwoDeviceUndoTests {
   }
 
   @Test func `an import of another device is taken back, but for what was added to it`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let path = circle["bob"].home.path + "/export.json"
     try Self.export(logs: 2_500).write(toFile: path, atomically: true, encoding: .utf8)

@@ -8,8 +8,8 @@ import WaymarkTesting
 /// Comparing stores that folded the same change sets.
 @Suite struct VerifyTests {
   /// Alice and Bob in sync, with three trips.
-  private func inSync() async throws -> TestCircle {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+  private func inSync() async throws -> SocketCircle {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     for trip in ["Rome", "Oslo", "Turin"] {
       try await circle.run("alice", "trip.add", fields("name=\(trip)"))
     }
@@ -18,7 +18,7 @@ import WaymarkTesting
   }
 
   /// Closes a node, changes its store behind its back, and opens it again.
-  private func damage(_ circle: TestCircle, _ name: String, _ sql: String) async throws -> Node {
+  private func damage(_ circle: SocketCircle, _ name: String, _ sql: String) async throws -> Node {
     let home = circle[name].home
     await circle[name].close()
     let connection = try Connection(.file(home.store))

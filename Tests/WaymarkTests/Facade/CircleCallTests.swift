@@ -7,7 +7,7 @@ import WaymarkTesting
 /// Inviting, joining, and revoking as an application does it.
 struct CircleCallTests {
   @Test func `a device joins with a ticket, and brings what it held`() async throws {
-    let circle = try await TestCircle.premium(["alice"], syncing: ["alice"])
+    let circle = try await SocketCircle.premium(["alice"], syncing: ["alice"])
     defer { circle.end() }
     let invitation = try await circle["alice"].invite(as: .admin, for: .seconds(120))
     #expect(invitation.expires.timeIntervalSinceNow > 60)
@@ -40,7 +40,7 @@ struct CircleCallTests {
   }
 
   @Test func `a device is revoked after a look at what that means`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob", "carol"])
+    let circle = try await SocketCircle.premium(["alice", "bob", "carol"])
     defer { circle.end() }
     let (alice, bob) = (try await circle.device("alice"), try await circle.device("bob"))
     _ = try await circle.add("bob", "trip", "name=Rome")

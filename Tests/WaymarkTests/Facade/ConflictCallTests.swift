@@ -5,8 +5,8 @@ import Testing
 
 /// Conflicts, history and undo as an application asks for them.
 struct ConflictCallTests {
-  private func circleWithTwoNames() async throws -> (TestCircle, UUID) {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+  private func circleWithTwoNames() async throws -> (SocketCircle, UUID) {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     let water = try await circle.add("alice", "habit", "name=Water")
     try await circle.apart {
       try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
@@ -15,7 +15,7 @@ struct ConflictCallTests {
     return (circle, water)
   }
 
-  private func name(_ circle: TestCircle, _ device: String) async throws -> String? {
+  private func name(_ circle: SocketCircle, _ device: String) async throws -> String? {
     try await circle.run(device, "habit.list")["habits"]?[0]?["name"]?.string
   }
 
@@ -62,7 +62,7 @@ struct ConflictCallTests {
   }
 
   @Test func `an edit lost to a delete comes back with what it wrote`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let rome = try await circle.add("alice", "trip", "name=Rome")
     try await circle.apart {
@@ -101,7 +101,7 @@ struct ConflictCallTests {
   }
 
   @Test func `an undo of another device's operation leaves alone what was changed since`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let rome = try await circle.add("alice", "trip", "name=Rome")
     try await circle.run("alice", "trip.edit", fields("name=Roma", "notes=sunny", id: "Rome"))
@@ -127,7 +127,7 @@ struct ConflictCallTests {
   }
 
   @Test func `a mass delete is listed, undone by its operation, or acknowledged`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     for trip in ["One", "Two"] {
       _ = try await circle.add("alice", "trip", "name=\(trip)")

@@ -43,7 +43,7 @@ struct DataCallTests {
 
   @Test func `one trip is exported alone, folders are made, and what does not go is refused`() async throws {
     try await inFolder { folder in
-      let circle = try await TestCircle.premium(["alice"], syncing: ["alice"])
+      let circle = try await SocketCircle.premium(["alice"], syncing: ["alice"])
       defer { circle.end() }
       let alice = circle["alice"]
       let rome = try await circle.add("alice", "trip", "name=Rome")
@@ -96,7 +96,7 @@ struct DataCallTests {
   }
 
   @Test func `a store is verified against its log, and peers against each other`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     _ = try await circle.add("alice", "trip", "name=Rome")
     try await circle.inSync()
@@ -125,7 +125,7 @@ struct DataCallTests {
   }
 
   @Test func `a mirror and an assertion are previewed, carried out, and undone`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let bob = try await circle.device("bob")
     let rome = try await circle.add("alice", "trip", "name=Rome")
@@ -170,7 +170,7 @@ struct DataCallTests {
   }
 
   @Test func `a deleted record comes back with what was hidden with it`() async throws {
-    let circle = try await TestCircle.premium(["alice"], syncing: ["alice"])
+    let circle = try await SocketCircle.premium(["alice"], syncing: ["alice"])
     defer { circle.end() }
     let alice = circle["alice"]
     let rome = try await circle.add("alice", "trip", "name=Rome")

@@ -35,7 +35,7 @@ func refusal(_ body: () async throws -> Void) async throws -> String? {
   }
 }
 
-extension TestCircle {
+extension SocketCircle {
   /// Adds a record by a command, and gives its id.
   func add(_ name: String, _ kind: String, _ pairs: String...) async throws -> UUID {
     let answer = try await run(name, "\(kind).add", fields(pairs))

@@ -15,7 +15,7 @@ struct PersonCallTests {
   private static let sorting = Setting("sorting", default: Sorting.byName)
 
   @Test func `who set up another device before is welcomed back with a summary`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     #expect(try await circle["bob"].onboarding() == .newUser)
     _ = try await circle.add("alice", "trip", "name=Rome")
@@ -43,7 +43,7 @@ struct PersonCallTests {
   }
 
   @Test func `settings of every type are read as they were written, here and elsewhere`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let alice = circle["alice"]
     #expect(try await alice.value(of: .colorScheme) == .system)

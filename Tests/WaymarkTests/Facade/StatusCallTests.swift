@@ -21,7 +21,7 @@ struct StatusCallTests {
   }
 
   @Test func `peers say what they do and why, and obey`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let alice = circle["alice"]
     let bob = try await circle.device("bob")
@@ -61,7 +61,7 @@ struct StatusCallTests {
   }
 
   @Test func `why a peer is not in sync is said down to the root`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let bob = try await circle.device("bob")
     try await circle["alice"].turnSyncOff()

@@ -98,7 +98,7 @@ struct SyncCallTests {
   }
 
   @Test func `what would meet is shown before sync is turned on, and asked about`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"], syncing: ["alice"])
+    let circle = try await SocketCircle.premium(["alice", "bob"], syncing: ["alice"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.run("bob", "habit.add", fields("name=Water"))
@@ -120,7 +120,7 @@ struct SyncCallTests {
   }
 
   @Test func `waiting for sync ends in sync, or with what is in the way`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle["alice"].syncNow()

@@ -26,7 +26,7 @@ struct WatchCallTests {
   }
 
   @Test func `the gate, peers, settings and welcome are seen to change`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let (alice, bob) = (circle["alice"], circle["bob"])
     let device = try await circle.device("bob")
@@ -62,7 +62,7 @@ struct WatchCallTests {
   }
 
   @Test func `a conflict is seen to come and go`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     _ = try await circle.add("alice", "habit", "name=Water")
     try await circle.apart {

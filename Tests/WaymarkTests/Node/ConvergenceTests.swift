@@ -6,7 +6,7 @@ import Waymark
 /// Nodes of one process over real sockets on loopback.
 @Suite struct ConvergenceTests {
   @Test func `a setting made on Alice's device reaches Bob's, though both are free`() async throws {
-    let circle = try await TestCircle.make(["alice", "bob"])
+    let circle = try await SocketCircle.make(["alice", "bob"])
     defer { circle.end() }
     _ = try await circle["alice"].perform(
       CommandRequest("settings.set", ["key": "colorScheme", "value": "dark"]))
@@ -18,7 +18,7 @@ import Waymark
 }
 
 /// Several nodes in temporary homes, paired and serving.
-final class TestCircle: Sendable {
+final class SocketCircle: Sendable {
   private let nodes: Mutex<[String: Node]>
   private let folder: String
 
@@ -33,7 +33,7 @@ final class TestCircle: Sendable {
   }
 
   /// The first founds the circle, the others join it.
-  static func make(_ names: [String]) async throws -> TestCircle {
+  static func make(_ names: [String]) async throws -> SocketCircle {
     let folder = FileManager.default.temporaryDirectory.path + "/waymark-test-\(UUID().uuidString)"
     var nodes: [String: Node] = [:]
     let home = Home(path: "\(folder)/\(names[0])")
@@ -41,7 +41,7 @@ final class TestCircle: Sendable {
     let founder = try Node(home: home)
     try await founder.serve(listen: "127.0.0.1:0")
     nodes[names[0]] = founder
-    let circle = TestCircle(nodes: nodes, folder: folder)
+    let circle = SocketCircle(nodes: nodes, folder: folder)
     for name in names.dropFirst() { try await circle.join(name, invitedBy: names[0]) }
     return circle
   }

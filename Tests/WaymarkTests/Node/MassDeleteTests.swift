@@ -8,16 +8,17 @@ import Wire
 
 /// A device that deletes much is seen by the others.
 struct MassDeleteTests {
-  private func notices(_ circle: TestCircle, _ name: String, _ arguments: JSON = [:]) async throws -> [JSON] {
+  private func notices(_ circle: SocketCircle, _ name: String, _ arguments: JSON = [:]) async throws -> [JSON]
+  {
     let notices = try await circle.run(name, "status", arguments)["notices"]?.array ?? []
     return notices.filter { $0["reason"] == "mass_delete" }
   }
 
   /// A trip with so many activities, and others that stay.
   private func circle(doomed: Int, others: Int, _ names: [String] = ["alice", "bob"]) async throws
-    -> TestCircle
+    -> SocketCircle
   {
-    let circle = try await TestCircle.premium(names)
+    let circle = try await SocketCircle.premium(names)
     for (trip, count) in [("Doomed", doomed), ("Other", others)] {
       try await circle.run("alice", "trip.add", fields("name=\(trip)"))
       for number in 0..<count {

@@ -22,7 +22,7 @@ struct OwnLogTests {
   }
 
   @Test func `what was let go counts as sent at the next start, what was not stays unsent`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.inSync()

@@ -17,8 +17,8 @@ struct ParkedTests {
   private static let hour: Int64 = 3_600_000
 
   /// Alice's clock is an hour ahead, and she has named a habit; Bob holds what he may not fold yet.
-  private func parked(_ wall: Wall) async throws -> TestCircle {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+  private func parked(_ wall: Wall) async throws -> SocketCircle {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.inSync("alice", "bob")
     try await circle.restart("alice", wall: { systemWall() + Self.hour })
@@ -35,7 +35,7 @@ struct ParkedTests {
     return circle
   }
 
-  private func name(_ circle: TestCircle) async throws -> JSON? {
+  private func name(_ circle: SocketCircle) async throws -> JSON? {
     try await circle.run("bob", "habit.list")["habits"]?[0]?["name"]
   }
 

@@ -108,7 +108,7 @@ struct RestampTests {
 
   @Test func `peers that hold parked sets drop them and take the new ones`() async throws {
     let wall = Wall()
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.run("bob", "profile.set", fields("name=Bob"))
@@ -153,7 +153,7 @@ struct RestampTests {
   }
 
   @Test func `a wall clock that peers contradict dates nothing`() async throws {
-    let circle = try await TestCircle.premium(["alice", "bob"])
+    let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "dark"])
     try await circle.inSync()

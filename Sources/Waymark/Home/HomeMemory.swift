@@ -1,0 +1,75 @@
+import Replication
+import Sodium
+import Storage
+import Synchronization
+import Wire
+
+/// What a home keeps in memory; all of it is gone with the node.
+final class HomeMemory: HomeKeeping {
+  /// In guarded memory, which is wiped when it is freed; nil on a device that did not found the circle.
+  private let root: SigningKey?
+  private let place = MemoryIncarnation()
+  private let copy = MemoryPreferences()
+
+  init(root: SigningKey?) { self.root = root }
+
+  var incarnation: any IncarnationPlace { place }
+
+  var preferences: any PreferencesCopy { copy }
+
+  var keyStates: JSON { ["device": "plain", "root": root == nil ? .null : "plain"] }
+
+  var hasRootKey: Bool { root != nil }
+
+  func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey {
+    guard let root else {
+      throw HomeError(
+        .keyMissing, "This device, which is in memory, did not found the circle.",
+        next: "do this on the node that founded it")
+    }
+    return root
+  }
+
+  func directory(for what: String) throws -> String {
+    throw WaymarkError.failed(
+      "in_memory", "\(what) needs a directory, and this node is in memory.",
+      next: "open the node on a directory: waymark help paths")
+  }
+
+  /// Nobody else can read the store.
+  func backUp(
+    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool,
+    progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
+  ) throws -> BackupWork {
+    .done(try store.backup(to: path, about: about, overwrites: overwrites, progress: progress))
+  }
+}
+
+/// No copy of a store in memory can have another place.
+private final class MemoryIncarnation: IncarnationPlace, Sendable {
+  func names(_ incarnation: Incarnation) -> Bool { true }
+
+  func write(_ incarnation: Incarnation) {}
+}
+
+private final class MemoryPreferences: PreferencesCopy, Sendable {
+  private let kept = Mutex<[(key: String, value: Value)]?>(nil)
+
+  var exists: Bool { kept.withLock { $0 != nil } }
+
+  func read() -> [(key: String, value: Value)] { kept.withLock { $0 ?? [] } }
+
+  func write(_ preferences: [(key: String, value: Value)]) { kept.withLock { $0 = preferences } }
+}
+
+extension Home {
+  /// A home in memory.
+  ///
+  /// What reaches past its keeping for a file finds a path below something that is no directory: nothing can be made
+  /// there by mistake.
+  init(inMemoryWith root: SigningKey?) {
+    self.init(
+      path: "/dev/null/waymark-in-memory/\(hexadecimal(random16().bytes))",
+      keeping: HomeMemory(root: root))
+  }
+}

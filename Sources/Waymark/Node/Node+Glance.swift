@@ -1,0 +1,93 @@
+import Membership
+import Records
+import Replication
+import Storage
+package import Wire
+
+/// What somebody sees of a node who looks at several at once, as tests do.
+package struct NodeGlance: Sendable {
+  package struct LaneGlance: Hashable, Sendable {
+    package let heads: Bytes32
+    package let digest: Bytes32
+    package let changeSets: Int
+    /// Whether this node lets the lane flow.
+    package let isOpen: Bool
+  }
+
+  package struct SessionGlance: Sendable {
+    /// The two have compared notes, and neither owes the other anything.
+    package let isInSync: Bool
+    package let isRecordsOpen: Bool
+    /// The peer says that it is open, and this node sees no certificate that allows it.
+    package let isUnproven: Bool
+  }
+
+  package let device: DeviceKey
+  package let isServing: Bool
+  package let members: Set<DeviceKey>
+  package let paused: Set<DeviceKey>
+  /// Names the set of statements.
+  package let statements: Bytes32
+  package let settings: LaneGlance
+  package let records: LaneGlance
+  package let sessions: [DeviceKey: SessionGlance]
+  /// How each peer is, and why: `offline (dial_refused)`.
+  package let standings: [DeviceKey: String]
+
+  package subscript(lane: Lane) -> LaneGlance { lane == .settings ? settings : records }
+}
+
+extension Node {
+  /// - Throws: `WaymarkError` once the node is closed.
+  package func glance() throws -> NodeGlance {
+    try checkOpen()
+    var sessions: [DeviceKey: NodeGlance.SessionGlance] = [:]
+    for session in replica.sessions.values {
+      guard let device = session.device, !session.isClosing else { continue }
+      var isUnproven = false
+      if case .peerNotPremium = session.records.reason { isUnproven = true }
+      sessions[device] = NodeGlance.SessionGlance(
+        isInSync: session.isCurrent && session.isInSync, isRecordsOpen: session.records.isOpen,
+        isUnproven: isUnproven)
+    }
+    let peers = try peerSnapshots(wall()).map {
+      ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))")
+    }
+    return NodeGlance(
+      device: identity.device, isServing: network != nil, members: Set(circle.evaluation.members.keys),
+      paused: pausedPeers, statements: circle.setHash, settings: glance(.settings, isOpen: true),
+      records: glance(.records, isOpen: replica.ownGate(now: wall()).isOpen), sessions: sessions,
+      standings: Dictionary(peers) { first, _ in first })
+  }
+
+  private func glance(_ lane: Lane, isOpen: Bool) -> NodeGlance.LaneGlance {
+    NodeGlance.LaneGlance(
+      heads: replica[lane].heads.foldedHash, digest: store.digest(lane).sum,
+      changeSets: Int(clamping: store.changeSetCount(lane)), isOpen: isOpen)
+  }
+
+  /// Dials whoever is not connected, without waiting for its turn.
+  package func hurry() {
+    guard replicator.isOpen, network != nil else { return }
+    network?.dialing.hurry(now: steady)
+    dial()
+  }
+
+  /// Everything of a lane that is visible, each record by its kind and its name, with its fields in words.
+  package func visibleContent(_ lane: Lane) throws -> [String: [String: String]] {
+    try checkOpen()
+    var content: [String: [String: String]] = [:]
+    for kind in Registry.kinds where kind.number.lane == lane {
+      try store.forEach(RecordQuery(kind.number)) { row in
+        let name = kind.title(of: row).map { " “\(shortened($0))”" } ?? ""
+        var fields: [String: String] = [:]
+        for (number, value) in row.fields where value != .null {
+          let field = kind.fields.first { $0.number == number }?.name ?? "field \(number)"
+          fields[field] = shortened("\(value.documentJSON.text())")
+        }
+        content["\(kind.name)\(name) \(row.key.id.uuid)"] = fields
+      }
+    }
+    return content
+  }
+}

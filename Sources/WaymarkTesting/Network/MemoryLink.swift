@@ -1,0 +1,385 @@
+import Dispatch
+import SecureChannel
+import Synchronization
+import Transport
+import Waymark
+import Wire
+
+/// One end of a connection in memory: the same channel as over TCP, whose bytes go straight to the other end.
+///
+/// Both ends run on one queue. A link keeps itself alive until it has ended.
+actor MemoryLink: NodeLink {
+  private enum Stage {
+    case new
+    case handshaking
+    case open
+    case ended
+  }
+
+  /// What threads other than the queue's may touch.
+  private struct Shared {
+    var outbox: [[UInt8]] = []
+    var queuedBytes = 0
+    var wasAboveLowWater = false
+    var takesMessages = true
+    var inbox: [(message: Inbound, bytes: Int)] = []
+    var inboxBytes = 0
+    var inboxIsFull = false
+    var bytesIn = 0
+    var bytesOut = 0
+    var lastReceived: Int64
+    var remoteAddress: SocketAddress?
+    /// The messages in the inbox count as under way until they are taken.
+    var countsInbox = true
+  }
+
+  private nonisolated let executor: QueueExecutor
+  private nonisolated let network: MemoryNetwork
+  private nonisolated let settings: LinkSettings<Inbound>
+  private nonisolated let handlers: NodeLinkHandlers
+  private nonisolated let shared: Mutex<Shared>
+  private nonisolated let machine: Int
+  private nonisolated let ownAddress: SocketAddress?
+  private nonisolated let endpoint: Endpoint?
+
+  private var channel: Channel
+  private var stage = Stage.new
+  private var isAdmitted: Bool
+  private var closeIsWanted = false
+  private var other: MemoryLink?
+  private var pair: MemoryNetwork.Pair?
+  /// Bytes that have come and are not in the channel yet.
+  private var incoming: [UInt8] = []
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// An end that will dial.
+  init(
+    network: MemoryNetwork, machine: Int, dialling endpoint: Endpoint, from address: SocketAddress?,
+    role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
+  ) throws {
+    executor = QueueExecutor(label: "waymark.memory-link", isShared: true)
+    channel = try Channel(role, keys: settings.makeKeys())
+    isAdmitted = true
+    self.endpoint = endpoint
+    self.network = network
+    self.machine = machine
+    self.settings = settings
+    self.handlers = handlers
+    ownAddress = address
+    shared = Mutex(Shared(lastReceived: network.clock.steady()))
+  }
+
+  /// The end that answers.
+  private init(
+    answering caller: MemoryLink, _ responder: MemoryNetwork.Responder, from address: SocketAddress
+  ) throws {
+    executor = caller.executor
+    channel = try Channel(responder.roleFor(address), keys: responder.settings.makeKeys())
+    isAdmitted = false
+    endpoint = nil
+    network = caller.network
+    machine = responder.machine
+    settings = responder.settings
+    handlers = responder.handlers
+    ownAddress = nil
+    shared = Mutex(Shared(lastReceived: caller.network.clock.steady(), remoteAddress: address))
+  }
+
+  // MARK: From any thread
+
+  nonisolated func start() { enqueue { $0.dial() } }
+
+  @discardableResult
+  nonisolated func send(_ message: [UInt8]) -> Bool {
+    precondition(message.count <= Limits.messageBytesMax, "a message of \(message.count) bytes")
+    let isQueued = shared.withLock { shared -> Bool? in
+      guard shared.takesMessages else { return nil }
+      guard shared.queuedBytes + message.count <= settings.limits.sendBufferBytesMax else {
+        shared.takesMessages = false
+        return false
+      }
+      shared.outbox.append(message)
+      shared.queuedBytes += message.count
+      if shared.queuedBytes > settings.limits.sendBufferLowWater { shared.wasAboveLowWater = true }
+      return true
+    }
+    switch isQueued {
+    case nil: return false
+    case false?: enqueue { $0.end(.bufferOverflow) }
+    case true?: enqueue { $0.flush() }
+    }
+    return isQueued == true
+  }
+
+  nonisolated func takeInbox(atMost bytesMax: Int) -> (messages: [Inbound], isMore: Bool) {
+    let (messages, isMore, wasFull) = shared.withLock { shared -> ([Inbound], Bool, Bool) in
+      var bytes = 0
+      var count = 0
+      while count < shared.inbox.count, bytes < bytesMax {
+        bytes += shared.inbox[count].bytes
+        count += 1
+      }
+      let taken = shared.inbox.prefix(count).map(\.message)
+      shared.inbox.removeFirst(count)
+      shared.inboxBytes -= bytes
+      let wasFull = shared.inboxIsFull
+      shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
+      if shared.countsInbox { network.clock.underWay.end(count) }
+      return (taken, !shared.inbox.isEmpty, wasFull && !shared.inboxIsFull)
+    }
+    if wasFull { enqueue { $0.process() } }
+    return (messages, isMore)
+  }
+
+  nonisolated func admit() {
+    enqueue { link in
+      link.isAdmitted = true
+      link.process()
+    }
+  }
+
+  nonisolated func close() {
+    shared.withLock { $0.takesMessages = false }
+    enqueue { $0.beginClosing() }
+  }
+
+  nonisolated func closeAtOnce() {
+    shared.withLock { shared in
+      shared.takesMessages = false
+      guard let last = shared.outbox.last else { return }
+      shared.outbox = [last]
+      shared.queuedBytes = last.count
+    }
+    enqueue { $0.beginClosing() }
+  }
+
+  nonisolated func abandon() { enqueue { $0.end(.timeout) } }
+
+  /// The way between the two is cut.
+  nonisolated func breakOff() { enqueue { $0.end(.truncated) } }
+
+  nonisolated func leave(unlessOn hosts: Set<String>) {}
+
+  nonisolated var outboundBytes: Int { shared.withLock { $0.queuedBytes } }
+
+  nonisolated var byteCounts: (received: Int, sent: Int) { shared.withLock { ($0.bytesIn, $0.bytesOut) } }
+
+  nonisolated var remoteAddress: SocketAddress? { shared.withLock { $0.remoteAddress } }
+
+  nonisolated var quietMilliseconds: Int64 {
+    network.clock.steady() - shared.withLock { $0.lastReceived }
+  }
+
+  private nonisolated func enqueue(_ body: @escaping @Sendable (isolated MemoryLink) -> Void) {
+    let underWay = network.clock.underWay
+    underWay.begin()
+    executor.queue.async {
+      self.assumeIsolated(body)
+      underWay.end()
+    }
+  }
+
+  // MARK: Dialling
+
+  private func dial() {
+    guard stage == .new, let endpoint, let ownAddress else { return }
+    guard let target = SocketAddress.numeric(endpoint.host, port: endpoint.port) else {
+      return end(.unresolved)
+    }
+    switch network.responder(at: target, for: machine) {
+    case .failure(let unreachable): end(unreachable.end)
+    case .success(let responder): connect(responder, at: target, from: ownAddress)
+    }
+  }
+
+  private func connect(
+    _ responder: MemoryNetwork.Responder, at target: SocketAddress, from own: SocketAddress
+  ) {
+    guard let answering = try? MemoryLink(answering: self, responder, from: own) else {
+      return end(.refused)
+    }
+    let pair = MemoryNetwork.Pair(machine, responder.machine)
+    guard network.opened(self, pair) else { return end(.noRoute) }
+    self.pair = pair
+    shared.withLock { $0.remoteAddress = target }
+    other = answering
+    stage = .handshaking
+    answering.assumeIsolated { answering in
+      answering.other = self
+      answering.stage = .handshaking
+    }
+    flush()
+  }
+
+  // MARK: In
+
+  /// How much one end sends before the other has looked at it.
+  private static let incomingBytesMax = 256 * 1024
+
+  private var hasRoom: Bool { incoming.count < Self.incomingBytesMax }
+
+  private func receive(_ bytes: [UInt8]) {
+    guard stage != .ended else { return }
+    let now = network.clock.steady()
+    shared.withLock { shared in
+      shared.bytesIn += bytes.count
+      shared.lastReceived = now
+    }
+    incoming += bytes
+    process()
+  }
+
+  private var mayRead: Bool {
+    switch stage {
+    case .open: isAdmitted && !shared.withLock { $0.inboxIsFull }
+    case .handshaking: true
+    case .new, .ended: false
+    }
+  }
+
+  /// Takes all events out of the bytes that are here.
+  private func process() {
+    var batch: [(message: Inbound, bytes: Int)] = []
+    var reason: LinkEnd?
+    do {
+      try read(into: &batch, &reason)
+    } catch let error as ChannelError {
+      reason = LinkEnd(error)
+    } catch {
+      reason = .invalidMessage
+    }
+    deliver(batch)
+    // The answer of a handshake, or a last word.
+    flushOutput()
+    if let reason { return end(reason) }
+    if hasRoom { other?.assumeIsolated { $0.flush() } }
+  }
+
+  private func read(into batch: inout [(message: Inbound, bytes: Int)], _ reason: inout LinkEnd?) throws {
+    var taken = 0
+    defer { incoming.removeFirst(taken) }
+    while mayRead, reason == nil {
+      if let event = try channel.next() {
+        switch event {
+        case .opened(let opening): becomeOpen(opening)
+        case .message(let message):
+          batch.append((try settings.decode(message), message.count + Limits.messageBytesLeast))
+        case .closed: reason = .closedByPeer
+        }
+        continue
+      }
+      guard taken < incoming.count else { return }
+      taken += channel.frames.append(incoming[taken...])
+    }
+  }
+
+  private func becomeOpen(_ opening: ChannelOpening) {
+    stage = .open
+    handlers.opened(self, opening)
+    enqueue { $0.flush() }
+  }
+
+  private func deliver(_ batch: [(message: Inbound, bytes: Int)]) {
+    guard !batch.isEmpty else { return }
+    network.clock.underWay.begin(batch.count)
+    let wasEmpty = shared.withLock { shared in
+      defer {
+        shared.inbox += batch
+        shared.inboxBytes += batch.reduce(0) { $0 + $1.bytes }
+        shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
+      }
+      return shared.inbox.isEmpty
+    }
+    if wasEmpty { handlers.received(self) }
+  }
+
+  // MARK: Out
+
+  /// Seals what waits and hands it over, as long as the other end has room.
+  private func flush() {
+    flushOutput()
+    while stage == .open, let other, other.assumeIsolated({ $0.hasRoom }) {
+      let messages = takeOutbox()
+      do throws(ChannelError) {
+        for message in messages { try channel.send(message) }
+        if messages.isEmpty, closeIsWanted { try channel.close() }
+      } catch {
+        return end(LinkEnd(error))
+      }
+      flushOutput()
+      guard !messages.isEmpty else {
+        if closeIsWanted { end(.closedHere) }
+        return
+      }
+    }
+  }
+
+  private func takeOutbox() -> [[UInt8]] {
+    let (messages, isDrained) = shared.withLock { shared -> ([[UInt8]], Bool) in
+      var bytes = 0
+      var count = 0
+      while count < shared.outbox.count, bytes < Self.incomingBytesMax {
+        bytes += shared.outbox[count].count
+        count += 1
+      }
+      let taken = Array(shared.outbox.prefix(count))
+      shared.outbox.removeFirst(count)
+      shared.queuedBytes -= bytes
+      guard shared.wasAboveLowWater, shared.queuedBytes <= settings.limits.sendBufferLowWater else {
+        return (taken, false)
+      }
+      shared.wasAboveLowWater = false
+      return (taken, true)
+    }
+    if isDrained { handlers.drained(self) }
+    return messages
+  }
+
+  private func flushOutput() {
+    guard !channel.output.isEmpty, let other else { return }
+    let bytes = channel.output
+    channel.output = []
+    shared.withLock { $0.bytesOut += bytes.count }
+    // Not from within: the two would look at each other's half-done work.
+    other.enqueue { $0.receive(bytes) }
+  }
+
+  // MARK: Ending
+
+  private func beginClosing() {
+    switch stage {
+    case .new, .handshaking: end(.closedHere)
+    case .open:
+      guard !closeIsWanted else { return }
+      closeIsWanted = true
+      flush()
+    case .ended: return
+    }
+  }
+
+  private func end(_ reason: LinkEnd) {
+    guard stage != .ended else { return }
+    let wasHandshaking = stage == .handshaking
+    stage = .ended
+    incoming = []
+    let left = shared.withLock { shared in
+      shared.takesMessages = false
+      shared.outbox = []
+      shared.queuedBytes = 0
+      shared.countsInbox = false
+      return shared.inbox.count
+    }
+    network.clock.underWay.end(left)
+    if let pair { network.ended(self, pair) }
+    let other = other
+    self.other = nil
+    handlers.closed(self, reason)
+    // What was sent before comes first; then the connection is gone there, too.
+    other?.enqueue { $0.otherEnded(duringHandshake: wasHandshaking) }
+  }
+
+  private func otherEnded(duringHandshake: Bool) {
+    end(stage == .handshaking || duringHandshake ? .handshakeFailed : .truncated)
+  }
+}

@@ -1,0 +1,223 @@
+import Foundation
+import Testing
+import Waymark
+
+@testable import WaymarkTesting
+
+/// Circles in one process, without sockets, on a clock that the test moves.
+struct TestCircleTests {
+  @discardableResult
+  private func run(
+    _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
+  ) async throws -> JSON {
+    try await circle[name].perform(CommandRequest(command, arguments))
+  }
+
+  private func trips(_ circle: TestCircle, _ name: String) async throws -> [String] {
+    let trips = try await run(circle, name, "trip.list")["trips"]?.array ?? []
+    return trips.compactMap { $0["name"]?.string }.sorted()
+  }
+
+  private func recordsReason(_ circle: TestCircle, _ name: String) async throws -> String? {
+    try await run(circle, name, "sync.status")["reason"]?.string
+  }
+
+  @Test func `what one device writes is on all others once the circle has settled`() async throws {
+    let circle = try await TestCircle("alice", "bob", "carol")
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await run(circle, "bob", "settings.set", ["key": "colorScheme", "value": "dark"])
+    try await circle.settle()
+    try await circle.assertConverged()
+    for name in circle.names {
+      #expect(try await trips(circle, name) == ["Rome"])
+      #expect(try await run(circle, name, "settings.get", ["key": "colorScheme"])["value"] == "dark")
+    }
+    await circle.close()
+  }
+
+  @Test func `records go between premium devices alone, settings between all`() async throws {
+    let circle = try await TestCircle("alice", "bob", "carol", premium: .only(["alice", "bob"]))
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await run(circle, "alice", "settings.set", ["key": "colorScheme", "value": "dark"])
+    try await circle.settle()
+    #expect(try await trips(circle, "bob") == ["Rome"])
+    #expect(try await trips(circle, "carol") == [])
+    #expect(try await run(circle, "carol", "settings.get", ["key": "colorScheme"])["value"] == "dark")
+    #expect(try await recordsReason(circle, "carol") == "free_tier")
+    await circle.close()
+  }
+
+  @Test func `the records lane closes at the very second at which premium ends`() async throws {
+    let end = VirtualClock.morning.addingTimeInterval(30 * 86_400)
+    let circle = try await TestCircle("alice", "bob", until: end)
+    try await circle.clock.sleep(until: end.addingTimeInterval(-30))
+    try await circle.clock.advance(to: end.addingTimeInterval(-1))
+    #expect(try await recordsReason(circle, "alice") == nil)
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    // Less than a second is left: enough for a change to come across.
+    try await circle.settle(atMost: .milliseconds(900))
+    #expect(try await trips(circle, "bob") == ["Rome"])
+    try await circle.clock.advance(to: end.addingTimeInterval(-0.001))
+    #expect(try await recordsReason(circle, "alice") == nil)
+    try await circle.clock.advance(to: end)
+    for name in circle.names {
+      #expect(try await recordsReason(circle, name) == "entitlement_expired")
+      let glance = try await circle[name].glance()
+      #expect(glance.sessions.count == 1 && glance.sessions.values.allSatisfy { !$0.isRecordsOpen })
+    }
+    try await run(circle, "alice", "trip.add", fields("name=Paris"))
+    try await circle.settle()
+    #expect(try await trips(circle, "bob") == ["Rome"])
+    try await circle.entitle(until: end.addingTimeInterval(86_400))
+    try await circle.settle()
+    #expect(try await trips(circle, "bob") == ["Paris", "Rome"])
+    await circle.close()
+  }
+
+  @Test func `what is written on both sides of a partition is everywhere once it heals`() async throws {
+    let circle = try await TestCircle("alice", "bob", "carol", "dave")
+    await circle.partition(["alice", "bob"], ["carol", "dave"])
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await run(circle, "carol", "trip.add", fields("name=Paris"))
+    try await circle.settle()
+    #expect(try await trips(circle, "bob") == ["Rome"])
+    #expect(try await trips(circle, "dave") == ["Paris"])
+    let difference = await #expect(throws: TestGroundError.self) { try await circle.assertConverged() }
+    #expect(difference?.description.contains("Rome") == true)
+    await circle.heal()
+    try await circle.settle()
+    try await circle.assertConverged()
+    for name in circle.names { #expect(try await trips(circle, name) == ["Paris", "Rome"]) }
+    await circle.close()
+  }
+
+  @Test func `a way that opens again is found by the node's own retries`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    await circle.disconnect("alice", "bob")
+    try await circle.clock.advance(by: .seconds(60))
+    #expect(try await circle["alice"].glance().sessions.isEmpty)
+    circle.network.cut(.init(1, 2), false)
+    let before = circle.clock.now
+    try await circle.settle()
+    #expect(circle.clock.now > before)
+    await circle.close()
+  }
+
+  @Test func `a change goes by way of a third device where two can't reach each other`() async throws {
+    let circle = try await TestCircle("alice", "bob", "carol")
+    await circle.disconnect("alice", "carol")
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await circle.settle()
+    #expect(try await trips(circle, "carol") == ["Rome"])
+    await circle.close()
+  }
+
+  @Test func `two circles on one network do not meet`() async throws {
+    let network = MemoryNetwork(clock: VirtualClock())
+    let one = try await TestCircle(
+      ["alice", "bob"], .everyone, nil, true, .memory, on: network, firstMachine: 1)
+    let other = try await TestCircle(
+      ["carol", "dave"], .everyone, nil, true, .memory, on: network, firstMachine: 3)
+    for machine in 1...2 {
+      try await run(other, "carol", "peers.add", ["address": .string("[2001:db8::\(machine)]:7433")])
+    }
+    try await run(one, "alice", "peers.add", ["address": "[2001:db8::3]:7433"])
+    try await run(one, "alice", "trip.add", fields("name=Rome"))
+    try await network.clock.advance(by: .seconds(120))
+    try await one.settle()
+    try await other.settle()
+    #expect(try await trips(one, "bob") == ["Rome"])
+    #expect(try await trips(other, "carol") == [])
+    #expect(try await other["carol"].glance().sessions.count == 1)
+    #expect(try await one["alice"].glance().sessions.count == 1)
+    await one.close()
+    await other.close()
+  }
+
+  @Test func `eight devices and a hundred changes come together`() async throws {
+    let circle = try await TestCircle(count: 8)
+    for number in 0..<100 {
+      try await run(
+        circle, "device \(number % 8 + 1)", "trip.add", fields("name=Journey \(number)"))
+    }
+    try await circle.settle()
+    try await circle.assertConverged()
+    #expect(try await trips(circle, "device 8").count == 100)
+    await circle.close()
+  }
+
+  @Test func `two edits of one field at the same time are a conflict, the same on both devices`() async throws
+  {
+    let circle = try await TestCircle("alice", "bob")
+    try await run(circle, "alice", "habit.add", fields("name=Water"))
+    try await circle.settle()
+    await circle.disconnect("alice", "bob")
+    try await run(circle, "alice", "habit.edit", fields("name=Eau", id: "Water"))
+    try await run(circle, "bob", "habit.edit", fields("name=Wasser", id: "Water"))
+    await circle.connect("alice", "bob")
+    try await circle.settle()
+    let seen = try await run(circle, "alice", "conflicts.list")
+    #expect(seen["conflicts"]?.array?.count == 1)
+    #expect(try await run(circle, "bob", "conflicts.list") == seen)
+    await circle.close()
+  }
+
+  @Test func `a device that joins later gets all that was written before`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await circle.add("carol")
+    try await circle.settle()
+    try await circle.turnSyncOn("carol")
+    try await circle.settle()
+    try await circle.assertConverged()
+    #expect(try await trips(circle, "carol") == ["Rome"])
+    await circle.close()
+  }
+
+  @Test func `who may not invite takes nobody in`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    await #expect(throws: WaymarkError.self) { try await circle.add("mallory", invitedBy: "bob") }
+    #expect(circle.names == ["alice", "bob"])
+    await circle.close()
+  }
+
+  @Test func `a device in a directory goes on where it was`() async throws {
+    let circle = try await TestCircle("alice", "bob", storage: .directories)
+    try await circle.settle()
+    await circle.close("bob")
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await circle.settle()
+    try await circle.reopen("bob")
+    try await circle.settle()
+    #expect(try await trips(circle, "bob") == ["Rome"])
+    await circle.close()
+  }
+
+  @Test func `of a device in memory nothing is left`() async throws {
+    let circle = try await TestCircle("alice")
+    let failure = await #expect(throws: WaymarkError.self) { try await circle.reopen("alice") }
+    #expect(failure?.code == "in_memory")
+  }
+
+  @Test func `who waits for what can't come is told for what`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    await circle.disconnect("alice", "bob")
+    try await circle.settle()
+    circle.network.cut(.init(1, 2), false)
+    let failure = await #expect(throws: TestGroundError.self) {
+      try await circle.settle(atMost: .zero)
+    }
+    #expect(failure?.description.contains("alice and bob are not connected") == true)
+    await circle.close()
+  }
+
+  @Test func `a circle in memory leaves no file open`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    try await run(circle, "alice", "trip.add", fields("name=Rome"))
+    try await circle.settle()
+    for node in circle.nodes {
+      #expect(!FileManager.default.fileExists(atPath: node.home.path))
+    }
+    await circle.close()
+  }
+}

@@ -1,0 +1,107 @@
+import Dispatch
+import Foundation
+import Synchronization
+import Testing
+import Waymark
+import WaymarkTesting
+
+/// A clock that a test moves.
+struct VirtualClockTests {
+  private final class Log: Sendable {
+    private let lines = Mutex<[String]>([])
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+    var all: [String] { lines.withLock { $0 } }
+  }
+
+  private let clock = VirtualClock()
+  private let queue = DispatchQueue(label: "waymark.tests.clock")
+  private let other = DispatchQueue(label: "waymark.tests.clock.other")
+  private let log = Log()
+
+  private func later(_ milliseconds: Int64, _ name: String, on queue: DispatchQueue? = nil) -> any NodeTimer {
+    clock.after(milliseconds: milliseconds, on: queue ?? self.queue) { [clock, log] in
+      log.add("\(name) at \(clock.wall() - TestNode.morning)")
+    }
+  }
+
+  @Test func `stands still until it is moved`() async throws {
+    _ = later(0, "now")
+    try await clock.quiet()
+    #expect(log.all.isEmpty)
+    #expect(clock.now == VirtualClock.morning)
+    try await clock.advance(by: .zero)
+    #expect(log.all == ["now at 0"])
+    #expect(clock.now == VirtualClock.morning)
+  }
+
+  @Test func `does what falls due in order, each at its own moment, on whatever queue`() async throws {
+    _ = later(30, "third")
+    _ = later(10, "first", on: other)
+    _ = later(20, "second")
+    _ = later(20, "second as well", on: other)
+    _ = later(31, "too late")
+    try await clock.advance(by: .milliseconds(30))
+    #expect(log.all == ["first at 10", "second at 20", "second as well at 20", "third at 30"])
+    #expect(clock.wall() == TestNode.morning + 30)
+  }
+
+  @Test func `what one thing puts off is done in the same move, if it falls due on the way`() async throws {
+    _ = clock.after(milliseconds: 10, on: queue) { [log, other, clock] in
+      log.add("tick")
+      _ = clock.after(milliseconds: 10, on: other) { log.add("tock at \(clock.wall() - TestNode.morning)") }
+    }
+    try await clock.advance(by: .seconds(1))
+    #expect(log.all == ["tick", "tock at 20"])
+  }
+
+  @Test func `what is called off is not done, also by what is due at the same moment`() async throws {
+    let off = later(10, "off")
+    off.cancel()
+    let victim = UnsafeTimer(later(20, "victim"))
+    _ = clock.after(milliseconds: 15, on: queue) { victim.cancel() }
+    try await clock.advance(by: .seconds(1))
+    #expect(log.all.isEmpty)
+  }
+
+  @Test func `goes on to a moment of the wall clock, and never back`() async throws {
+    let noon = VirtualClock.morning.addingTimeInterval(4 * 3_600)
+    try await clock.advance(to: noon)
+    #expect(clock.now == noon)
+    try await clock.advance(to: VirtualClock.morning)
+    #expect(clock.now == noon)
+  }
+
+  @Test func `what falls due in sleep is done at its end, in order and once`() async throws {
+    _ = later(20, "second")
+    _ = clock.after(milliseconds: 10, on: queue) { [log, queue, clock] in
+      log.add("first")
+      _ = clock.after(milliseconds: 10, on: queue) { log.add("after that") }
+    }
+    try await clock.sleep(for: .seconds(3_600))
+    #expect(log.all == ["first", "second at 3600000"])
+    try await clock.advance(by: .milliseconds(10))
+    #expect(log.all.last == "after that")
+  }
+
+  @Test func `is moved from one place at a time`() async throws {
+    let clock = clock
+    _ = clock.after(milliseconds: 10, on: queue) { [log] in
+      let done = DispatchSemaphore(value: 0)
+      Task {
+        await #expect(throws: TestGroundError.self) { try await clock.advance(by: .seconds(1)) }
+        log.add("refused")
+        done.signal()
+      }
+      _ = done.wait(timeout: .now() + 20)
+    }
+    try await clock.advance(by: .seconds(1))
+    #expect(log.all == ["refused"])
+  }
+}
+
+/// Carries a timer into a callback of the clock, which runs after the test has put it there.
+private final class UnsafeTimer: @unchecked Sendable {
+  private let timer: any NodeTimer
+  init(_ timer: any NodeTimer) { self.timer = timer }
+  func cancel() { timer.cancel() }
+}

@@ -13,6 +13,7 @@ public struct WaymarkError: Error, Hashable, Sendable {
   /// What an ambiguous name could have meant.
   public let candidates: [String]
 
+  /// An error with a word for programs, a sentence and a next step for people.
   public init(
     exitCode: Int32, code: String, message: String, next: String? = nil, candidates: [String] = []
   ) {
@@ -26,16 +27,27 @@ public struct WaymarkError: Error, Hashable, Sendable {
 
 /// What a process ends with.
 public enum ExitCode {
+  /// It failed.
   public static let failed: Int32 = 1
+  /// What was asked makes no sense, or means several things.
   public static let usage: Int32 = 2
+  /// It needs a running node.
   public static let notRunning: Int32 = 3
+  /// It needs premium.
   public static let needsPremium: Int32 = 4
+  /// Peers are not in sync.
   public static let notInSync: Int32 = 5
+  /// Conflicts wait to be decided.
   public static let conflictsWaiting: Int32 = 6
+  /// It needs a yes.
   public static let needsYes: Int32 = 7
+  /// There is no store.
   public static let noStore: Int32 = 10
+  /// Another process has the store.
   public static let storeHeld: Int32 = 11
+  /// A key is missing or wrong.
   public static let badKey: Int32 = 12
+  /// Somebody has interrupted it.
   public static let interrupted: Int32 = 130
 }
 

@@ -10,21 +10,30 @@ import Wire
 public struct Attachment: Record {
   /// What an attachment belongs to; it is hidden while that is.
   public enum Parent: Hashable, Sendable {
+    /// A place to stay.
     case lodging(Lodging.ID)
+    /// A way from one place to another.
     case transportation(Transportation.ID)
+    /// Something to do.
     case activity(Activity.ID)
   }
 
   public let id: UUID
+  /// The item that it belongs to; always there in a record that was read.
   public var parent: Parent?
   /// At most 1,000 characters; never empty.
   public var fileName = ""
+  /// The name that the file had where it came from.
   public var originalFileName = ""
   /// In bytes; at most 16 MiB.
   public var fileSize = 0
+  /// What kind of file it is: `application/pdf`.
   public var mimeType = ""
+  /// The ending of the name without its point: `pdf`.
   public var fileExtension = ""
+  /// When it was added; saving fills it in.
   public var createdDate: Date?
+  /// At most 10,000 characters.
   public var fileDescription = ""
   public var origin = RecordOrigin()
 

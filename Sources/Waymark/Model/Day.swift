@@ -26,8 +26,11 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     calendar = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
   }
 
+  /// 1 to 9999.
   public var year: Int { calendar.year }
+  /// 1 to 12.
   public var month: Int { calendar.month }
+  /// 1 to 31.
   public var day: Int { calendar.day }
 
   /// 1 = Monday … 7 = Sunday (ISO 8601).

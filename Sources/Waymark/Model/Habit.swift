@@ -14,27 +14,35 @@ public struct Habit: Record {
   public var colorHex = "#2DA9E3"
   /// At most 10 characters.
   public var emoji = ""
+  /// Whether it is done or not, or counts something.
   public var kind = HabitKind.binary
   /// What a numeric habit counts: glasses, pages; at most 50 characters.
   public var unitLabel = ""
   /// How many of them a day; 0.01 to 1,000,000.
   public var dailyTarget: Double?
+  /// The days on which it is due.
   public var schedule = HabitSchedule.daily
   /// At most 24.
   public var reminders: [HabitReminder] = []
   /// Saving a new habit fills it in.
   public var startDate: Date?
+  /// The last day; nil if it goes on.
   public var endDate: Date?
+  /// Whether it is offered at all.
   public var isActive = true
   /// Where it stands in the list; 0 to 100,000.
   public var displayOrder = 0
   /// The key of its ``HabitCategory``.
   public var categoryKey: String?
+  /// The suggestion of the app that it was made from.
   public var suggestionID: String?
+  /// Whether it stands on top of the list.
   public var isPinned = false
   /// At most 10,000 characters.
   public var notes = ""
+  /// When it was last done, as the app notes it.
   public var lastCompletedDate: Date?
+  /// When it was put away; nil if it was not.
   public var archivedDate: Date?
   /// 1 low, 2, 3 high.
   public var priorityLevel: Int?
@@ -103,7 +111,9 @@ public struct HabitCategory: Record {
   public var emoji = ""
   /// Where it stands in the list; 0 to 10,000.
   public var order = 0
+  /// Whether it is offered at all.
   public var isActive = true
+  /// Whether the app brought it along.
   public var isPredefined = false
   /// How much it says of each trait of a person.
   public var personalityWeights: [String: Double] = [:]

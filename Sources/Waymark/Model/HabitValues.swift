@@ -12,6 +12,7 @@ public enum HabitKind: String, CaseIterable, FieldWord {
 
 /// On which days a habit is due.
 public enum HabitSchedule: Hashable, Sendable {
+  /// Every day.
   case daily
   /// 1 = Monday … 7 = Sunday.
   case days(Set<Int>)
@@ -32,6 +33,7 @@ public struct HabitReminder: Hashable, Sendable {
   /// 0 to 59.
   public var minute: Int
 
+  /// A time of the day.
   public init(hour: Int, minute: Int) {
     self.hour = hour
     self.minute = minute
@@ -40,30 +42,42 @@ public struct HabitReminder: Hashable, Sendable {
 
 /// Where a habit reminds.
 public struct HabitPlace: Hashable, Sendable {
+  /// The middle of the place; nil if there is none.
   public var location: Coordinate?
   /// In metres; 50 to 500.
   public var radius: Double?
+  /// What happens there that reminds.
   public var trigger: HabitTrigger?
+  /// How often it reminds.
   public var frequency: HabitTriggerFrequency?
+  /// Whether it reminds at all.
   public var isEnabled = false
   /// At most 100 characters.
   public var label = ""
+  /// When it last reminded.
   public var lastTriggerDate: Date?
+  /// When coming there last reminded.
   public var lastEntryTriggerDate: Date?
+  /// When leaving last reminded.
   public var lastExitTriggerDate: Date?
 
+  /// No place.
   public init() {}
 }
 
 /// What at a place reminds.
 public enum HabitTrigger: String, CaseIterable, FieldWord {
+  /// Coming there.
   case entry
+  /// Leaving.
   case exit
+  /// Coming there and leaving.
   case both
 }
 
 /// How often a place reminds.
 public enum HabitTriggerFrequency: Hashable, Sendable {
+  /// Once a day.
   case oncePerDay
   /// Every time, but not before so many minutes have gone by; 1 to 1,440.
   case everyEntry(cooldownMinutes: Int)

@@ -11,10 +11,15 @@ public struct Organization: Record {
   public let id: UUID
   /// At most 1,000 characters; never empty, and never `None`.
   public var name = ""
+  /// As one dials it.
   public var phone = ""
+  /// Its mail address.
   public var email = ""
+  /// Its address on the web.
   public var website = ""
+  /// Where its picture is on the web.
   public var logoURL = ""
+  /// The file in which the app keeps that picture.
   public var cachedLogoFilename = ""
   /// Its ``Address``, a record of its own.
   public var addressID: UUID?
@@ -44,11 +49,17 @@ public struct Organization: Record {
 /// Where an organization is.
 public struct Address: Record {
   public let id: UUID
+  /// Street and number.
   public var street = ""
+  /// City, town or village.
   public var city = ""
+  /// State, province or region.
   public var state = ""
+  /// As one writes it.
   public var country = ""
+  /// As one writes it there.
   public var postalCode = ""
+  /// Where it is on the globe.
   public var location: Coordinate?
   /// The whole address as one writes it there.
   public var formattedAddress = ""

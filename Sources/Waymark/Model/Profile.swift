@@ -9,8 +9,11 @@ import Wire
 public struct Profile: Record {
   /// How the app looks.
   public enum Appearance: String, CaseIterable, FieldWord {
+    /// As the device is set.
     case system
+    /// Dark on light.
     case light
+    /// Light on dark.
     case dark
   }
 
@@ -18,9 +21,12 @@ public struct Profile: Record {
   public struct ZoneChange: Hashable, Sendable {
     /// IANA names.
     public var from: String
+    /// The IANA name of the new one.
     public var to: String
+    /// When it changed.
     public var date: Date
 
+    /// A change from one zone to another.
     public init(from: String, to: String, date: Date) {
       self.from = from
       self.to = to
@@ -32,6 +38,7 @@ public struct Profile: Record {
   public let id: UUID
   /// At most 200 characters.
   public var name = ""
+  /// How the app looks; nil if the person has not said.
   public var appearance: Appearance?
   /// The IANA name of the zone that the person is in.
   public var currentTimezone = ""
@@ -41,11 +48,13 @@ public struct Profile: Record {
   public var displayZone = DisplayZone.current
   /// At most 1,000.
   public var zoneChanges: [ZoneChange] = []
+  /// When it was made.
   public var createdDate: Date?
   /// When it was last changed; saving sets it.
   public private(set) var updatedDate: Date?
   /// What the habit tracker names it by.
   public var profileID: UUID?
+  /// When the app last synced, as it notes it.
   public var lastSynced: Date?
   public var origin = RecordOrigin()
 

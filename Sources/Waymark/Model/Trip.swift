@@ -13,7 +13,9 @@ public struct Trip: Record {
   public var notes = ""
   /// When it was made; saving a new trip fills it in.
   public var createdDate: Date?
+  /// When it begins; nil if that is open.
   public var startDate: Date?
+  /// When it ends; nil if that is open.
   public var endDate: Date?
   /// Whether the app asks for a face or a finger before it shows the trip.
   public var isProtected = false

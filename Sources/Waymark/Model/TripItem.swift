@@ -4,15 +4,25 @@ import Storage
 
 /// What belongs to a trip and has a place in its timeline: ``Lodging``, ``Transportation``, ``Activity``.
 public protocol TripItem: Record {
+  /// The trip that it belongs to.
   var tripID: UUID { get set }
+  /// What it is called.
   var name: String { get set }
+  /// When it begins.
   var start: Date? { get set }
+  /// The zone in which it begins.
   var startZone: String? { get set }
+  /// When it ends.
   var end: Date? { get set }
+  /// The zone in which it ends.
   var endZone: String? { get set }
+  /// What it costs.
   var cost: Money? { get set }
+  /// Whether it is paid for.
   var paid: Payment { get set }
+  /// Anything else.
   var notes: String { get set }
+  /// Who provides it.
   var organizationID: UUID? { get set }
 }
 
@@ -31,6 +41,7 @@ public struct Lodging: TripItem {
   public var end: Date?
   /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
   public var endZone: String?
+  /// What it costs; nil if nobody said.
   public var cost: Money?
   /// Whether it is paid for.
   public var paid = Payment.none
@@ -93,6 +104,7 @@ public struct Transportation: TripItem {
   public var end: Date?
   /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
   public var endZone: String?
+  /// What it costs; nil if nobody said.
   public var cost: Money?
   /// Whether it is paid for.
   public var paid = Payment.none
@@ -102,6 +114,7 @@ public struct Transportation: TripItem {
   public var organizationID: UUID?
   /// The number of the booking.
   public var confirmation = ""
+  /// By what one travels; nil if nobody said.
   public var type: TransportationType?
   public var origin = RecordOrigin()
 
@@ -152,6 +165,7 @@ public struct Activity: TripItem {
   public var end: Date?
   /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
   public var endZone: String?
+  /// What it costs; nil if nobody said.
   public var cost: Money?
   /// Whether it is paid for.
   public var paid = Payment.none

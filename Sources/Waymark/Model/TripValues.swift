@@ -9,6 +9,7 @@ public struct Money: Hashable, Sendable {
   /// An ISO 4217 code, such as `EUR`; nil if nobody said.
   public var currency: String?
 
+  /// An amount in a currency.
   public init(_ amount: Decimal, _ currency: String? = nil) {
     self.amount = amount
     self.currency = currency
@@ -26,18 +27,27 @@ extension Money: FieldContent {
 
 /// Whether something is paid for.
 public enum Payment: String, CaseIterable, FieldWord {
+  /// Nothing is.
   case none
+  /// A part is.
   case deposit
+  /// All is.
   case inFull = "infull"
 }
 
 /// By what somebody travels.
 public enum TransportationType: String, CaseIterable, FieldWord {
+  /// On rails.
   case train
+  /// In the air.
   case plane
+  /// On water.
   case boat
+  /// On the road.
   case car
+  /// On two wheels.
   case bicycle
+  /// On foot.
   case walking
 }
 
@@ -48,6 +58,7 @@ public struct Coordinate: Hashable, Sendable {
   /// −180 to 180.
   public var longitude: Double
 
+  /// A place by its degrees.
   public init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude

@@ -37,14 +37,17 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
     Condition(.ids(ids.map { .init($0) }))
   }
 
+  /// What meets both.
   public static func && (left: Condition, right: Condition) -> Condition {
     Condition(.all([left.condition, right.condition]))
   }
 
+  /// What meets one of them, or both.
   public static func || (left: Condition, right: Condition) -> Condition {
     Condition(.any([left.condition, right.condition]))
   }
 
+  /// What does not meet it.
   public static prefix func ! (condition: Condition) -> Condition { Condition(.not(condition.condition)) }
 }
 

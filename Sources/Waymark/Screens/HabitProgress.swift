@@ -9,6 +9,7 @@ import Storage
 /// or the entries of a numeric one reach its daily target (any entry above zero if there is none).
 public struct HabitProgress: Identifiable, Hashable, Sendable {
   public var id: Habit.ID { habit.id }
+  /// The habit.
   public let habit: Habit
   /// Today, as the days are counted.
   public let today: Day

@@ -4,8 +4,11 @@ import Wire
 
 /// One thing of a trip's timeline.
 public enum TimelineItem: Identifiable, Hashable, Sendable {
+  /// A place to stay.
   case lodging(Lodging)
+  /// A way from one place to another.
   case transportation(Transportation)
+  /// Something to do.
   case activity(Activity)
 
   /// What all of them have: name, times with their zones, cost.

@@ -14,12 +14,17 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
   }
 
   public var id: Trip.ID { trip.id }
+  /// The trip.
   public let trip: Trip
+  /// How many places to stay it has.
   public let lodgings: Int
+  /// How many ways.
   public let transportations: Int
+  /// How many things to do.
   public let activities: Int
   /// When the first item begins and the last one ends.
   public let firstStart: Date?
+  /// When the last item ends.
   public let lastEnd: Date?
   /// One for each currency, in the order of their codes; costs without one come first.
   public let totals: [Total]

@@ -22,7 +22,7 @@ extension Node {
 
   /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here.
   ///
-  /// - Returns: the id of the operation, for ``undo(_:isForced:)``; nil if it was so already.
+  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if it was so already.
   /// - Throws: ``WaymarkError``: `not_found` if there is no such habit.
   @discardableResult
   public func setValue(

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall test service demo examples pictures bench interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall test service demo examples embed docs pictures bench interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -73,8 +73,18 @@ demo: deps ## three nodes on this machine, told as a story
 	swift build -c release --product Demo
 	@"$$(swift build -c release --show-bin-path)/Demo"
 
-examples: release ## four stories: five devices on a network, two machines, a subscription, a lost laptop
+examples: release ## four stories (five devices on a network, two machines, a subscription, a lost laptop), and what embeds the node
 	@for name in lan two-machines free-and-premium restore-after-loss; do examples/$$name/run || exit 1; done
+	@$(MAKE) --no-print-directory embed
+
+EMBED := swift run --package-path examples/embed --scratch-path .build-embed
+
+embed: deps ## two programs that embed the node: an app's life, and views that watch without loops
+	@$(EMBED) Life
+	@$(EMBED) --skip-build Views
+
+docs: build ## the library's documentation for developers, by docc, without a warning: OUT=.build/documentation
+	@Tests/Docs/run $(OUT)
 
 pictures: release ## the pictures of them in the README, from what they say now
 	@python3 examples/picture.py lan restore-after-loss

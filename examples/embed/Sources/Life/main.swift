@@ -1,0 +1,119 @@
+// The life of an app: a person begins on a phone, plans a trip, buys premium, adds a laptop, and edits on both.
+import Foundation
+import Waymark
+
+let folder = URL.temporaryDirectory.appending(path: "waymark-embed-\(UUID().uuidString)")
+defer { try? FileManager.default.removeItem(at: folder) }
+
+/// Ends the program unless something holds.
+func expect(_ condition: Bool, _ what: String) {
+  if !condition { fatalError("not so: \(what)") }
+  print("  \(what)")
+}
+
+/// What a screen shows, once it meets a condition; a watcher would go on.
+func shown<Value>(_ watch: Watch<Value>, _ isRight: (Value) -> Bool) async -> Value {
+  for await value in watch where isRight(value) { return value }
+  fatalError("the node was closed")
+}
+
+// MARK: Onboarding
+print("Anna opens the app on her phone.")
+let phone = try await Node.open(Home(folder.appending(path: "phone")), name: "Anna's phone")
+expect(try await phone.onboarding() == .newUser, "She is new here.")
+var profile = try await phone.profile()
+profile.name = "Anna"
+profile.homeTimezone = "Europe/Rome"
+try await phone.save(profile)
+try await phone.set(.colorScheme, to: .dark)
+try await phone.completeOnboarding()
+
+// MARK: Editing and watching
+print("She plans a trip.")
+let trips = phone.watch(.overviews(of: Trip.all.sorted(by: \.startDate)))
+var trip = Trip(name: "Rome", startDate: Date(timeIntervalSince1970: 1_809_000_000))
+let hotel = Organization(name: "Casa Rosa")
+var room = Lodging(
+  name: "Room with a view", tripID: trip.id, start: trip.startDate, zone: "Europe/Rome",
+  cost: Money(Decimal(string: "240.50")!, "EUR"))
+room.organizationID = hotel.id
+try await phone.change("trip.plan") { changes in
+  changes.save(trip)
+  changes.save(hotel)
+  changes.save(room)
+  changes.save(Transportation(name: "Night train", tripID: trip.id, start: trip.startDate, type: .train))
+}
+let overview = await shown(trips) { $0.first?.items == 2 }[0]
+expect(overview.totals.first?.amount == Decimal(string: "240.50"), "The list shows Rome with its total.")
+let timeline = try await phone.read(.timeline(of: trip.id))
+expect(timeline.map(\.item.name) == ["Room with a view", "Night train"], "The timeline shows both items.")
+let picker = try await phone.read(.organizations)
+expect(picker.all.map(\.name) == ["None", "Casa Rosa"], "None stands first in the picker.")
+
+print("She reads every evening.")
+let habit = try await phone.save(Habit(name: "Read", emoji: "📖"))
+for daysAgo in 0..<3 { try await phone.log(habit.id, on: Day(.now, in: .current).adding(days: -daysAgo)) }
+let progress = try await phone.read(.progress(of: habit.id))
+expect(progress?.currentStreak == 3, "Three days without a gap.")
+
+// MARK: A second device
+print("She adds her laptop.")
+try await phone.serve(listen: "127.0.0.1:0")
+let invitation = try await phone.invite()
+let laptopHome = Home(folder.appending(path: "laptop"))
+_ = try await Joining(home: laptopHome, ticket: invitation.ticket, name: "Anna's laptop").join()
+let laptop = try await Node.open(laptopHome, name: "Anna's laptop")
+try await laptop.serve(listen: "127.0.0.1:0")
+_ = await shown(laptop.watch(.setting(.colorScheme))) { $0 == .dark }
+expect(try await laptop.onboarding() == .newUser, "Settings sync; without premium she is a new user there.")
+expect(await laptop.syncState().step == .buyPremium, "The paywall: \(await laptop.syncState().sentence)")
+
+// MARK: Purchase and sync
+print("She buys premium and turns sync on.")
+for node in [phone, laptop] {
+  try await node.buyMockPremium(until: .now + 86_400)
+  try await node.turnSyncOn(isConfirmed: true)
+}
+_ = await shown(laptop.watch(Trip.all)) { $0.map(\.name) == ["Rome"] }
+let welcome = await shown(laptop.watch(.onboarding)) { $0 != .newUser }
+guard case .returningUser(let known) = welcome else { fatalError("not welcomed back") }
+expect(known.profileName == "Anna" && known.trips == 1, "Her laptop welcomes her back.")
+try await laptop.completeOnboarding()
+
+// MARK: Conflict
+print("She renames the trip on both while they can't hear one another.")
+guard let laptopKey = try await phone.peers().first?.device else { fatalError("no peer") }
+try await phone.pause(laptopKey)
+trip = try await phone.record(Trip.self, trip.id)!
+trip.name = "Roma"
+try await phone.save(trip)
+var other = try await laptop.record(Trip.self, trip.id)!
+other.name = "Eternal City"
+other.notes = "Pack light"
+try await laptop.save(other)
+try await phone.resume(laptopKey)
+let conflict = await shown(phone.watch(.conflicts)) { $0.count == 1 }[0]
+let merged = try await phone.record(Trip.self, trip.id)!
+expect(merged.notes == "Pack light", "What only one has changed is merged.")
+expect(conflict.field == "name" && conflict.losers.count == 1, "Both names are kept until she decides.")
+try await phone.resolve(conflict.id, taking: .loser)
+_ = await shown(laptop.watch(.conflicts)) { $0.isEmpty }
+let names = try await (phone.record(Trip.self, trip.id)!.name, laptop.record(Trip.self, trip.id)!.name)
+expect(names.0 == names.1 && names.0 != merged.name, "She decided on the phone; the laptop shows it too.")
+
+// MARK: Undo
+print("She deletes the trip by mistake.")
+if let operation = try await laptop.delete(other) {
+  _ = await shown(phone.watch(Trip.all)) { $0.isEmpty }
+  try await laptop.undo(operation)
+}
+let back = await shown(phone.watch(.timeline(of: trip.id))) { $0.count == 2 }
+expect(back.count == 2, "Undo brings it back, with what belongs to it, on both.")
+
+// MARK: Export
+let file = folder.appending(path: "trips.json")
+_ = try await laptop.export(as: .travelingSnails, to: file)
+expect(FileManager.default.fileExists(atPath: file.path), "All of it can leave as a file, premium or not.")
+await laptop.close()
+await phone.close()
+print("That was an app's life.")

@@ -1,0 +1,105 @@
+// A view layer without a screen: views on the main actor that watch, render and write back. It counts how often each
+// renders: as often as what it shows has changed, and never because of its own rendering.
+import Foundation
+import Waymark
+
+/// What a view watches: made once, it lives as long as the view's place on the screen.
+@MainActor final class Model<Value: Sendable & Equatable> {
+  private(set) var value: Value?
+  private var task: Task<Void, Never>?
+
+  /// - Parameter changed: the view draws itself.
+  init(_ watch: Watch<Value>, changed: @escaping @MainActor (Value) async -> Void) {
+    task = Task { [weak self] in
+      for await value in watch {
+        self?.value = value
+        await changed(value)
+      }
+    }
+  }
+
+  func end() { task?.cancel() }
+}
+
+/// A list of trips that notes what it shows, as apps do that remember where a person was.
+@MainActor final class TripList {
+  private(set) var renders = 0
+  private(set) var names: [String] = []
+  private var model: Model<[Trip]>?
+
+  init(_ node: Node) {
+    model = Model(node.watch(Trip.all.sorted(by: \.name))) { [weak self] trips in
+      self?.render(trips)
+      // Writing while rendering: a setting is no record, and a record that says what it says already is not written.
+      try? await node.set(Setting("lastShownTrip", default: ""), to: trips.last?.name ?? "")
+      for trip in trips { _ = try? await node.save(trip) }
+    }
+  }
+
+  private func render(_ trips: [Trip]) {
+    renders += 1
+    names = trips.map(\.name)
+  }
+
+  func end() { model?.end() }
+}
+
+/// One trip and its timeline: two queries by id, nothing handed down from the list.
+@MainActor final class TripDetail {
+  private(set) var renders = 0
+  private(set) var items = 0
+  private var model: Model<[TimelineItem]>?
+
+  init(_ node: Node, _ trip: Trip.ID) {
+    model = Model(node.watch(.timeline(of: trip))) { [weak self] timeline in
+      self?.renders += 1
+      self?.items = timeline.count
+    }
+  }
+
+  func end() { model?.end() }
+}
+
+/// Waits until something holds, and then a while longer: a loop would go on rendering.
+@MainActor func settled(_ what: String, _ isSo: () -> Bool) async throws {
+  let deadline = ContinuousClock.now + .seconds(20)
+  while !isSo() {
+    guard ContinuousClock.now < deadline else { fatalError("still not so: \(what)") }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+  try await Task.sleep(for: .milliseconds(100))
+  guard isSo() else { fatalError("no longer so: \(what)") }
+  print("  \(what)")
+}
+
+let folder = URL.temporaryDirectory.appending(path: "waymark-views-\(UUID().uuidString)")
+defer { try? FileManager.default.removeItem(at: folder) }
+let node = try await Node.open(Home(folder), name: "phone")
+let rome = try await node.save(Trip(name: "Rome"))
+let list = TripList(node)
+let details = (0..<100).map { _ in TripDetail(node, rome.id) }
+
+try await settled("each view renders once for what is there") {
+  list.renders == 1 && details.allSatisfy { $0.renders == 1 }
+}
+try await node.save(Lodging(name: "Casa Rosa", tripID: rome.id))
+try await settled("a new lodging renders every timeline once, and no list") {
+  list.renders == 1 && details.allSatisfy { $0.renders == 2 && $0.items == 1 }
+}
+try await node.save(Trip(name: "Oslo"))
+try await settled("a new trip renders the list once, and no timeline") {
+  list.renders == 2 && list.names == ["Oslo", "Rome"] && details.allSatisfy { $0.renders == 2 }
+}
+try await node.save(Habit(name: "Read"))
+try await settled("a habit renders neither") { list.renders == 2 && details.allSatisfy { $0.renders == 2 } }
+for detail in details { detail.end() }
+try await node.save(Activity(name: "Colosseum", tripID: rome.id))
+try await settled("who has left the screen renders no more") { details.allSatisfy { $0.renders == 2 } }
+list.end()
+let deadline = ContinuousClock.now + .seconds(20)
+while await node.watchers > 0 {
+  guard ContinuousClock.now < deadline else { fatalError("watchers are left") }
+  try await Task.sleep(for: .milliseconds(5))
+}
+print("  nobody watches any more")
+await node.close()

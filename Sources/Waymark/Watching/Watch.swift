@@ -43,6 +43,7 @@ public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
 struct Seen<Value: Sendable>: Sendable {
   let value: Value
   let revision: UInt64
+  let pause: Watching.Pause
 }
 
 extension Node {
@@ -57,25 +58,23 @@ extension Node {
 
   /// Waits until what is read differs from what was seen; nil if nobody wants to know any more.
   func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Seen<Value>?) async -> Seen<Value>? {
-    var last = seen
+    let value = seen?.value
+    var (revision, pause) = (seen?.revision, seen?.pause ?? watching.noPause)
     while replicator.isOpen, !Task.isCancelled {
-      if let last { guard await changed(reading.topics, since: last.revision) else { return nil } }
-      guard await mayRead(), replicator.isOpen else { return nil }
-      let revision = watching.revision
-      guard let value = look(reading) else {
-        // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
-        guard await changed(reading.topics, since: revision) else { return nil }
-        continue
-      }
-      if value != last?.value { return Seen(value: value, revision: revision) }
-      last = Seen(value: value, revision: revision)
+      if let revision { guard await changed(reading.topics, since: revision) else { return nil } }
+      guard await rest(pause), replicator.isOpen else { return nil }
+      revision = watching.revision
+      let start = steady
+      let found = look(reading)
+      pause = watching.spent(from: start, until: steady, since: pause)
+      // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
+      guard let found, found != value else { continue }
+      return Seen(value: found, revision: watching.revision, pause: pause)
     }
     return nil
   }
 
   private func look<Value>(_ reading: Reading<Value>) -> Value? {
-    let start = steady
-    defer { watching.spent(from: start, until: steady) }
     do {
       return try reading.read(self)
     } catch {

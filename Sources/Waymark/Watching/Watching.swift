@@ -12,8 +12,20 @@ struct Watching {
   private var waiting: [UInt64: Waiter] = [:]
   private var byTopic: [Topic: Set<UInt64>] = [:]
   private var nextID: UInt64 = 0
-  /// Before this time on the steady clock nothing is read for watchers: they take a fifth of the node's time at most.
-  private(set) var restsUntil: Moment = 0
+  /// How long readings for watchers took, all together.
+  private var spentMilliseconds: Moment = 0
+
+  /// The pause of a watcher that begins.
+  var noPause: Pause { Pause(spentMilliseconds: spentMilliseconds) }
+
+  /// How far a watcher was when it last read, and when it may read again.
+  ///
+  /// While changes come without end, each rests for four times as long as all of them have read since its last turn:
+  /// so they take a fifth of the node's time, however many they are, and one that is slow delays only itself.
+  struct Pause {
+    var until: Moment = 0
+    fileprivate var spentMilliseconds: Moment = 0
+  }
 
   private struct Waiter {
     let topics: Set<Topic>
@@ -53,8 +65,10 @@ struct Watching {
     for id in waiting.keys { release(id, false) }
   }
 
-  mutating func spent(from start: Moment, until end: Moment) {
-    restsUntil = end + min(max(end - start, 0) * 4, Self.restMillisecondsMax)
+  mutating func spent(from start: Moment, until end: Moment, since last: Pause) -> Pause {
+    spentMilliseconds += max(end - start, 0)
+    let rest = min((spentMilliseconds - last.spentMilliseconds) * 4, Self.restMillisecondsMax)
+    return Pause(until: end + rest, spentMilliseconds: spentMilliseconds)
   }
 
   private mutating func release(_ id: UInt64, _ isChanged: Bool) {
@@ -85,8 +99,8 @@ extension Node {
   }
 
   /// Waits for the time that the node keeps for other work; false if the task is cancelled meanwhile.
-  func mayRead() async -> Bool {
-    let rest = watching.restsUntil - steady
+  func rest(_ pause: Watching.Pause) async -> Bool {
+    let rest = pause.until - steady
     guard rest > 0 else { return true }
     await withCheckedContinuation { continuation in
       timers.after(milliseconds: rest) { continuation.resume() }

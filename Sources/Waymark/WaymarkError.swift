@@ -1,20 +1,28 @@
-public import Wire
+package import Wire
 
-/// Why a command did not do what was asked: what happened, to what, and what to type next.
+/// Why something was not done: what happened, to what, and what to do next.
+///
+/// ```swift
+/// do {
+///   try await node.turnSyncOn()
+/// } catch let error as WaymarkError where error.code == "needs_yes" {
+///   show(try await node.syncPreview())
+/// }
+/// ```
 public struct WaymarkError: Error, Hashable, Sendable {
   /// What the process ends with; see `ExitCode`.
-  public let exitCode: Int32
+  package let exitCode: Int32
   /// A word for programs: `ambiguous`, `needs_premium`.
   public let code: String
   /// A sentence for people.
   public let message: String
-  /// The command to type next, if there is one.
+  /// What to do next, as a command of `waymark` where there is one.
   public let next: String?
   /// What an ambiguous name could have meant.
-  public let candidates: [String]
+  package let candidates: [String]
 
   /// An error with a word for programs, a sentence and a next step for people.
-  public init(
+  package init(
     exitCode: Int32, code: String, message: String, next: String? = nil, candidates: [String] = []
   ) {
     self.exitCode = exitCode
@@ -25,30 +33,34 @@ public struct WaymarkError: Error, Hashable, Sendable {
   }
 }
 
+extension WaymarkError: CustomStringConvertible {
+  public var description: String { message }
+}
+
 /// What a process ends with.
-public enum ExitCode {
+package enum ExitCode {
   /// It failed.
-  public static let failed: Int32 = 1
+  package static let failed: Int32 = 1
   /// What was asked makes no sense, or means several things.
-  public static let usage: Int32 = 2
+  package static let usage: Int32 = 2
   /// It needs a running node.
-  public static let notRunning: Int32 = 3
+  package static let notRunning: Int32 = 3
   /// It needs premium.
-  public static let needsPremium: Int32 = 4
+  package static let needsPremium: Int32 = 4
   /// Peers are not in sync.
-  public static let notInSync: Int32 = 5
+  package static let notInSync: Int32 = 5
   /// Conflicts wait to be decided.
-  public static let conflictsWaiting: Int32 = 6
+  package static let conflictsWaiting: Int32 = 6
   /// It needs a yes.
-  public static let needsYes: Int32 = 7
+  package static let needsYes: Int32 = 7
   /// There is no store.
-  public static let noStore: Int32 = 10
+  package static let noStore: Int32 = 10
   /// Another process has the store.
-  public static let storeHeld: Int32 = 11
+  package static let storeHeld: Int32 = 11
   /// A key is missing or wrong.
-  public static let badKey: Int32 = 12
+  package static let badKey: Int32 = 12
   /// Somebody has interrupted it.
-  public static let interrupted: Int32 = 130
+  package static let interrupted: Int32 = 130
 }
 
 extension WaymarkError {
@@ -91,7 +103,7 @@ extension WaymarkError {
 
 extension WaymarkError {
   /// What is wrong with the files of a node, with the exit code of its kind.
-  public init(_ error: HomeError) {
+  package init(_ error: HomeError) {
     self.init(
       exitCode: error.code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
       message: error.message, next: error.next)
@@ -108,7 +120,7 @@ func shortened(_ text: String) -> String {
 
 extension WaymarkError {
   /// The error line of the control socket.
-  public var json: JSON {
+  package var json: JSON {
     [
       "type": "error", "exit": .integer(exitCode), "code": .string(code), "message": .string(message),
       "next": .text(next), "candidates": .array(candidates.map(JSON.string)),
@@ -116,7 +128,7 @@ extension WaymarkError {
   }
 
   /// Reads an error line; nil if it is not one.
-  public init?(json: JSON) {
+  package init?(json: JSON) {
     guard json["type"]?.string == "error", let exit = json["exit"]?.integer,
       let exitCode = Int32(exactly: exit), let message = json["message"]?.string
     else { return nil }

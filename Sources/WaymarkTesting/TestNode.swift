@@ -35,7 +35,7 @@ public final class TestNode: Sendable {
 
   /// Does what `waymark` with these words does, and gives the document.
   @discardableResult
-  public func run(_ command: String, _ arguments: JSON = .object([])) async throws -> JSON {
+  package func run(_ command: String, _ arguments: JSON = .object([])) async throws -> JSON {
     try await node.perform(CommandRequest(command, arguments))
   }
 

@@ -2,7 +2,7 @@
 ///
 /// Four big-endian words, so that comparing words in order is comparing bytes in order.
 @frozen
-public struct Bytes32: Hashable, Sendable {
+package struct Bytes32: Hashable, Sendable {
   package let word0: UInt64
   package let word1: UInt64
   package let word2: UInt64
@@ -66,7 +66,7 @@ public struct Bytes32: Hashable, Sendable {
 }
 
 extension Bytes32: Comparable {
-  public static func < (left: Bytes32, right: Bytes32) -> Bool {
+  package static func < (left: Bytes32, right: Bytes32) -> Bool {
     if left.word0 != right.word0 { return left.word0 < right.word0 }
     if left.word1 != right.word1 { return left.word1 < right.word1 }
     if left.word2 != right.word2 { return left.word2 < right.word2 }
@@ -76,7 +76,7 @@ extension Bytes32: Comparable {
 
 /// Sixteen bytes held inline: record, operation and incarnation ids. Ordered as bytes.
 @frozen
-public struct Bytes16: Hashable, Sendable {
+package struct Bytes16: Hashable, Sendable {
   package let word0: UInt64
   package let word1: UInt64
 
@@ -111,7 +111,7 @@ public struct Bytes16: Hashable, Sendable {
 }
 
 extension Bytes16: Comparable {
-  public static func < (left: Bytes16, right: Bytes16) -> Bool {
+  package static func < (left: Bytes16, right: Bytes16) -> Bool {
     left.word0 != right.word0 ? left.word0 < right.word0 : left.word1 < right.word1
   }
 }

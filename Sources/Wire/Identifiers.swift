@@ -1,13 +1,13 @@
 // The names of things, as distinct types: Protocol/README.md, "Glossary".
 
 /// Something named by 32 bytes: a public key or a hash.
-public protocol Identifier32: Hashable, Comparable, Sendable, CustomStringConvertible {
+package protocol Identifier32: Hashable, Comparable, Sendable, CustomStringConvertible {
   var raw: Bytes32 { get }
   init(_ raw: Bytes32)
 }
 
 /// Something named by 16 bytes.
-public protocol Identifier16: Hashable, Comparable, Sendable, CustomStringConvertible {
+package protocol Identifier16: Hashable, Comparable, Sendable, CustomStringConvertible {
   var raw: Bytes16 { get }
   init(_ raw: Bytes16)
 }
@@ -46,50 +46,50 @@ extension Identifier16 {
 
 /// BLAKE2b-256 of the genesis: names a circle.
 public struct CircleID: Identifier32 {
-  public let raw: Bytes32
-  public init(_ raw: Bytes32) { self.raw = raw }
+  package let raw: Bytes32
+  package init(_ raw: Bytes32) { self.raw = raw }
 }
 
 /// An Ed25519 public key: names a device, the circle's root, or an issuer.
 public struct DeviceKey: Identifier32 {
-  public let raw: Bytes32
-  public init(_ raw: Bytes32) { self.raw = raw }
+  package let raw: Bytes32
+  package init(_ raw: Bytes32) { self.raw = raw }
 }
 
 /// An X25519 public key: the Noise static key of a device.
-public struct TransportKey: Identifier32 {
-  public let raw: Bytes32
-  public init(_ raw: Bytes32) { self.raw = raw }
+package struct TransportKey: Identifier32 {
+  package let raw: Bytes32
+  package init(_ raw: Bytes32) { self.raw = raw }
 }
 
 /// BLAKE2b-256 of a change set's header.
-public struct ChangeSetID: Identifier32 {
-  public let raw: Bytes32
-  public init(_ raw: Bytes32) { self.raw = raw }
+package struct ChangeSetID: Identifier32 {
+  package let raw: Bytes32
+  package init(_ raw: Bytes32) { self.raw = raw }
 }
 
 /// BLAKE2b-256 of a signed statement's kind and body.
-public struct StatementID: Identifier32 {
-  public let raw: Bytes32
-  public init(_ raw: Bytes32) { self.raw = raw }
+package struct StatementID: Identifier32 {
+  package let raw: Bytes32
+  package init(_ raw: Bytes32) { self.raw = raw }
 }
 
 /// Random bytes that name one data directory of a device.
-public struct Incarnation: Identifier16 {
-  public let raw: Bytes16
-  public init(_ raw: Bytes16) { self.raw = raw }
+package struct Incarnation: Identifier16 {
+  package let raw: Bytes16
+  package init(_ raw: Bytes16) { self.raw = raw }
 }
 
 /// Names what a person did: one command, one import, one undo.
 public struct OperationID: Identifier16 {
-  public let raw: Bytes16
-  public init(_ raw: Bytes16) { self.raw = raw }
+  package let raw: Bytes16
+  package init(_ raw: Bytes16) { self.raw = raw }
 }
 
 /// Names a record within its kind.
-public struct RecordID: Identifier16 {
-  public let raw: Bytes16
-  public init(_ raw: Bytes16) { self.raw = raw }
+package struct RecordID: Identifier16 {
+  package let raw: Bytes16
+  package init(_ raw: Bytes16) { self.raw = raw }
 }
 
 // Those that an application meets are read from text and kept as text.

@@ -2,7 +2,7 @@
 ///
 /// Used for files that people bring, for the command line's documents, and for the control socket; never
 /// for what replicas compare.
-public enum JSON: Hashable, Sendable {
+package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
   /// The number as it is written, in JSON's grammar.
@@ -12,70 +12,70 @@ public enum JSON: Hashable, Sendable {
   case object([Member])
 
   /// One key of an object and its value.
-  public struct Member: Hashable, Sendable {
-    public var key: String
-    public var value: JSON
+  package struct Member: Hashable, Sendable {
+    package var key: String
+    package var value: JSON
 
-    public init(_ key: String, _ value: JSON) {
+    package init(_ key: String, _ value: JSON) {
       self.key = key
       self.value = value
     }
   }
 
   /// An integer as a JSON number.
-  public static func integer(_ value: some BinaryInteger) -> JSON { .number(String(value)) }
+  package static func integer(_ value: some BinaryInteger) -> JSON { .number(String(value)) }
 
   /// The shortest digits that read back as the same double; null if it is not finite.
-  public static func float(_ value: Double) -> JSON {
+  package static func float(_ value: Double) -> JSON {
     guard value.isFinite else { return .null }
     let text = String(value)
     return .number(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
   }
 
   /// The string, or null if there is none.
-  public static func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
+  package static func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 }
 
 // MARK: What it holds
 
 extension JSON {
-  public var isNull: Bool { self == .null }
+  package var isNull: Bool { self == .null }
 
-  public var boolean: Bool? {
+  package var boolean: Bool? {
     guard case .bool(let value) = self else { return nil }
     return value
   }
 
-  public var string: String? {
+  package var string: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
 
   /// The digits of a number.
-  public var number: String? {
+  package var number: String? {
     guard case .number(let value) = self else { return nil }
     return value
   }
 
   /// A number that is written as an integer and fits.
-  public var integer: Int64? { number.flatMap { Int64($0) } }
+  package var integer: Int64? { number.flatMap { Int64($0) } }
 
   /// The nearest double of a number; nil if it is beyond what a double holds.
-  public var float: Double? { number.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } }
+  package var float: Double? { number.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } }
 
-  public var array: [JSON]? {
+  package var array: [JSON]? {
     guard case .array(let items) = self else { return nil }
     return items
   }
 
-  public var members: [Member]? {
+  package var members: [Member]? {
     guard case .object(let members) = self else { return nil }
     return members
   }
 
   /// The value of a key; nil if this is no object or has no such key. Setting makes an object of this,
   /// replaces or appends the key, and removes it with nil.
-  public subscript(key: String) -> JSON? {
+  package subscript(key: String) -> JSON? {
     get { members?.first { isSameText($0.key, key) }?.value }
     set {
       var members = members ?? []
@@ -91,7 +91,7 @@ extension JSON {
   }
 
   /// The value at an index; nil if this is no array or is shorter.
-  public subscript(index: Int) -> JSON? {
+  package subscript(index: Int) -> JSON? {
     guard case .array(let items) = self, items.indices.contains(index) else { return nil }
     return items[index]
   }
@@ -108,14 +108,14 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
   ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-  public init(nilLiteral: ()) { self = .null }
-  public init(booleanLiteral value: Bool) { self = .bool(value) }
-  public init(integerLiteral value: Int64) { self = .integer(value) }
-  public init(floatLiteral value: Double) { self = .float(value) }
-  public init(stringLiteral value: String) { self = .string(value) }
-  public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+  package init(nilLiteral: ()) { self = .null }
+  package init(booleanLiteral value: Bool) { self = .bool(value) }
+  package init(integerLiteral value: Int64) { self = .integer(value) }
+  package init(floatLiteral value: Double) { self = .float(value) }
+  package init(stringLiteral value: String) { self = .string(value) }
+  package init(arrayLiteral elements: JSON...) { self = .array(elements) }
   /// Keeps the order in which the keys are written.
-  public init(dictionaryLiteral elements: (String, JSON)...) {
+  package init(dictionaryLiteral elements: (String, JSON)...) {
     self = .object(elements.map { Member($0.0, $0.1) })
   }
 }
@@ -124,29 +124,29 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
 
 extension JSON {
   /// How a value is laid out as text.
-  public struct Layout: Sendable {
+  package struct Layout: Sendable {
     /// One item a line, indented by two spaces.
-    public var isPretty: Bool
+    package var isPretty: Bool
     /// Keys in the order of their bytes rather than as given.
-    public var sortsKeys: Bool
+    package var sortsKeys: Bool
 
-    public init(isPretty: Bool = false, sortsKeys: Bool = false) {
+    package init(isPretty: Bool = false, sortsKeys: Bool = false) {
       self.isPretty = isPretty
       self.sortsKeys = sortsKeys
     }
 
-    public static let compact = Layout()
-    public static let pretty = Layout(isPretty: true)
+    package static let compact = Layout()
+    package static let pretty = Layout(isPretty: true)
   }
 
   /// UTF-8, with no more escapes than the grammar asks for.
-  public func bytes(_ layout: Layout = .compact) -> [UInt8] {
+  package func bytes(_ layout: Layout = .compact) -> [UInt8] {
     var writer = JSONWriter(layout: layout)
     writer.write(self, indent: 0)
     return writer.bytes
   }
 
-  public func text(_ layout: Layout = .compact) -> String {
+  package func text(_ layout: Layout = .compact) -> String {
     String(decoding: bytes(layout), as: UTF8.self)
   }
 }

@@ -1,13 +1,13 @@
 /// What was wrong with JSON text, and where.
-public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A clause for people: "the file ends inside a string".
-  public let reason: String
+  package let reason: String
   /// Counted from 1.
-  public let line: Int
+  package let line: Int
   /// Counted from 1, in characters (Unicode scalars).
-  public let column: Int
+  package let column: Int
 
-  public var description: String { "line \(line), column \(column): \(reason)" }
+  package var description: String { "line \(line), column \(column): \(reason)" }
 }
 
 extension JSON {
@@ -15,7 +15,7 @@ extension JSON {
   ///
   /// Refuses what the grammar refuses, also text that is not UTF-8, half surrogate pairs, keys that appear
   /// twice in an object, and nesting beyond `depthMax`. Memory is bounded by the size of the text.
-  public static func parse(_ bytes: [UInt8], depthMax: Int = 64) throws(JSONError) -> JSON {
+  package static func parse(_ bytes: [UInt8], depthMax: Int = 64) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes: bytes, depthMax: depthMax)
     parser.begin()
     let value = try parser.value(depth: 1)
@@ -23,7 +23,7 @@ extension JSON {
     return value
   }
 
-  public static func parse(_ text: String, depthMax: Int = 64) throws(JSONError) -> JSON {
+  package static func parse(_ text: String, depthMax: Int = 64) throws(JSONError) -> JSON {
     try parse(Array(text.utf8), depthMax: depthMax)
   }
 }

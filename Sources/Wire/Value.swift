@@ -1,7 +1,7 @@
 // Protocol/encoding.md, "Field values".
 
 /// The value of a field: what one cell holds.
-public enum Value: Hashable, Sendable {
+package enum Value: Hashable, Sendable {
   case null
   case bool(Bool)
   case integer(Int64)

@@ -80,7 +80,7 @@ struct WordTests {
   func `each reason that a command ends names one, and whoever is to type it on another device is told so`() {
     for reason in Reason.allCases {
       let next = reason.next(peer: "bob")
-      switch reason.text.remedy {
+      switch reason.remedy {
       case .command: #expect(next?.hasPrefix("waymark ") == true, "\(reason)")
       case .elsewhere where next != nil:
         #expect(next?.contains(" on bob") == true || next == "waymark members", "\(reason): \(next ?? "")")

@@ -1,23 +1,23 @@
-public import Wire
+package import Wire
 
 /// One command as it reaches the node: its words joined with dots, and its arguments by name.
-public struct CommandRequest: Hashable, Sendable {
-  public var command: String
+package struct CommandRequest: Hashable, Sendable {
+  package var command: String
   /// An object; paths in it are absolute.
-  public var arguments: JSON
+  package var arguments: JSON
   /// Opens a sealed key that the command needs; it crosses the control socket on a line of its own.
-  public var passphrase: Passphrase?
+  package var passphrase: Passphrase?
 
-  public init(_ command: String, _ arguments: JSON = .object([])) {
+  package init(_ command: String, _ arguments: JSON = .object([])) {
     self.command = command
     self.arguments = arguments
   }
 
   /// The request line of the control socket.
-  public var json: JSON { ["command": .string(command), "arguments": arguments] }
+  package var json: JSON { ["command": .string(command), "arguments": arguments] }
 
   /// Reads a request line; nil if it is not one.
-  public init?(json: JSON) {
+  package init?(json: JSON) {
     guard let command = json["command"]?.string else { return nil }
     let arguments = json["arguments"] ?? .object([])
     guard arguments.members != nil else { return nil }

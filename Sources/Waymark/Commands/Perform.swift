@@ -1,14 +1,14 @@
 import Records
 import Replication
 import Storage
-public import Wire
+package import Wire
 
 extension Node {
   /// Carries out one command and gives its document.
   ///
   /// - Parameter events: what a long command says meanwhile, as JSON lines with a `type`.
   /// - Throws: `WaymarkError`, with the exit code and the next step.
-  public func perform(
+  package func perform(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
     try checkOpen()

@@ -1,10 +1,10 @@
 import Membership
 import Storage
-public import Wire
+package import Wire
 
 extension Node {
   /// Answers a command; whatever goes wrong is a failure that a person can act on.
-  public func answer(
+  package func answer(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
   ) async -> Result<JSON, WaymarkError> {
     do {
@@ -18,10 +18,14 @@ extension Node {
 
   /// Serves the command line on the home's socket until the node closes.
   ///
-  /// - Throws: `HomeError` if the socket can't be made, `WaymarkError` for a node in memory.
+  /// An app that does so can be asked by `waymark --home DIR` while it runs.
+  ///
+  /// - Throws: `WaymarkError` if the socket can't be made, and for a node in memory.
   public func serveControl() throws {
     _ = try home.keeping.directory(for: "A control socket")
-    let server = try ControlServer(at: try .toServe(home)) { [weak self] request, events in
+    let place: ControlPlace
+    do { place = try .toServe(home) } catch { throw WaymarkError.opening(home, error) }
+    let server = try ControlServer(at: place) { [weak self] request, events in
       guard let self else { return WaymarkError.hungUp.json }
       switch await self.answer(request, events: events) {
       case .success(let document): return ["type": "result", "document": document]
@@ -37,10 +41,10 @@ extension Node {
 public enum WaymarkVersion {
   public static let text = "0.1.0"
   /// When it was made.
-  public static let date = "2026-11-22"
+  package static let date = "2026-11-22"
 
   /// The build traits that this program was made with.
-  public static var traits: [String] {
+  package static var traits: [String] {
     (BuildTraits.allFeatures ? ["AllFeatures"] : []) + (BuildTraits.mockPurchases ? ["MockPurchases"] : [])
   }
 }

@@ -1,14 +1,14 @@
 import Foundation
 import Storage
-public import Wire
+package import Wire
 
 /// Carries a command to the node of a home: through its socket if it runs, else on the store itself.
-public enum WaymarkClient {
+package enum WaymarkClient {
   /// Performs a command and gives its document.
   ///
   /// - Parameter events: what a long command says meanwhile: progress, warnings; called on another thread.
   /// - Throws: `WaymarkError`, with the exit code and the next step.
-  public static func perform(
+  package static func perform(
     _ request: CommandRequest, home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
     try await patiently(home) { try await performOnce(request, home, events) }
@@ -28,7 +28,7 @@ public enum WaymarkClient {
   }
 
   /// Opens the node of a home that is to serve, as soon as commands that have the store have ended.
-  public static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
+  package static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
     try await patiently(home) {
       if let socket = connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
       return try open(home, log: log)
@@ -60,7 +60,7 @@ public enum WaymarkClient {
   }
 
   /// Whether a node serves this home now.
-  public static func isRunning(_ home: Home) -> Bool { connect(home) != nil }
+  package static func isRunning(_ home: Home) -> Bool { connect(home) != nil }
 
   private static func connect(_ home: Home) -> LineSocket? {
     for place in ControlPlace.all(of: home) {
@@ -70,7 +70,7 @@ public enum WaymarkClient {
   }
 
   /// Opens the node of a home with failures that a person can act on.
-  public static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
+  package static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
     guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
     do {
       return try Node(home: home, log: log)

@@ -64,10 +64,4 @@ extension Node {
     let answer: Answer = try await typed("metrics")
     return answer.text
   }
-
-  /// How much the node writes to its log; it can be changed while the node runs.
-  public var logLevel: NodeLog.Level {
-    get { log.level }
-    set { log.level = newValue }
-  }
 }

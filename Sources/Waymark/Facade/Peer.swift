@@ -14,7 +14,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
   /// The same as a clause for people.
   public let sentence: String
   /// What brings an end to it.
-  public var remedy: Remedy { reason.text.remedy }
+  public var remedy: Remedy { reason.remedy }
   /// The reason, said once in ``NodeStatus/causes``, from which this state follows; nil if it is the peer's own.
   public let consequenceOf: Reason?
   /// Since when it is connected, else when it was last.

@@ -1,5 +1,5 @@
 import Transport
-public import Wire
+package import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -40,7 +40,7 @@ struct Finding: Sendable {
 }
 
 /// `doctor`: looks at everything that a node needs, and goes on where something is wrong. It changes nothing.
-public struct Doctor {
+package struct Doctor {
   private let home: Home
   private var findings: [Finding] = []
   /// What the node itself says; null if it can't be asked.
@@ -52,7 +52,7 @@ public struct Doctor {
   /// Examines a home and writes the report, if one is wanted.
   ///
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
-  public static func examine(_ home: Home, report: String?) async throws -> JSON {
+  package static func examine(_ home: Home, report: String?) async throws -> JSON {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
     var doctor = Doctor(home)
     doctor.checkConfiguration()

@@ -2,13 +2,13 @@ import Exchange
 import Records
 
 /// The formats of files of other applications, as they are typed.
-public enum ExchangeNames {
-  public static let imported = ExchangeFormat.imported.map(\.rawValue)
-  public static let exported = ExchangeFormat.exported.map(\.rawValue)
+package enum ExchangeNames {
+  package static let imported = ExchangeFormat.imported.map(\.rawValue)
+  package static let exported = ExchangeFormat.exported.map(\.rawValue)
 }
 
 /// The fields of the kinds of record, as they are typed.
-public enum FieldNames {
+package enum FieldNames {
   /// What `add` and `edit` of a kind take; empty if there is no such kind.
-  public static func of(_ kind: String) -> [String] { Registry.kind(named: kind)?.assignableNames ?? [] }
+  package static func of(_ kind: String) -> [String] { Registry.kind(named: kind)?.assignableNames ?? [] }
 }

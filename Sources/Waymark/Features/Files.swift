@@ -109,11 +109,11 @@ func parentFolder(of path: String) -> String {
 }
 
 /// Text for other programs to read.
-public enum TextFile {
+package enum TextFile {
   /// Puts the text in place of what is there, in one step.
   ///
   /// - Throws: `WaymarkError` if that is not possible.
-  public static func replace(_ path: String, _ text: String) throws {
+  package static func replace(_ path: String, _ text: String) throws {
     try Files.replace(path, with: Array(text.utf8), mode: 0o644)
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Membership
 import Records
 import Sodium
-public import Wire
+package import Wire
 
 /// What an issuer of entitlements does: make a key, and sign that devices of a circle are premium.
 ///
@@ -13,7 +13,7 @@ public enum Issuer {
   private static let fileBytesMax = 64 * 1024
 
   /// Makes an issuer's key: `path` (readable by its owner only) and `path.pub`. Gives the public key.
-  public static func create(_ path: String) throws -> DeviceKey {
+  package static func create(_ path: String) throws -> DeviceKey {
     let publicPath = path + ".pub"
     for existing in [path, publicPath] where Files.exists(existing) {
       throw WaymarkError.failed(
@@ -30,7 +30,7 @@ public enum Issuer {
   }
 
   /// The public key in a file that `create` wrote.
-  public static func readPublicKey(_ path: String) throws -> DeviceKey {
+  package static func readPublicKey(_ path: String) throws -> DeviceKey {
     let content = try words(of: path)
     guard content.count == 2, content[0] == publicHeader, let key = DeviceKey(hex: content[1]),
       Signature.isValidPublicKey(key.bytes)
@@ -41,16 +41,16 @@ public enum Issuer {
   }
 
   /// What is to be issued, as typed.
-  public struct Order: Sendable {
-    public var keyFile: String
-    public var circle: String
+  package struct Order: Sendable {
+    package var keyFile: String
+    package var circle: String
     /// Empty for all devices of the circle.
-    public var devices: [String]
-    public var until: String
+    package var devices: [String]
+    package var until: String
     /// Nil for now.
-    public var from: String?
+    package var from: String?
 
-    public init(keyFile: String, circle: String, devices: [String], until: String, from: String? = nil) {
+    package init(keyFile: String, circle: String, devices: [String], until: String, from: String? = nil) {
       self.keyFile = keyFile
       self.circle = circle
       self.devices = devices
@@ -64,7 +64,7 @@ public enum Issuer {
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - passphrases: asked if the issuer's key is sealed.
-  public static func issue(
+  package static func issue(
     _ order: Order, now: Int64, passphrases: PassphraseSource = .environment
   ) throws -> String {
     guard let circle = CircleID(hex: order.circle) else {
@@ -104,7 +104,7 @@ public enum Issuer {
   }
 
   /// Writes what `issue` gave to a file that anyone may read.
-  public static func write(_ certificate: String, to path: String) throws {
+  package static func write(_ certificate: String, to path: String) throws {
     try Files.replace(path, with: Array(certificate.utf8))
   }
 

@@ -1,17 +1,17 @@
 import Foundation
 import Sodium
-public import Wire
+package import Wire
 
 /// Sets and removes the passphrase of key files: the seal comes and goes, the keys stay what they are.
 ///
 /// Works beside a running node, which has read its keys.
-public struct KeyPassphrases: Sendable {
+package struct KeyPassphrases: Sendable {
   private let home: Home
   private let files: [String]
   private let cost: PassphraseCost
 
   /// - Parameter file: one key file, of any kind; nil for those of the home.
-  public init(_ home: Home, file: String?) throws {
+  package init(_ home: Home, file: String?) throws {
     try self.init(home, file: file, cost: .usual)
   }
 
@@ -34,7 +34,7 @@ public struct KeyPassphrases: Sendable {
   /// passphrase: a file that it opens already is left alone.
   ///
   /// - Parameter passphrase: the new one; called once.
-  public func set(_ passphrase: () throws -> Passphrase) throws -> JSON {
+  package func set(_ passphrase: () throws -> Passphrase) throws -> JSON {
     let held = try files.map { try openIfKnown($0) }
     let passphrase = try passphrase()
     var keys: [Key] = []
@@ -54,7 +54,7 @@ public struct KeyPassphrases: Sendable {
   }
 
   /// Writes each file that is sealed as it was before.
-  public func remove() throws -> JSON {
+  package func remove() throws -> JSON {
     let keys = try files.map { try open($0, home.passphrases) }
     for key in keys where key.passphrase != nil {
       try KeyFile.rewrite(key.secrets, key.purpose, at: key.file, sealedWith: nil)

@@ -70,9 +70,9 @@ public enum Remedy: String, Sendable {
 }
 
 /// What is said of a reason, wherever it is said.
-public struct ReasonText: Sendable {
-  public let severity: Severity
-  public let remedy: Remedy
+package struct ReasonText: Sendable {
+  let severity: Severity
+  let remedy: Remedy
   /// A clause; `{peer}` is the other device.
   let sentence: String
   /// What to type next; `{peer}` is the other device's name, `{PEER}` the same as a word for a shell.
@@ -88,7 +88,7 @@ public struct ReasonText: Sendable {
 
 extension Reason {
   /// The one table of reasons: `status`, `peers`, `why`, `doctor`, `metrics` and `help reasons` read it.
-  public var text: ReasonText {
+  package var text: ReasonText {
     switch self {
     case .inSync: ReasonText(.info, .none, "in sync")
     case .sending: ReasonText(.info, .time, "sending what {peer} lacks")
@@ -227,12 +227,16 @@ extension Reason {
     }
   }
 
+  /// How much it asks of the reader.
   public var severity: Severity { text.severity }
+
+  /// What brings an end to it.
+  public var remedy: Remedy { text.remedy }
 
   /// A clause for people; `peer` is the other device's name where there is one.
   public func sentence(peer: String? = nil) -> String { Self.fill(text.sentence, peer) }
 
-  /// What to do next; nil where waiting is the right thing or nothing helps.
+  /// What to do next, as a command of `waymark` where there is one; nil where waiting is the right thing or nothing helps.
   public func next(peer: String? = nil) -> String? { text.next.map { Self.fill($0, peer) } }
 
   private static func fill(_ text: String, _ peer: String?) -> String {
@@ -242,7 +246,7 @@ extension Reason {
 }
 
 /// A word as a shell reads it back.
-public func shellWord(_ text: String) -> String {
+package func shellWord(_ text: String) -> String {
   let plain = text.utf8.allSatisfy {
     switch $0 {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

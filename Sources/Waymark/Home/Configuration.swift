@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Wire
 
 /// What a person has settled for a node's command line, beside flags: environment first, then the file
@@ -7,18 +7,18 @@ import Wire
 /// ```json
 /// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true }
 /// ```
-public struct Configuration: Hashable, Sendable {
+package struct Configuration: Hashable, Sendable {
   /// What a new device is called.
-  public var name: String?
+  package var name: String?
   /// `ADDR:PORT`
-  public var listen: String?
+  package var listen: String?
   /// Addresses to dial, each `ADDR:PORT`.
-  public var peers: [String] = []
+  package var peers: [String] = []
   /// Whether the node looks for its peers on the networks it is on.
-  public var discovery = true
+  package var discovery = true
 
   /// - Throws: `WaymarkError` that names the place where the file is wrong.
-  public init(
+  package init(
     home: Home, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
     if FileManager.default.fileExists(atPath: home.configuration) { try read(home.configuration) }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 import Wire
 
 /// Where a node keeps everything it has: one directory a node.
@@ -6,7 +6,7 @@ public struct Home: Hashable, Sendable {
   /// The directory, absolute.
   public let path: String
   /// Asked for the passphrase of a key file that is sealed.
-  public let passphrases: PassphraseSource
+  package let passphrases: PassphraseSource
   /// What is kept elsewhere than in the directory: nil for a home on the disk.
   private let kept: (any HomeKeeping)?
 
@@ -33,7 +33,7 @@ public struct Home: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 
   /// What the flag names, else `WAYMARK_HOME`, else the place for data of applications on this system.
-  public static func resolve(
+  package static func resolve(
     flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment,
     passphrases: PassphraseSource = .environment
   ) -> Home {
@@ -51,24 +51,24 @@ public struct Home: Hashable, Sendable {
     #endif
   }
 
-  public var store: String { path + "/store.db" }
-  public var keys: String { path + "/keys" }
-  public var deviceKey: String { keys + "/device.key" }
-  public var rootKey: String { keys + "/root.key" }
+  package var store: String { path + "/store.db" }
+  package var keys: String { path + "/keys" }
+  package var deviceKey: String { keys + "/device.key" }
+  package var rootKey: String { keys + "/root.key" }
   /// The local copy of the settings, readable without opening the store.
-  public var settings: String { path + "/settings.json" }
-  public var configuration: String { path + "/config.json" }
+  package var settings: String { path + "/settings.json" }
+  package var configuration: String { path + "/config.json" }
   /// What ties the incarnation to this directory.
   var incarnation: String { path + "/incarnation" }
-  public var backups: String { path + "/backups" }
+  package var backups: String { path + "/backups" }
   /// Where a join lays the new store and keys before they take the place of the old.
-  public var staging: String { path + "/joining" }
+  package var staging: String { path + "/joining" }
 
   /// Whether a node has been made here.
   public var hasStore: Bool { FileManager.default.fileExists(atPath: store) }
 
   /// The socket through which the command line talks to a running node; see `ControlPlace`.
-  public var controlSocket: String { ControlPlace.all(of: self).first?.path ?? path + "/control.sock" }
+  package var controlSocket: String { ControlPlace.all(of: self).first?.path ?? path + "/control.sock" }
 
   private static func withoutTrailingSlash(_ path: String) -> String {
     path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path

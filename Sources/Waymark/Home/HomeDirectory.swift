@@ -5,8 +5,8 @@
 #endif
 
 /// What is wrong with the files of a node.
-public struct HomeError: Error, Hashable, Sendable {
-  public enum Code: String, Sendable {
+package struct HomeError: Error, Hashable, Sendable {
+  package enum Code: String, Sendable {
     case unwritable
     case wrongOwner
     case wrongMode
@@ -28,11 +28,11 @@ public struct HomeError: Error, Hashable, Sendable {
     case alreadyThere
   }
 
-  public let code: Code
+  package let code: Code
   /// A sentence for people: what, and where.
-  public let message: String
+  package let message: String
   /// What to type next, if that helps.
-  public let next: String?
+  package let next: String?
 
   init(_ code: Code, _ message: String, next: String) {
     self.code = code

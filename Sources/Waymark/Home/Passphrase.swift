@@ -26,7 +26,7 @@ public final class Passphrase: Hashable, Sendable {
   }
 
   /// The first line of a file, a pipe too; `-` is standard input.
-  public convenience init(file: String) throws {
+  package convenience init(file: String) throws {
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.unreadable(file) }
     defer { close(descriptor) }
@@ -83,7 +83,7 @@ public struct PassphraseSource: Sendable {
   /// Gives a passphrase to try on a key file; nil if there is none, or no other than those given before.
   ///
   /// `attempt` counts from 0 for each file.
-  public let passphrase: @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?
+  package let passphrase: @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?
 
   public init(_ passphrase: @escaping @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?) {
     self.passphrase = passphrase
@@ -99,7 +99,7 @@ public struct PassphraseSource: Sendable {
   static let none = PassphraseSource { _, _ in nil }
 
   /// What `WAYMARK_PASSPHRASE_FILE` says.
-  public static var environmentFile: String? {
+  package static var environmentFile: String? {
     ProcessInfo.processInfo.environment["WAYMARK_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
   }
 

@@ -10,12 +10,12 @@ import Wire
 #endif
 
 /// What a process that handles keys does first: nobody else may look into its memory or its files.
-public enum ProcessGuard {
+package enum ProcessGuard {
   private static let mask = Mutex<mode_t>(0o022)
 
   /// No core file, no memory in the story of a crash, no reading of this process's memory by others of the same
   /// user, and no file that others could open, unless it is meant for them.
-  public static func raise() {
+  package static func raise() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     #if canImport(Glibc)
       setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -41,7 +41,7 @@ public enum ProcessGuard {
   /// Takes as many open files as the system allows, up to what a node can use.
   ///
   /// - Throws: `WaymarkError` if they are too few: then it is better to say so than to fail in the middle of work.
-  public static func takeDescriptors() throws {
+  package static func takeDescriptors() throws {
     guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
     throw WaymarkError.failed(
       "too_few_files",

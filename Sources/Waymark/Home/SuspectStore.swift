@@ -2,7 +2,7 @@
 
 import Foundation
 import Storage
-public import Wire
+package import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -11,12 +11,12 @@ public import Wire
 #endif
 
 /// A store that is to be verified before anything else is done with it, because the disk failed it.
-public enum SuspectStore {
+package enum SuspectStore {
   /// Writes its log anew and verifies the store if it is suspect; does nothing else.
   ///
   /// - Parameter events: progress.
   /// - Throws: `WaymarkError` if anything is not as the signed log says; then the store stays suspect.
-  public static func check(
+  package static func check(
     _ home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws {
     guard home.isSuspect, home.hasStore else { return }

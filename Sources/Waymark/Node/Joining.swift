@@ -18,9 +18,16 @@ public struct Joining: Sendable {
   private let name: String
   private let wall: @Sendable () -> Moment
 
-  /// - Throws: `WaymarkError` if the line is no ticket, or its time is over.
-  public init(
-    home: Home, ticket line: String, name: String, wall: @escaping @Sendable () -> Int64 = systemWall
+  /// - Parameters:
+  ///   - line: what ``Invitation/ticket`` says.
+  ///   - name: what the circle is to call this device; 1 to 64 bytes.
+  /// - Throws: `WaymarkError` with the code `bad_ticket` or `ticket_expired`.
+  public init(home: Home, ticket line: String, name: String) throws {
+    try self.init(home: home, ticket: line, name: name, wall: systemWall)
+  }
+
+  package init(
+    home: Home, ticket line: String, name: String, wall: @escaping @Sendable () -> Int64
   ) throws {
     self.home = home
     self.name = name
@@ -42,7 +49,9 @@ public struct Joining: Sendable {
     }
   }
 
-  /// What this home holds of its own; nil if there is no store yet.
+  /// What this home holds of its own and brings along; nil if there is nothing of another circle here.
+  ///
+  /// - Throws: `WaymarkError` with the code `store_held` while a node has the home open.
   public func preview() async throws -> JoinPreview? {
     guard home.hasStore, heldCircle() != ticket.circle else { return nil }
     let node = try WaymarkClient.open(home)
@@ -51,8 +60,21 @@ public struct Joining: Sendable {
     return preview
   }
 
-  /// Asks the inviter, lays the new store, writes what this device held into it, and puts it in its place.
+  /// Asks the inviter, lays the new store, writes what this device held into it, and puts it in its place. No node
+  /// may have the home open.
+  ///
+  /// - Throws: `WaymarkError` with the code `ticket_refused`, `unreachable`, `store_held` or another of what is in the
+  ///   way; then all is as it was.
+  @discardableResult
   public func join() async throws -> NewMembership {
+    do {
+      return try await carryOut()
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
+  }
+
+  private func carryOut() async throws -> NewMembership {
     try home.prepare()
     try home.finishReplacing(at: wall())
     if heldCircle() == ticket.circle {
@@ -332,7 +354,7 @@ extension Node {
   ///   - isConfirmed: whether the person has agreed to carry over what this device holds of its own; without
   ///     that, a store with records is left as it is and the failure asks for `--yes`.
   ///   - events: hears `preview` with what would be carried over.
-  public static func join(
+  package static func join(
     ticket: String, home: Home, name: String, isConfirmed: Bool,
     events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {

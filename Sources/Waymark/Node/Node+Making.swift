@@ -2,7 +2,7 @@ import Membership
 import Replication
 import Sodium
 import Storage
-public import Wire
+package import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -14,7 +14,7 @@ extension Node {
   /// Makes a new circle with this device as its founder.
   ///
   /// - Parameter issuers: public keys whose entitlements the circle accepts from the start; at most two.
-  public static func initialize(
+  package static func initialize(
     home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
   ) throws -> NewMembership {
     try home.prepare()
@@ -51,7 +51,7 @@ extension Node {
 }
 
 /// Milliseconds since 1970 on this machine's clock.
-public func systemWall() -> Int64 {
+package func systemWall() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)
   return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 + clockAhead

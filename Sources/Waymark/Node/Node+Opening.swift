@@ -1,4 +1,5 @@
 public import Foundation
+public import Wire
 
 extension Node {
   /// Opens the node of a directory; where there is none, makes it, with a circle of its own and this device in it.
@@ -9,16 +10,23 @@ extension Node {
   /// let node = try await Node.open(Home(.applicationSupportDirectory.appending(path: "Waymark")), name: "Anna's phone")
   /// ```
   ///
-  /// - Parameter name: what other devices call this one; 1 to 64 bytes. Only a new node takes it.
+  /// A disk that failed the store before has it verified first, which takes a while.
+  ///
+  /// - Parameters:
+  ///   - name: what other devices call this one; 1 to 64 bytes. Only a new node takes it.
+  ///   - issuers: the public keys of those whose entitlements a new circle accepts from the start; at most two.
   /// - Throws: ``WaymarkError``: who holds the store if another process does, what is wrong with keys or files.
-  public static func open(_ home: Home, name: String, log: NodeLog = .silent) async throws -> Node {
+  public static func open(
+    _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent
+  ) async throws -> Node {
     if !home.hasStore && !home.isReplacing {
       do {
-        _ = try initialize(home: home, name: name)
+        _ = try initialize(home: home, name: name, issuers: issuers)
       } catch {
         throw WaymarkError.opening(home, error)
       }
     }
+    try await SuspectStore.check(home)
     return try await WaymarkClient.openPatiently(home, log: log)
   }
 }

@@ -6,7 +6,7 @@ import Wire
 
 extension Node {
   /// With how many of the other devices of the circle there is a session.
-  public var company: (connected: Int, others: Int) {
+  package var company: (connected: Int, others: Int) {
     let others = circle.evaluation.members.keys.filter { $0 != identity.device }
     return (others.count { replica.session(with: $0) != nil }, others.count)
   }

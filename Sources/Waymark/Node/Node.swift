@@ -56,7 +56,7 @@ public actor Node {
   /// Opens the node of a home: reads the keys, takes the lock, reads the store.
   ///
   /// - Throws: `HomeError` for keys and modes, `StoreError` for the store.
-  public init(
+  package init(
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
     try self.init(home: home, in: .machine(wall: wall), log: log)

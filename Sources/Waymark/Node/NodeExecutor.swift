@@ -2,17 +2,17 @@ import Dispatch
 
 /// Runs an actor on a serial queue of its own: its work blocks on the disk and must not hold up the shared
 /// pool of threads.
-public final class NodeExecutor: SerialExecutor {
+final class NodeExecutor: SerialExecutor {
   let queue: DispatchQueue
 
   init(label: String) { queue = DispatchQueue(label: label) }
 
-  public func enqueue(_ job: consuming ExecutorJob) {
+  func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
   }
 
-  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+  func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
-  public func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+  func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 }

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 import Membership
 import Replication
 import Sodium
@@ -16,9 +16,17 @@ public struct Readmission: Sendable {
   private let wall: @Sendable () -> Int64
 
   /// - Parameters:
+  ///   - rootKey: the file of the circle's root key.
+  ///   - name: what this device is to be called, if it never had a name or `renames` it.
+  public init(home: Home, rootKey: URL, name: String, renames: Bool = false) {
+    self.init(
+      home: home, name: renames ? name : nil, hostName: name, rootKey: rootKey.path(percentEncoded: false))
+  }
+
+  /// - Parameters:
   ///   - name: what this device is to be called; nil leaves it its name.
   ///   - hostName: its name if it never had one.
-  public init(
+  package init(
     home: Home, name: String?, hostName: String, rootKey: String,
     wall: @escaping @Sendable () -> Int64 = systemWall
   ) {
@@ -29,8 +37,20 @@ public struct Readmission: Sendable {
     self.wall = wall
   }
 
-  /// - Throws: `WaymarkError` if there is no store, it is in use, or the key is another circle's.
+  /// Certifies this device by the root key. No node may have the home open.
+  ///
+  /// - Throws: `WaymarkError` with the code `no_store`, `store_held`, `already_admin`, or `root_key` if the key is
+  ///   another circle's.
+  @discardableResult
   public func join() async throws -> NewMembership {
+    do {
+      return try await carryOut()
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
+  }
+
+  private func carryOut() async throws -> NewMembership {
     guard home.hasStore || home.isReplacing else { throw noStore }
     try home.finishReplacing(at: wall())
     let node = try WaymarkClient.open(home)

@@ -21,7 +21,7 @@ struct HelpTopic {
 
   private static func line(_ reason: Reason) -> String {
     let remedy =
-      reason.next().map { "Next: \($0)" } ?? (reason.text.remedy == .time ? "It passes by itself." : "")
+      reason.next().map { "Next: \($0)" } ?? (reason.remedy == .time ? "It passes by itself." : "")
     return "\n  \(reason.rawValue)  \(reason.severity.rawValue)\n    \(reason.sentence())"
       + (remedy.isEmpty ? "" : "\n    \(remedy)")
   }

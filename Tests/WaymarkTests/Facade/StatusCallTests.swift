@@ -72,18 +72,11 @@ struct StatusCallTests {
     #expect(why.holds?.device == bob)
   }
 
-  @Test func `the log can be made quieter while the node runs, and numbers be read`() async throws {
+  @Test func `numbers can be read, and the home be examined`() async throws {
     let alice = try await TestNode.founder("alice")
-    #expect(await alice.node.logLevel == .debug)
-    await alice.node.set(logLevel: .error)
-    #expect(await alice.node.logLevel == .error)
     #expect(try await alice.node.metrics().contains("waymark_running 0"))
     let diagnosis = try await alice.home.examine()
     #expect(diagnosis.findings.contains { $0.check == .keys && $0.severity == .ok })
     await alice.close()
   }
-}
-
-extension Node {
-  fileprivate func set(logLevel level: NodeLog.Level) { logLevel = level }
 }

@@ -128,6 +128,9 @@ struct SyncCallTests {
     try await circle["alice"].waitUntilInSync(with: bob, lane: .records, timeout: .seconds(20))
     #expect(try await circle["bob"].status().counts.trips == 1)
     try await circle["bob"].turnSyncOff()
+    try await circle.until("alice has heard that bob's sync is off") {
+      try await circle["alice"].peers().first?.reason == .peerSyncOff
+    }
     try await circle["alice"].waitUntilInSync(timeout: .seconds(20))
     let closed = try await failure {
       try await circle["alice"].waitUntilInSync(lane: .records, timeout: .milliseconds(100))

@@ -3,8 +3,10 @@ public import Waymark
 
 /// A directory of its own for the node of one test; it goes with the value.
 public final class TestHome: Sendable {
+  /// The home in the directory; the directory is not made yet.
   public let home: Home
 
+  /// A place that nobody has had before.
   public init() throws {
     RealData.putOutOfBounds()
     let folder = FileManager.default.temporaryDirectory.appending(path: "waymark-tests")

@@ -13,7 +13,7 @@ extension Node {
   ///   - name: what the device is called: 1 to 64 bytes without control characters.
   ///   - clock: its time.
   ///   - log: hears what the node does.
-  /// - Throws: ``WaymarkError`` if the name can't be one.
+  /// - Throws: `WaymarkError` if the name can't be one.
   public static func inMemory(
     name: String = "memory", clock: VirtualClock, log: NodeLog = .silent
   ) throws -> Node {

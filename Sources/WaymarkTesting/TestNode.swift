@@ -7,6 +7,7 @@ public import Waymark
 /// try await alice.run("trip.add", ["fields": [["name", "Rome"]]])
 /// ```
 public final class TestNode: Sendable {
+  /// The node itself.
   public let node: Node
   private let directory: TestHome
 
@@ -15,11 +16,13 @@ public final class TestNode: Sendable {
     self.directory = directory
   }
 
+  /// Its directory.
   public var home: Home { directory.home }
 
   /// The founder of a new circle, whose store starts empty.
   ///
   /// - Parameters:
+  ///   - name: what the device is called.
   ///   - issuers: issuers whose entitlements the circle accepts.
   ///   - wall: the clock, in milliseconds since 1970.
   public static func founder(
@@ -40,16 +43,24 @@ public final class TestNode: Sendable {
   }
 
   /// Throws unless nothing is visible in the store.
+  public func checkEmpty() async throws { try await node.checkEmpty() }
+
+  /// Closes the node.
+  public func close() async { await node.close() }
+
+  /// 3 May 2026, 08:00 UTC.
+  public static let morning: Int64 = 1_777_795_200_000
+}
+
+extension Node {
+  /// Sees that a test stands on its own ground: nothing is visible in the store.
+  ///
+  /// - Throws: ``TestGroundError`` that names what is there.
   public func checkEmpty() async throws {
-    let counts = try await run("status")["counts"]?.members ?? []
+    let counts = try await perform(CommandRequest("status"))["counts"]?.members ?? []
     for count in counts where count.value.integer != 0 {
       throw TestGroundError(
         description: "a test's store does not start empty: \(count.key) \(count.value.text())")
     }
   }
-
-  public func close() async { await node.close() }
-
-  /// 3 May 2026, 08:00 UTC.
-  public static let morning: Int64 = 1_777_795_200_000
 }

@@ -14,7 +14,7 @@ import Wire
 ///
 /// ```swift
 /// let circle = try await TestCircle("alice", "bob")
-/// try await circle["alice"].perform(CommandRequest("trip.add", ["fields": [["name", "Rome"]]]))
+/// try await circle["alice"].save(Trip(name: "Rome"))
 /// try await circle.settle()
 /// try await circle.assertConverged()
 /// ```
@@ -27,8 +27,11 @@ import Wire
 public final class TestCircle: Sendable {
   /// Which devices are premium.
   public enum Premium: Hashable, Sendable {
+    /// All devices, those that come later among them.
     case everyone
+    /// No device.
     case nobody
+    /// The devices of these names.
     case only(Set<String>)
   }
 
@@ -70,7 +73,7 @@ public final class TestCircle: Sendable {
   ///   - isSyncing: whether sync of records is turned on where it can be.
   ///   - storage: where the devices keep what they have.
   ///   - clock: the time of all devices.
-  /// - Throws: ``WaymarkError``, or ``TestGroundError`` if the devices do not come together.
+  /// - Throws: `WaymarkError`, or ``TestGroundError`` if the devices do not come together.
   public convenience init(
     _ names: String..., premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -79,10 +82,9 @@ public final class TestCircle: Sendable {
       names: names, premium: premium, until: until, isSyncing: isSyncing, storage: storage, clock: clock)
   }
 
-  /// Makes a circle of devices called `device 1`, `device 2` and so on.
+  /// Makes a circle of 1 to 32 devices, which are called `device 1`, `device 2` and so on.
   ///
-  /// - Parameter count: 1 to 32.
-  /// - Throws: as ``init(_:premium:until:isSyncing:storage:clock:)``.
+  /// All else is as with ``init(_:premium:until:isSyncing:storage:clock:)``.
   public convenience init(
     count: Int, premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -92,7 +94,9 @@ public final class TestCircle: Sendable {
       storage: storage, clock: clock)
   }
 
-  /// As ``init(_:premium:until:isSyncing:storage:clock:)``, with the names in an array.
+  /// Makes a circle of devices whose names are in an array.
+  ///
+  /// All else is as with ``init(_:premium:until:isSyncing:storage:clock:)``.
   public convenience init(
     names: [String], premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -114,7 +118,10 @@ public final class TestCircle: Sendable {
     state.withLock { $0.machines = firstMachine - 1 }
     let founder = try await found(names[0])
     try await entitle(premium, among: names, until: until, founder)
-    for name in names { try await serve(name) }
+    for name in names {
+      try await self[name].checkEmpty()
+      try await serve(name)
+    }
     try await settle()
     guard isSyncing else { return }
     for name in names where premium.includes(name) { try await turnSyncOn(name) }
@@ -150,7 +157,7 @@ public final class TestCircle: Sendable {
   ///   - name: of no device so far.
   ///   - inviter: who signs its certificate: an admin, as the founder is; nil for the founder.
   ///   - isAdmin: whether it may invite and revoke.
-  /// - Throws: ``WaymarkError`` if the inviter is no admin, or the circle is full.
+  /// - Throws: `WaymarkError` if the inviter is no admin, or the circle is full.
   @discardableResult
   public func add(_ name: String, invitedBy inviter: String? = nil, isAdmin: Bool = false) async throws
     -> Node
@@ -165,7 +172,7 @@ public final class TestCircle: Sendable {
 
   /// Opens the node of a device again, as when its app starts.
   ///
-  /// - Throws: ``WaymarkError`` if the circle is in memory: then nothing is left of the device.
+  /// - Throws: `WaymarkError` if the circle is in memory: then nothing is left of the device.
   public func reopen(_ name: String) async throws {
     let device = device(name)
     await device.node.close()
@@ -192,7 +199,7 @@ public final class TestCircle: Sendable {
   ///   - names: nil for all devices of the circle, those that come later among them.
   ///   - start: nil for now.
   ///   - end: the first moment at which they no longer are.
-  /// - Throws: ``WaymarkError``
+  /// - Throws: `WaymarkError`
   public func entitle(_ names: [String]? = nil, from start: Date? = nil, until end: Date) async throws {
     var devices: [DeviceKey]?
     if let names {
@@ -206,7 +213,7 @@ public final class TestCircle: Sendable {
 
   /// Turns sync of records on; the device has to be premium.
   ///
-  /// - Throws: ``WaymarkError`` with code `free_tier` or `entitlement_expired` if it is not.
+  /// - Throws: `WaymarkError` with code `free_tier` or `entitlement_expired` if it is not.
   public func turnSyncOn(_ name: String) async throws {
     _ = try await self[name].perform(CommandRequest("sync.on", ["yes": true]))
   }

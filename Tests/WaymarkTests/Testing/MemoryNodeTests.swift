@@ -75,6 +75,15 @@ struct MemoryNodeTests {
     await circle.close()
   }
 
+  @Test func `a store that does not start empty is told by what is in it`() async throws {
+    let node = try Node.inMemory()
+    try await node.checkEmpty()
+    _ = try await perform(node, "trip.add", fields("name=Rome"))
+    let failure = await #expect(throws: TestGroundError.self) { try await node.checkEmpty() }
+    #expect(failure?.description.contains("trips 1") == true)
+    await node.close()
+  }
+
   @Test func `two nodes in memory have nothing in common`() async throws {
     let (one, other) = (try Node.inMemory(), try Node.inMemory())
     _ = try await perform(one, "trip.add", fields("name=Rome"))

@@ -1,0 +1,104 @@
+import Foundation
+import Waymark
+
+extension SampleData {
+  /// A city with its zone and its money.
+  struct Place: Sendable {
+    let city: String
+    let zone: String
+    let currency: String
+
+    /// A time of a day there.
+    func time(_ day: Day, hour: Int, minute: Int = 0) -> Date {
+      day.noon(in: TimeZone(identifier: zone) ?? .gmt)
+        .addingTimeInterval(Double((hour - 12) * 60 + minute) * 60)
+    }
+  }
+
+  static let places = [
+    Place(city: "Rome", zone: "Europe/Rome", currency: "EUR"),
+    Place(city: "Lisbon", zone: "Europe/Lisbon", currency: "EUR"),
+    Place(city: "Kyoto", zone: "Asia/Tokyo", currency: "JPY"),
+    Place(city: "Oslo", zone: "Europe/Oslo", currency: "NOK"),
+    Place(city: "Vienna", zone: "Europe/Vienna", currency: "EUR"),
+    Place(city: "Boston", zone: "America/New_York", currency: "USD"),
+    Place(city: "Dublin", zone: "Europe/Dublin", currency: "EUR"),
+    Place(city: "Sydney", zone: "Australia/Sydney", currency: "AUD"),
+    Place(city: "Zürich", zone: "Europe/Zurich", currency: "CHF"),
+    Place(city: "Lima", zone: "America/Lima", currency: "PEN"),
+    Place(city: "Nairobi", zone: "Africa/Nairobi", currency: "KES"),
+    Place(city: "Edinburgh", zone: "Europe/London", currency: "GBP"),
+  ]
+
+  static let seasons: [(name: String, month: Int)] = [
+    ("spring", 4), ("summer", 7), ("autumn", 10), ("winter", 1),
+  ]
+
+  static let trades = ["Hotel", "Railways", "Museum", "Airlines", "Ferries"]
+
+  /// What can be done in most cities.
+  static let doings = [
+    "Old town on foot", "The big museum", "Market hall", "Boat on the river", "Concert",
+    "Dinner with friends",
+    "Tower at sunset", "Botanical garden",
+  ]
+
+  /// A habit before it has an id.
+  struct HabitDraft: Sendable {
+    let name: String
+    let emoji: String
+    let unit: String?
+    let target: Double?
+  }
+
+  static let habits = [
+    HabitDraft(name: "Stretching", emoji: "🧘", unit: nil, target: nil),
+    HabitDraft(name: "Water", emoji: "💧", unit: "glasses", target: 8),
+    HabitDraft(name: "Journal", emoji: "📓", unit: nil, target: nil),
+    HabitDraft(name: "Reading", emoji: "📚", unit: "pages", target: 20),
+    HabitDraft(name: "No sugar", emoji: "🍎", unit: nil, target: nil),
+    HabitDraft(name: "Walking", emoji: "🚶", unit: "kilometres", target: 5),
+    HabitDraft(name: "Call home", emoji: "📞", unit: nil, target: nil),
+    HabitDraft(name: "Vocabulary", emoji: "🔤", unit: "words", target: 10),
+  ]
+}
+
+extension SampleTrip {
+  /// Ways there and back, nights, and something to do on most days.
+  mutating func fill(_ place: SampleData.Place, _ first: Day, _ nights: Int, _ dice: inout Dice) {
+    let last = first.adding(days: nights)
+    for (day, hour, way) in [(first, 8, "To"), (last, 15, "Back from")] {
+      transportation.append(
+        Transportation(
+          name: "\(way) \(place.city)", tripID: trip.id, start: place.time(day, hour: hour),
+          end: place.time(day, hour: hour + dice.number(1...4)), zone: place.zone,
+          cost: money(4_000...45_000, place, &dice), type: dice.one(of: [.train, .plane, .car]), id: dice.id()
+        ))
+    }
+    var day = first
+    while day < last {
+      let end = min(last, day.adding(days: dice.number(1...5)))
+      lodging.append(
+        Lodging(
+          name: dice.one(of: ["Hotel Aurora", "Pension Linden", "Casa Azul", "The Old Mill"]),
+          tripID: trip.id, start: place.time(day, hour: 15), end: place.time(end, hour: 11), zone: place.zone,
+          cost: money(6_000...20_000, place, &dice), id: dice.id()))
+      day = end
+    }
+    for back in 1..<nights where dice.number(1...3) > 1 {
+      let day = first.adding(days: back)
+      let hour = dice.number(9...18)
+      activities.append(
+        Activity(
+          name: dice.one(of: SampleData.doings), tripID: trip.id, start: place.time(day, hour: hour),
+          end: place.time(day, hour: hour + 2), zone: place.zone,
+          cost: dice.number(1...2) == 1 ? money(500...9_000, place, &dice) : nil, id: dice.id()))
+    }
+  }
+
+  /// An amount between two numbers of hundredths.
+  private func money(_ range: ClosedRange<Int>, _ place: SampleData.Place, _ dice: inout Dice) -> Money {
+    Money(
+      Decimal(sign: .plus, exponent: -2, significand: Decimal(dice.number(range))), place.currency)
+  }
+}

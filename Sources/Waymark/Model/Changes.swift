@@ -32,7 +32,9 @@ public struct Changes: Sendable {
 
   /// Deletes a record; what belongs to it is hidden with it.
   ///
-  /// - Parameter force: also an organization that is in use; its users read as None then.
+  /// - Parameters:
+  ///   - record: of which only the id counts.
+  ///   - force: also an organization that is in use; its users read as None then.
   public mutating func delete(_ record: some Record, force: Bool = false) {
     steps.append(.delete(record.key, force: force))
   }

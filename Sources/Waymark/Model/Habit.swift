@@ -123,7 +123,11 @@ public struct HabitCategory: Record {
 
   /// A new category.
   ///
-  /// - Parameter key: at most 1,000 characters, not empty; two devices that make the same key make one category.
+  /// - Parameters:
+  ///   - key: at most 1,000 characters, not empty; two devices that make the same key make one category.
+  ///   - name: at most 100 characters, not empty.
+  ///   - emoji: at most 10 characters.
+  ///   - order: where it stands in the list.
   public init(key: String, name: String, emoji: String = "", order: Int = 0) {
     id = UUID(RecordID(kind: Registry.category, key: key))
     self.key = key

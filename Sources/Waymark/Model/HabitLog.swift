@@ -6,7 +6,7 @@ import Wire
 
 /// One entry: something was done, at a time, on the day that a calendar showed there and then.
 ///
-/// A day's value is the sum of its entries, so two devices that each add one glass make two. ``Node/log(_:_:on:)``
+/// A day's value is the sum of its entries, so two devices that each add one glass make two. ``Node/log(_:_:on:zone:)``
 /// and its kin write entries as people mean them.
 public struct HabitLog: Record {
   public let id: UUID

@@ -10,6 +10,7 @@ extension Node {
   /// - Parameters:
   ///   - data: at most 16 MiB.
   ///   - name: as the person knows it, with its ending.
+  ///   - parent: the item that it belongs to.
   /// - Throws: ``WaymarkError``: `not_found` if the item is not there, `bad_value` if the file is too large.
   @discardableResult
   public func attach(_ data: Data, named name: String, to parent: Attachment.Parent) throws -> Attachment {

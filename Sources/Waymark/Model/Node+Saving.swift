@@ -9,7 +9,9 @@ extension Node {
   ///
   /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on.
   ///
-  /// - Parameter label: what `history` calls it; at most 64 bytes.
+  /// - Parameters:
+  ///   - label: what the history calls it; at most 64 bytes.
+  ///   - body: says what to change.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if everything was so already.
   /// - Throws: ``WaymarkError``: `bad_value` names the field and what is allowed, `not_found` what is missing, `in_use`
   ///   an organization with users. Nothing is written then.
@@ -49,7 +51,9 @@ extension Node {
 
   /// Deletes a record; what belongs to it is hidden with it, and comes back with it.
   ///
-  /// - Parameter force: also an organization that is in use; its users read as None then.
+  /// - Parameters:
+  ///   - record: of which only the id counts.
+  ///   - force: also an organization that is in use; its users read as None then.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there was no such record.
   @discardableResult
   public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> OperationID? {

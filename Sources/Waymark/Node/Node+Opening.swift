@@ -7,14 +7,16 @@ extension Node {
   /// Nothing is sent or heard until ``serve(listen:peers:discovers:)`` is called.
   ///
   /// ```swift
-  /// let node = try await Node.open(Home(.applicationSupportDirectory.appending(path: "Waymark")), name: "Anna's phone")
+  /// let node = try await Node.open(Home(folder), name: "Anna's phone")
   /// ```
   ///
   /// A disk that failed the store before has it verified first, which takes a while.
   ///
   /// - Parameters:
+  ///   - home: the directory.
   ///   - name: what other devices call this one; 1 to 64 bytes. Only a new node takes it.
   ///   - issuers: the public keys of those whose entitlements a new circle accepts from the start; at most two.
+  ///   - log: hears what the node does.
   /// - Throws: ``WaymarkError``: who holds the store if another process does, what is wrong with keys or files.
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent

@@ -5,7 +5,7 @@ import Storage
 
 /// Which records of a kind to read, in what order, and how many.
 ///
-/// A query is a value: it reads nothing by itself. ``Node/records(_:)`` reads it once, ``Node/watch(_:)-5k1ca`` again
+/// A query is a value: it reads nothing by itself. ``Node/records(_:)`` reads it once, ``Node/watch(_:)->Watch<[Owner]>`` again
 /// after each change.
 ///
 /// ```swift

@@ -17,7 +17,10 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   public let values: [Day: Double]
   private let count: DayCount
 
+  /// Works out what was done.
+  ///
   /// - Parameters:
+  ///   - habit: the habit.
   ///   - logs: all entries of the habit, in any order.
   ///   - count: on which day an entry counts.
   ///   - now: decides what day today is.
@@ -101,6 +104,7 @@ extension Reading {
   /// Habits and what was done for them, counted as the profile says.
   ///
   /// - Parameters:
+  ///   - habits: which habits.
   ///   - since: entries before this day are left out, and streaks do not reach further back; nil for all.
   ///   - now: decides what day today is; the node's clock without it.
   public static func progress(

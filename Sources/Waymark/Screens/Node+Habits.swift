@@ -8,6 +8,7 @@ extension Node {
   /// Enters that something was done: one more entry, so that two devices that each add one make two.
   ///
   /// - Parameters:
+  ///   - habit: its id.
   ///   - value: how much; 1 for a binary habit.
   ///   - day: today if nil.
   ///   - zone: where the person is.

@@ -1,6 +1,6 @@
 /// Something that a node can tell, and tell again after each change: records, a timeline, the peers, the gate.
 ///
-/// ``Node/read(_:)`` reads it once, ``Node/watch(_:)`` for as long as somebody listens. The readings there are stand as
+/// ``Node/read(_:)`` reads it once, ``Node/watch(_:)->Watch<Value>`` for as long as somebody listens. The readings there are stand as
 /// static members:
 ///
 /// ```swift

@@ -76,21 +76,26 @@ extension Replica {
     sessions[link]?[lane].askedProgressAt = now.steady
     sessions[link]?[lane].hasProgress = false
     effects.append(.send(link, .want(lane, Array(wants))))
-    effects.append(.schedule(.overdue(link), after: Limits.overdueMilliseconds))
+    scheduleOverdue(link, now, &effects)
+  }
+
+  /// Both lanes share one timer: it rings for the one that is due first, however often the other is asked meanwhile.
+  private func scheduleOverdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
+    let lanes = Lane.allCases.compactMap { sessions[link]?[$0] }.filter { !$0.asked.isEmpty }
+    guard let oldest = lanes.map(\.askedProgressAt).min() else { return }
+    effects.append(
+      .schedule(.overdue(link), after: max(oldest + Limits.overdueMilliseconds - now.steady, 1)))
   }
 
   /// A peer that promised sets and delivers none loses its turn; others are asked.
   mutating func overdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let session = sessions[link], !session[lane].asked.isEmpty else { continue }
-      let due = session[lane].askedProgressAt + Limits.overdueMilliseconds
-      if now.steady < due {
-        effects.append(.schedule(.overdue(link), after: due - now.steady))
-      } else {
-        brokePromise(link, now)
-        giveUp(link, lane, now, &effects)
-      }
+      guard now.steady >= session[lane].askedProgressAt + Limits.overdueMilliseconds else { continue }
+      brokePromise(link, now)
+      giveUp(link, lane, now, &effects)
     }
+    scheduleOverdue(link, now, &effects)
   }
 
   private mutating func giveUp(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {

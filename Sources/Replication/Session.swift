@@ -81,7 +81,7 @@ package struct LaneSession: Sendable {
   package internal(set) var asked: [LogKey: Want] = [:]
   /// Of these logs all that was asked for is here.
   var completed: Set<LogKey> = []
-  var askedProgressAt: Moment = 0
+  package internal(set) var askedProgressAt: Moment = 0
   /// Sets of this peer are on their way into the store: what they bring is not asked for again.
   var isCommitting = false
   /// Something that was lacking has come since the peer was asked, or it is clear that more must be asked for.

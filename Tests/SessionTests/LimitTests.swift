@@ -148,6 +148,33 @@ import Wire
     }
   }
 
+  @Test func `who delivers in one lane is not waited for any longer in the other`() throws {
+    let world = try World(["alice", "bob", "carol", "mallory"])
+    world.meddle = { from, _, message in
+      switch message {
+      case .sets(.records, _), .served(.records): from == "mallory" ? [] : [message]
+      default: [message]
+      }
+    }
+    world.connect("alice", "bob")
+    world.connect("bob", "carol")
+    world.connect("carol", "mallory")
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    let log = try #require(world["alice"].store.heads(.records).first?.log)
+    let promise = LogHead(log: log, sequence: 1_000, id: ChangeSetID(Bytes32(9, 9, 9, 9)), foldedSequence: 0)
+    world.inject(.heads(.records, [promise], complete: false), from: "mallory", to: "carol")
+    world.run(100)
+    try world.write("alice", insert(record(2)))
+    world.run(Limits.overdueMilliseconds - 5_000)
+    // So much that it is asked for.
+    let large = String(repeating: "x", count: 60_000)
+    try world.write("mallory", (1...3 as ClosedRange<UInt64>).map { insert(setting($0), large) })
+    world.run(6_000)
+    #expect(world["carol"].count(.settings) > 0)
+    #expect(world["carol"].name(record(2)) == "Rome")
+  }
+
   // MARK: Repetition
 
   enum Needless: String, CaseIterable {

@@ -49,6 +49,24 @@ extension Judge {
     }
   }
 
+  /// Who promises sets and sends none is waited for twenty seconds: session.md, "Heads and needs".
+  ///
+  /// - Parameter milliseconds: how long the node has waited for the peer that has kept it waiting the longest; nil if it
+  ///   waits for nobody.
+  package func awaited(_ node: String, for milliseconds: Int64?) throws {
+    guard let ledger = ledgers[node], let steady else { return }
+    // A process that was stopped has heard no timer; then it hears all of them.
+    if steady - ledger.awaitedAt > Self.restMilliseconds { ledger.restedAt = steady }
+    ledger.awaitedAt = steady
+    guard let milliseconds, milliseconds > 20_000 + 2 * Self.restMilliseconds,
+      steady - ledger.restedAt > Self.restMilliseconds
+    else { return }
+    throw Violation(.state, node, "it has waited for a peer's promise for \(milliseconds / 1_000) seconds")
+  }
+
+  /// A process that does nothing for so long may have been stopped.
+  private static var restMilliseconds: Int64 { 10_000 }
+
   /// One cut that keeps nothing is as good as several.
   private static func kept(_ cuts: [Set<Name32>]?) -> Set<Set<Name32>>? {
     cuts.map { $0.contains([]) ? [[]] : Set($0) }

@@ -15,6 +15,10 @@ extension Judge {
         throw Violation(
           .equivocation, view.name, "\(what) was written though there is proof that its log has forked")
       }
+      if view.circle?.hasEnded(header.log) == true {
+        throw Violation(
+          .equivocation, view.name, "\(what) was written though another copy of its data has ended that log")
+      }
       if ledger.elsewhere.contains(header.log.incarnation) {
         throw Violation(
           .equivocation, view.name, "\(what) was written though sets of that log have come from elsewhere")

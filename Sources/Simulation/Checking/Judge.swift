@@ -204,6 +204,9 @@ final class NodeLedger {
   /// Sets that could be folded and wait, and since when, on the steady clock.
   var dueSince: [Int: Int64] = [:]
   var lookedAt: Int64 = 0
+  /// When it was last known whom it waits for, and when it did something after a time in which it did nothing.
+  var awaitedAt: Int64 = 0
+  var restedAt: Int64 = 0
   /// Of its own logs the newest sets that may have been sent, when a step began that brings sets of them.
   var mayHaveSent: [PlainLog: UInt64] = [:]
   /// Own sets that others have brought since it started, and what they have told of their heads.

@@ -126,6 +126,13 @@ struct PlainCircle {
     return cuts.isEmpty ? nil : cuts
   }
 
+  /// Whether the author of a log has ended it, or that of the other lane, by its own word.
+  func hasEnded(_ log: PlainLog) -> Bool {
+    logCuts.contains {
+      ($0.log.device, $0.log.incarnation) == (log.device, log.incarnation) && !isVoid($0.id, by: log.device)
+    }
+  }
+
   /// Whether sets of a device may be stored at all.
   func isKnown(_ device: Name32) -> Bool { named.contains(device) }
 

@@ -47,6 +47,16 @@ final class Watch {
       }
     }
     try compareBeliefs(device, isWhole: isWhole || looks.isMultiple(of: 16))
+    try judge.awaited(device.name, for: device.process.flatMap(waiting))
+  }
+
+  /// For how long a process has waited for a peer that sends nothing of what it was asked for.
+  private func waiting(_ process: Process) -> Int64? {
+    let sessions = process.replicator.replica.sessions.values.filter { !$0.isClosing }
+    let oldest = sessions.flatMap { session in
+      Lane.allCases.map { session[$0] }.filter { !$0.asked.isEmpty }.map(\.askedProgressAt)
+    }.min()
+    return oldest.map { process.world.now - $0 }
   }
 
   /// What the process takes for true, and how much it keeps in mind.

@@ -92,9 +92,20 @@ extension World {
       judged { try $0.claimedInSync(device, with: devices.filter { $0.key == peer }) }
     case .digestMismatch(let peer, let lane) where device.isHonest && isHonest(peer):
       fail(.digest, "\(device.name) found unequal digests of \(lane) at \(name(of: peer))")
+    case .membershipChanged where hasJustForked(device):
+      // The person writes at the very moment at which it comes out that the log has forked.
+      later(Moment(random.below(4)), .end(.words([device.number])))
     default: break
     }
     log?("  \(device.name): \(event)")
+  }
+
+  /// Whether there is a proof that the log which a device writes has forked.
+  private func hasJustForked(_ device: Device) -> Bool {
+    guard let replicator = device.process?.replicator else { return false }
+    return replicator.circle.evaluation.forkProofs.contains {
+      ($0.log.device, $0.log.incarnation) == (device.key, replicator.incarnation)
+    }
   }
 
   func noted(_ event: ReplicatorEvent, by device: Device) {

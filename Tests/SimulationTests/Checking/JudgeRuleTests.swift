@@ -319,6 +319,19 @@ import Wire
     expect(.equivocation) { try world.write("copy", .settings, insert(setting(2), [:])) }
   }
 
+  @Test func `a log that a copy of the device has ended, and that goes on`() throws {
+    let world = try JudgedWorld()
+    let kept = try world.write("alice", .settings, insert(setting(1), [:]))
+    let cut = try Statement(
+      signing: LogCut(circle: world.circle, log: world["alice"].log(.settings), tip: kept[0].id, issued: 5),
+      with: JudgedWorld.key("alice"))
+    try world.learn(cut)
+    // It is of the same incarnation, in the other lane.
+    expect(.equivocation) { try world.write("alice", .records, insert(trip(2), [:])) }
+    world["alice"].incarnation = Incarnation(Bytes16(7, 7))
+    try world.write("alice", .records, insert(trip(3), [:]))
+  }
+
   @Test func `new sets that are shown before anybody has told of their log`() throws {
     let world = try JudgedWorld()
     let sets = try world.write("alice", .settings, insert(setting(1), [:]))
@@ -336,6 +349,18 @@ import Wire
     world.judge.introduced("mallory", device: JudgedWorld.key("mallory").publicKey)
     expect(.revocation) { try send(world, "alice", "mallory", Message.want(.settings, []).encoded) }
     try send(world, "alice", "mallory", Message.goodbye(.notAMember).encoded)
+  }
+
+  @Test func `a peer that is waited for though it sends nothing`() throws {
+    let world = try JudgedWorld()
+    for second in 0...60 as ClosedRange<Int64> {
+      world.judge.steady = 1_000_000 + second * 1_000
+      try world.judge.awaited("alice", for: second < 40 ? second * 1_000 : nil)
+    }
+    expect(.state) { try world.judge.awaited("alice", for: 41_000) }
+    // It was stopped for a while, and has yet to hear its timers.
+    world.judge.steady = 2_000_000
+    try world.judge.awaited("alice", for: 500_000)
   }
 
   @Test func `counters and closes that the world tells of`() throws {

@@ -109,12 +109,19 @@ struct NoticeSnapshot: Hashable, Sendable {
 
 /// What a peer is doing.
 public enum PeerState: String, Sendable {
+  /// All open lanes are equal on both sides.
   case inSync = "in_sync"
+  /// It is being sent what it lacks.
   case sending
+  /// It sends what this device lacks.
   case receiving
+  /// It is being dialled, or the two have just met.
   case connecting
+  /// It is not connected.
   case offline
+  /// It is paused on this device.
   case paused
+  /// One of the two turns the other away.
   case refused
 }
 

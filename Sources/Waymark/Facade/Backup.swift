@@ -5,7 +5,9 @@ public import Wire
 public struct WorkProgress: Hashable, Sendable {
   /// What is done now, as a word: `reading`, `verifying`, `writing`, `receiving`.
   public let stage: String
+  /// How much is done, in the unit of the stage.
   public let done: Int
+  /// How much there is.
   public let total: Int
 }
 
@@ -13,10 +15,13 @@ public struct WorkProgress: Hashable, Sendable {
 public struct Backup: Hashable, Sendable, Decodable {
   /// The path of the file.
   public let file: String
+  /// The size of the file.
   public let bytes: Int
+  /// How many change sets are in it.
   public let changeSets: Int
   /// Visible records.
   public let records: Int
+  /// When it was made.
   public let created: Date
 }
 
@@ -39,6 +44,7 @@ extension Node {
 
 /// What a restore did or would do.
 public struct RestoreSummary: Hashable, Sendable, Decodable {
+  /// Whether nothing was changed.
   public let isPreview: Bool
   /// The path of the backup.
   public let file: String
@@ -46,18 +52,22 @@ public struct RestoreSummary: Hashable, Sendable, Decodable {
   public let created: Date
   /// The device that made it.
   public let from: String
+  /// The circle of the store afterwards.
   public let circle: CircleID
   /// Whether the circle was founded for it.
   public let isNewCircle: Bool
   /// What this device is afterwards; nil in a preview that would make new keys.
   public let device: DeviceKey?
+  /// What this device is called.
   public let name: String
   /// Whether this device gets new keys.
   public let hasNewKeys: Bool
   /// Whether the circle has these keys; otherwise the device joins with a ticket, or the root key, and until then
   /// can only look.
   public let isAdmitted: Bool
+  /// How many change sets are in the restored store.
   public let changeSets: Int
+  /// How many records are visible in it.
   public let records: Int
   /// Change sets of the present store that are not in the backup; nil if that can't be known.
   public let setAside: Int?

@@ -3,8 +3,11 @@ public import Wire
 
 /// A device of the circle, or one that was until it was revoked.
 public struct CircleMember: Hashable, Sendable, Decodable, Identifiable {
+  /// The key that names it.
   public let device: DeviceKey
+  /// What it is called here.
   public let name: String
+  /// What it may do.
   public let role: Role
   /// Whether it is this device.
   public let isOwn: Bool
@@ -12,6 +15,7 @@ public struct CircleMember: Hashable, Sendable, Decodable, Identifiable {
   public let isRevoked: Bool
   /// The device that let it in; nil for the founder, and for who came in by the root key.
   public let admittedBy: DeviceKey?
+  /// When it was last connected to this device.
   public let lastSeen: Date?
   /// Empty for a member.
   public let revocations: [Revocation]
@@ -24,14 +28,17 @@ public struct CircleMember: Hashable, Sendable, Decodable, Identifiable {
   public enum Role: String, Hashable, Sendable, Codable {
     /// Also invite and revoke others.
     case admin
+    /// Reads and writes; lets nobody in or out.
     case member
   }
 
   /// Who took a device out of the circle, and when.
   public struct Revocation: Hashable, Sendable, Decodable {
+    /// When, by the clock of who signed it.
     public let issued: Date
     /// A device, or the circle's root key.
     public let by: DeviceKey
+    /// What that device is called, or `the root key`.
     public let byName: String
   }
 
@@ -52,6 +59,7 @@ public struct CircleMember: Hashable, Sendable, Decodable, Identifiable {
 public struct RevocationSummary: Hashable, Sendable, Decodable {
   /// Whether it is done; otherwise it would be.
   public let isDone: Bool
+  /// The devices that are taken out.
   public let revoked: [Target]
   /// The devices that were named and are out already.
   public let already: [DeviceReference]
@@ -64,8 +72,11 @@ public struct RevocationSummary: Hashable, Sendable, Decodable {
 
   /// One device that is revoked.
   public struct Target: Hashable, Sendable, Decodable {
+    /// The key that names it.
     public let device: DeviceKey
+    /// What it is called.
     public let name: String
+    /// What it may do until then.
     public let role: CircleMember.Role
     /// What it wrote, is here, and stays.
     public let changeSets: Int

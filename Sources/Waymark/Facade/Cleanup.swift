@@ -15,6 +15,7 @@ public struct CleanupSummary: Hashable, Sendable, Decodable {
   /// A trip that looks like a test's.
   public struct Leftover: Hashable, Sendable, Decodable, Identifiable {
     public let id: UUID
+    /// The name of the trip.
     public let name: String
     /// The part of its name that gives it away.
     public let mark: String

@@ -5,12 +5,15 @@ public import Wire
 /// others are kept until somebody decides, on any device.
 public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
   public let id: String
+  /// The kind of the record.
   public let kind: RecordKind
+  /// The id of the record.
   public let record: UUID
   /// What the record is called.
   public let name: String?
   /// The field; nil where it is about the whole record.
   public let field: String?
+  /// What sort of conflict it is.
   public let reason: Reason
   /// Whether people can see the record now.
   public let isVisible: Bool
@@ -35,9 +38,13 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
 
   /// One of the writes.
   public struct Side: Hashable, Sendable, Decodable {
+    /// What it wrote; of a deletion, `deleted`.
     public let value: ShownValue
+    /// Who wrote it.
     public let device: DeviceKey
+    /// What that device is called here.
     public let deviceName: String
+    /// When, by the clock of who wrote it.
     public let time: Date
     /// What an edit wrote, by field, where the conflict is about a deletion; else nil.
     public let fields: [String: ShownValue]?
@@ -45,8 +52,11 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
 
   /// A record that was deleted.
   public struct HidingRecord: Hashable, Sendable, Decodable {
+    /// The kind of the record.
     public let kind: RecordKind
+    /// The id of the record.
     public let record: UUID
+    /// What it is called.
     public let name: String?
   }
 

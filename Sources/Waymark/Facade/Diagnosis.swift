@@ -5,11 +5,14 @@ import Wire
 public struct Diagnosis: Hashable, Sendable, Decodable {
   /// Whether nothing is broken.
   public let isSound: Bool
+  /// Everything that was looked at, with what was found.
   public let findings: [Finding]
 
   /// One thing that was looked at.
   public struct Finding: Hashable, Sendable, Decodable {
+    /// What was looked at.
     public let check: Check
+    /// How bad it is.
     public let severity: Severity
     /// A word for programs: the code of a ``Reason``, or of what was found.
     public let code: String
@@ -21,23 +24,37 @@ public struct Diagnosis: Hashable, Sendable, Decodable {
 
   /// What was looked at.
   public enum Check: String, Hashable, Sendable, Decodable {
+    /// The configuration file of the command line.
     case configuration
+    /// Who may read the files.
     case permissions
+    /// The key files.
     case keys
+    /// The store, and what nodes say of it.
     case store
+    /// The room on the disk.
     case disk
+    /// This machine's clock, compared with that of peers.
     case clock
+    /// The port at which the node listens.
     case port
+    /// The other devices.
     case peers
+    /// The gate, conflicts, and large changes.
     case sync
+    /// Whether other devices hold what is here.
     case safety
   }
 
   /// How bad it is.
   public enum Severity: String, Hashable, Sendable, Decodable {
+    /// As it should be.
     case ok
+    /// A state, nothing to do.
     case info
+    /// Something waits, or will not happen by itself.
     case warning
+    /// Something is broken.
     case error
   }
 

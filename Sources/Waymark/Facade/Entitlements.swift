@@ -7,22 +7,32 @@ public import Wire
 public struct EntitlementSummary: Hashable, Sendable, Decodable {
   /// `premium`
   public let plan: String
+  /// Whether it counts now.
   public let state: State
   /// Whether it counts for this device.
   public let here: Bool
   /// The devices it is for; nil for all of the circle.
   public let devices: [DeviceKey]?
+  /// The public key of who signed it.
   public let issuer: DeviceKey
+  /// When it was signed.
   public let issuedAt: Date
+  /// From when it counts.
   public let notBefore: Date
+  /// Until when it counts.
   public let notAfter: Date
+  /// The issuer's number of it, in hexadecimal.
   public let serial: String
   /// Where it was bought, in the issuer's words.
   public let source: String
 
+  /// Whether an entitlement counts.
   public enum State: String, Hashable, Sendable, Decodable {
+    /// It counts now.
     case valid
+    /// Its time has not come.
     case notYet = "not_yet"
+    /// Its time is over.
     case expired
     /// The circle does not trust who has signed it.
     case unknownIssuer = "unknown_issuer"

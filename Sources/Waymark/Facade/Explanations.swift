@@ -5,6 +5,7 @@ public import Wire
 
 /// Why a peer is not in sync.
 public struct PeerExplanation: Hashable, Sendable {
+  /// The peer, as this device sees it.
   public let peer: Peer
   /// The roots of its state, its own and those that concern all; empty if it is in sync.
   public let causes: [NodeStatus.Cause]
@@ -14,12 +15,16 @@ public struct PeerExplanation: Hashable, Sendable {
 
 /// Where each value of a record came from.
 public struct RecordExplanation: Hashable, Sendable, Decodable {
+  /// The record it is about.
   public let record: History.Record
+  /// Its fields, one after the other.
   public let values: [Provenance]
 
   /// Who wrote what a field shows, and what that won against.
   public struct Provenance: Hashable, Sendable, Decodable {
+    /// The name of the field; `life` for whether the record is there.
     public let field: String
+    /// What the field shows.
     public let written: Written
     /// Earlier values, and those that others wrote without knowing of it.
     public let wonAgainst: [Written]
@@ -27,17 +32,24 @@ public struct RecordExplanation: Hashable, Sendable, Decodable {
 
   /// A value, and who wrote it.
   public struct Written: Hashable, Sendable, Decodable {
+    /// What was written.
     public let value: ShownValue
     /// The operation that wrote it.
     public let id: OperationID
+    /// What the operation was, as `trip.edit`.
     public let verb: String
+    /// When, by the clock of who wrote it.
     public let time: Date
+    /// Who wrote it.
     public let device: DeviceKey
+    /// What that device is called here.
     public let deviceName: String
+    /// Whether it was this device.
     public let isOwn: Bool
     /// How it lost; nil for the value that shows.
     public let how: Defeat?
 
+    /// How a value lost.
     public enum Defeat: String, Hashable, Sendable, Decodable {
       /// It was replaced by somebody who knew of it.
       case earlier

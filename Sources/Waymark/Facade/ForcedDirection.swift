@@ -3,7 +3,9 @@ public import Wire
 
 /// Which records a forced direction is about.
 public enum DirectionScope: Hashable, Sendable {
+  /// All records.
   case everything
+  /// The records of one kind.
   case kind(RecordKind)
   /// A trip and all that belongs to it.
   case trip(UUID)
@@ -19,6 +21,7 @@ public enum DirectionScope: Hashable, Sendable {
 
 /// What a forced direction would change or has changed.
 public struct DirectionSummary: Hashable, Sendable, Decodable {
+  /// Whether nothing was written.
   public let isPreview: Bool
   /// The peer whose state is wanted; nil for this device's own.
   public let from: DeviceReference?
@@ -26,6 +29,7 @@ public struct DirectionSummary: Hashable, Sendable, Decodable {
   public let turnsSyncOn: Bool
   /// What changes of each kind.
   public let kinds: [RecordCounts]
+  /// What changes, of all kinds together.
   public let total: Total
   /// Records that only another device has: whether they belong to the trip is not known here.
   public let unknown: Int
@@ -42,15 +46,21 @@ public struct DirectionSummary: Hashable, Sendable, Decodable {
 
   /// All kinds together.
   public struct Total: Hashable, Sendable, Decodable {
+    /// Records that come.
     public let added: Int
+    /// Records that become others.
     public let changed: Int
+    /// Records that go.
     public let deleted: Int
+    /// Records that come back out of the trash.
     public let restored: Int
   }
 
   /// Records of one kind that others have changed.
   public struct Elsewhere: Hashable, Sendable, Decodable {
+    /// The kind of the records.
     public let kind: RecordKind
+    /// How many of them.
     public let records: Int
   }
 
@@ -123,6 +133,7 @@ public struct RestampSummary: Hashable, Sendable, Decodable {
   public let changeSets: Int
   /// The date of the newest; nil if there is none.
   public let newest: Date?
+  /// What this device's clock says.
   public let now: Date
   /// The backup that was taken before; nil if nothing was done.
   public let backup: String?

@@ -11,8 +11,11 @@ public enum History {
     public let id: OperationID
     /// What it was, as `trip.add`, `import`, `undo`.
     public let verb: String
+    /// When, by the clock of who did it.
     public let time: Date
+    /// Who did it.
     public let device: DeviceKey
+    /// What that device is called here.
     public let deviceName: String
     /// Whether this device did it.
     public let isOwn: Bool
@@ -20,6 +23,7 @@ public enum History {
     public let undoes: OperationID?
     /// The operation by which this one is undone now; nil if it counts.
     public let undoneBy: OperationID?
+    /// How many records of each kind were written.
     public let counts: [RecordCounts]
     /// The only record that was written; nil if there were several.
     public let record: RecordReference?
@@ -43,7 +47,9 @@ public enum History {
 
   /// What was written to one record, newest first.
   public struct OfRecord: Hashable, Sendable, Decodable {
+    /// The record.
     public let record: Record
+    /// What was written to it, newest first.
     public let writes: [Write]
     /// Whether there are older writes.
     public let hasMore: Bool
@@ -57,15 +63,21 @@ public enum History {
 
   /// The record that a history is of.
   public struct Record: Hashable, Sendable, Decodable, Identifiable {
+    /// Its kind.
     public let kind: RecordKind
     public let id: UUID
+    /// What it is called.
     public let name: String?
+    /// Whether people can see it.
     public let state: State
 
+    /// Whether people can see a record.
     public enum State: String, Hashable, Sendable, Decodable {
+      /// People can see it.
       case visible
       /// It belongs to a record that is deleted.
       case hidden
+      /// It was deleted, and can be brought back.
       case deleted
     }
   }
@@ -74,15 +86,23 @@ public enum History {
   public struct Write: Hashable, Sendable, Decodable {
     /// The operation that wrote it.
     public let id: OperationID
+    /// What it was, as `trip.edit`.
     public let verb: String
+    /// When, by the clock of who did it.
     public let time: Date
+    /// Who did it.
     public let device: DeviceKey
+    /// What that device is called here.
     public let deviceName: String
+    /// Whether it was this device.
     public let isOwn: Bool
+    /// The operation that this one undid.
     public let undoes: OperationID?
+    /// The operation by which it is undone now; nil if it counts.
     public let undoneBy: OperationID?
     /// Whether a deletion that did not know of it keeps it from being seen.
     public let isHidden: Bool
+    /// What it did to each field.
     public let fields: [Field]
 
     private enum CodingKeys: String, CodingKey {
@@ -101,14 +121,18 @@ public enum History {
 
   /// What a write did to one field; `life` is whether the record is there: `alive` or `deleted`.
   public struct Field: Hashable, Sendable, Decodable {
+    /// The name of the field.
     public let field: String
+    /// What was written.
     public let value: ShownValue
     /// What its author saw there.
     public let before: ShownValue
+    /// What became of it.
     public let state: State
     /// The write that won over it without knowing of it.
     public let lostTo: Author?
 
+    /// What became of a write to a field.
     public enum State: String, Hashable, Sendable, Decodable {
       /// It is what people see.
       case shows
@@ -122,10 +146,15 @@ public enum History {
   /// Which operation, and who did it when.
   public struct Author: Hashable, Sendable, Decodable, Identifiable {
     public let id: OperationID
+    /// What it was, as `trip.edit`.
     public let verb: String
+    /// When, by the clock of who did it.
     public let time: Date
+    /// Who did it.
     public let device: DeviceKey
+    /// What that device is called here.
     public let deviceName: String
+    /// Whether it was this device.
     public let isOwn: Bool
 
     private enum CodingKeys: String, CodingKey {

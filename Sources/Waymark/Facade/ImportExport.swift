@@ -7,21 +7,27 @@ import Wire
 
 /// Formats of files that can be imported.
 public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
+  /// Habits, their categories and entries, and the profile, as Ritualist writes them.
   case ritualist
+  /// Trips with all that belongs to them, as Traveling Snails writes them.
   case travelingSnails = "traveling-snails"
   /// The unpacked archive of Loop Habit Tracker, a folder.
   case loopCSV = "loop-csv"
   /// A backup of Loop Habit Tracker, a database.
   case loopDB = "loop-db"
+  /// Habits, as HabitBull writes them.
   case habitBull = "habitbull"
   /// A calendar.
   case iCalendar = "ics"
+  /// A trip, as Surmai writes it.
   case surmai
 }
 
 /// Formats of files that can be exported.
 public enum ExportFormat: String, Hashable, Sendable, CaseIterable {
+  /// Habits, their categories and entries, and the profile, as Ritualist writes them.
   case ritualist
+  /// Trips with all that belongs to them, as Traveling Snails writes them.
   case travelingSnails = "traveling-snails"
   /// Everything, in one document.
   case json
@@ -52,6 +58,7 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable {
 
 /// What an import says while it goes on.
 public enum ImportEvent: Hashable, Sendable {
+  /// A file is being read.
   case reading(URL, done: Int, total: Int)
   /// Something in the file that can't be imported: where, and why.
   case skipped(URL, place: String, reason: String)
@@ -65,9 +72,13 @@ public enum ImportEvent: Hashable, Sendable {
 public struct ImportSummary: Hashable, Sendable, Decodable {
   /// Whether nothing was written.
   public let isPreview: Bool
+  /// Records that are new.
   public let added: Int
+  /// Records that are changed.
   public let updated: Int
+  /// Records that are as they were.
   public let unchanged: Int
+  /// Places in the files that can't be imported.
   public let skipped: Int
   /// Sentences for people.
   public let warnings: [String]
@@ -84,7 +95,9 @@ public struct ImportSummary: Hashable, Sendable, Decodable {
 
 /// What an export wrote.
 public struct ExportSummary: Hashable, Sendable {
+  /// The format that was written.
   public let format: ExportFormat
+  /// The size of all that was written.
   public let bytes: Int
   /// The files of a folder; empty for one file.
   public let files: [String]

@@ -5,6 +5,7 @@ public import Wire
 public struct Invitation: Hashable, Sendable, Decodable {
   /// One line of lower-case text, for another screen, a code to scan, or a message that nobody else reads.
   public let ticket: String
+  /// When the ticket is of no use any more.
   public let expires: Date
 }
 
@@ -42,11 +43,14 @@ public struct JoinPreview: Hashable, Sendable {
   /// Visible records by kind, without empty ones.
   public let counts: [Count]
 
+  /// How many records in all.
   public var total: Int { counts.reduce(0) { $0 + $1.count } }
 
   /// The records of one kind.
   public struct Count: Hashable, Sendable {
+    /// The kind of the records.
     public let kind: RecordKind
+    /// How many of them.
     public let count: Int
     /// The plural of the kind, as documents have it.
     package let plural: String
@@ -55,8 +59,11 @@ public struct JoinPreview: Hashable, Sendable {
 
 /// What a device is after it has founded or joined a circle.
 public struct NewMembership: Hashable, Sendable {
+  /// The circle it is in.
   public let circle: CircleID
+  /// The key that names it.
   public let device: DeviceKey
+  /// What the circle calls it.
   public let name: String
   /// Records of a revoked device that were written again under its new keys.
   public var rewritten = 0

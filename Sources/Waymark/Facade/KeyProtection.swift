@@ -2,6 +2,7 @@ import Wire
 
 /// What became of a key file whose passphrase was set or removed.
 public struct KeyProtection: Hashable, Sendable, Decodable {
+  /// The key files, one after the other.
   public let keys: [Key]
   /// Copies of keys among the backups that nothing protects.
   public let unsealedCopies: [String]
@@ -12,7 +13,9 @@ public struct KeyProtection: Hashable, Sendable, Decodable {
     public let file: String
     /// `device`, `root` or `issuer`.
     public let kind: String
+    /// Whether a passphrase protects it now.
     public let isSealed: Bool
+    /// Whether the file was written.
     public let isChanged: Bool
 
     private enum CodingKeys: String, CodingKey {

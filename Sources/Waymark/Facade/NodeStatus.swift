@@ -6,26 +6,35 @@ public import Wire
 
 /// What a node knows about itself at one moment: what a status screen shows.
 public struct NodeStatus: Hashable, Sendable {
+  /// The key that names this device.
   public let device: DeviceKey
   /// What this device is called in its circle.
   public let name: String
+  /// The circle it is in.
   public let circle: CircleID
   /// The version of the library.
   public let version: String
   /// `ADDR:PORT` at which it serves its peers; nil if it does not.
   public let address: String?
+  /// Since when it serves; nil if it does not.
   public let servingSince: Date?
+  /// Whether records sync, and if not, why and what helps.
   public let sync: SyncState
+  /// The stream of settings.
   public let settings: Lane
+  /// The stream of records.
   public let records: Lane
+  /// How many records are visible.
   public let counts: Counts
   /// Conflicts that wait for a look; see ``Node/conflicts()``.
   public let conflicts: Int
+  /// The other devices of the circle.
   public let peers: [Peer]
   /// What a person should know, each thing once.
   public let notices: [Notice]
   /// What keeps things from being as they should, the gravest first, without what only follows from it.
   public let causes: [Cause]
+  /// What would be lost if this disk died now.
   public let loss: Loss
 
   /// Whether it serves its peers.
@@ -35,6 +44,7 @@ public struct NodeStatus: Hashable, Sendable {
   public struct Lane: Hashable, Sendable {
     /// Whether this device lets it flow.
     public let isOpen: Bool
+    /// Why it is closed; nil if it is open.
     public let reason: Reason?
     /// How many change sets are stored.
     public let changeSets: Int
@@ -44,19 +54,29 @@ public struct NodeStatus: Hashable, Sendable {
 
   /// How many records of each kind are visible; what every store begins with is left out.
   public struct Counts: Hashable, Sendable {
+    /// Visible trips.
     public let trips: Int
+    /// Visible lodgings.
     public let lodging: Int
+    /// Visible transportations.
     public let transportation: Int
+    /// Visible activities.
     public let activities: Int
+    /// Visible organizations, without None.
     public let organizations: Int
+    /// Visible habits.
     public let habits: Int
+    /// Visible categories.
     public let categories: Int
+    /// Visible entries of habits.
     public let habitLogs: Int
+    /// Settings that are set.
     public let settings: Int
   }
 
   /// Something that a person should know until it is over.
   public struct Notice: Hashable, Sendable {
+    /// What it is about.
     public let reason: Reason
     /// A clause for people.
     public let text: String
@@ -70,6 +90,7 @@ public struct NodeStatus: Hashable, Sendable {
 
   /// One root of what is not as it should be.
   public struct Cause: Hashable, Sendable {
+    /// What it is.
     public let reason: Reason
     /// A clause for people.
     public let text: String
@@ -90,7 +111,9 @@ public struct NodeStatus: Hashable, Sendable {
 
     /// One other device.
     public struct Holder: Hashable, Sendable {
+      /// The key that names it.
       public let device: DeviceKey
+      /// What it is called here.
       public let name: String
       /// Change sets that are here and that it is not known to hold; nil if it never said what it holds.
       public let lacking: Int?

@@ -13,6 +13,7 @@ import Wire
 /// }
 /// ```
 public enum Onboarding: Hashable, Sendable {
+  /// There is nothing of this person yet, as far as this device knows.
   case newUser
   /// Onboarding was completed on another device, and what is there has come here. Premium only: to a free user
   /// records don't come.
@@ -22,22 +23,30 @@ public enum Onboarding: Hashable, Sendable {
 
   /// What a returning user is told about the data that is here.
   public struct ReturningUser: Hashable, Sendable {
+    /// How many habits are here.
     public let habits: Int
+    /// How many categories are here.
     public let categories: Int
+    /// How many trips are here.
     public let trips: Int
     /// The profile's name; nil if there is no profile yet.
     public let profileName: String?
     /// What the profile still lacks.
     public let missing: [ProfilePart]
 
+    /// Whether the profile has a name.
     public var hasProfile: Bool { profileName != nil }
   }
 
   /// What a profile should have.
   public enum ProfilePart: String, Hashable, Sendable, CaseIterable {
+    /// The person's name.
     case name
+    /// A picture.
     case avatar
+    /// Light, dark, or as the system.
     case appearance
+    /// The zone of where they live.
     case homeTimezone
   }
 }

@@ -5,9 +5,11 @@ public import Wire
 
 /// Another device of the circle, as this one sees it.
 public struct Peer: Hashable, Sendable, Identifiable {
+  /// The key that names it.
   public let device: DeviceKey
   /// What it is called here; see ``Node/rename(_:to:)``.
   public let name: String
+  /// What it is doing.
   public let state: PeerState
   /// Why it is in this state.
   public let reason: Reason
@@ -21,12 +23,17 @@ public struct Peer: Hashable, Sendable, Identifiable {
   public let since: Date?
   /// `ADDR:PORT`
   public let address: String?
+  /// How long its last sign of life took; nil unless it is connected.
   public let roundTrip: Duration?
   /// How far its clock is ahead of this device's.
   public let clockSkew: Duration?
+  /// When it was last connected.
   public let lastSeen: Date?
+  /// When it was last in sync with this device.
   public let lastSync: Date?
+  /// The stream of settings.
   public let settings: Lane
+  /// The stream of records.
   public let records: Lane
 
   public var id: DeviceKey { device }
@@ -43,6 +50,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
 
   /// One of the two streams of changes, between this device and the peer.
   public struct Lane: Hashable, Sendable {
+    /// Whether it flows.
     public let isOpen: Bool
     /// Why it is closed.
     public let reason: Reason?
@@ -58,8 +66,11 @@ public struct Peer: Hashable, Sendable, Identifiable {
   public struct Ping: Hashable, Sendable {
     /// In the order in which they were asked for.
     public let roundTrips: [Duration]
+    /// The shortest.
     public let least: Duration
+    /// The middle one.
     public let median: Duration
+    /// The longest.
     public let most: Duration
   }
 }

@@ -3,7 +3,9 @@ public import Wire
 
 /// A device by its key, and what it is called on this one.
 public struct DeviceReference: Hashable, Sendable, Codable, Identifiable {
+  /// The key that names it.
   public let device: DeviceKey
+  /// What it is called here.
   public let name: String
 
   public var id: DeviceKey { device }
@@ -19,23 +21,35 @@ public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomS
 
   public var description: String { rawValue }
 
+  /// See ``Trip``.
   public static let trip = RecordKind(rawValue: "trip")
+  /// See ``Lodging``.
   public static let lodging = RecordKind(rawValue: "lodging")
+  /// See ``Transportation``.
   public static let transportation = RecordKind(rawValue: "transportation")
+  /// See ``Activity``.
   public static let activity = RecordKind(rawValue: "activity")
+  /// See ``Organization``.
   public static let organization = RecordKind(rawValue: "organization")
+  /// See ``Address``.
   public static let address = RecordKind(rawValue: "address")
+  /// See ``Attachment``.
   public static let attachment = RecordKind(rawValue: "attachment")
+  /// See ``Habit``.
   public static let habit = RecordKind(rawValue: "habit")
+  /// See ``HabitCategory``.
   public static let category = RecordKind(rawValue: "category")
   /// An entry of a habit.
   public static let log = RecordKind(rawValue: "log")
+  /// See ``Profile``.
   public static let profile = RecordKind(rawValue: "profile")
+  /// See ``Setting``.
   public static let setting = RecordKind(rawValue: "setting")
 }
 
 /// A record by its kind and id, with its name, whether people can see it or not.
 public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
+  /// The kind of the record.
   public let kind: RecordKind
   public let id: UUID
   /// Nil if it has none.
@@ -44,10 +58,15 @@ public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
 
 /// How many records of one kind were written, or would be, and how.
 public struct RecordCounts: Hashable, Sendable, Codable {
+  /// The kind of the records.
   public let kind: RecordKind
+  /// Records that are new.
   public let added: Int
+  /// Records of which fields were written.
   public let changed: Int
+  /// Records that were deleted.
   public let deleted: Int
+  /// Records that were brought back.
   public let restored: Int
 }
 
@@ -55,10 +74,13 @@ public struct RecordCounts: Hashable, Sendable, Codable {
 public enum ShownValue: Hashable, Sendable, Decodable, CustomStringConvertible {
   /// Nothing, or no value yet.
   case none
+  /// True or false.
   case flag(Bool)
+  /// A number, with its digits as they are written.
   case number(Decimal)
   /// Text, and what is written as text: days, times, ids.
   case text(String)
+  /// Several values in order.
   case list([ShownValue])
   /// A value of several parts, as an amount with its currency.
   case parts([String: ShownValue])

@@ -18,8 +18,10 @@ import Wire
 public struct Setting<Value: SettingValue>: Hashable, Sendable {
   /// 1 to 64 characters, the same on all devices.
   public let key: String
+  /// What holds where the setting has no value.
   public let defaultValue: Value
 
+  /// A setting by its key; the same key is the same setting on all devices.
   public init(_ key: String, default value: Value) {
     self.key = key
     defaultValue = value
@@ -30,21 +32,29 @@ public struct Setting<Value: SettingValue>: Hashable, Sendable {
 public protocol SettingValue: Hashable, Sendable {
   /// Reads what is stored; nil if it is of another type, which counts as absent.
   init?(stored: StoredSetting)
+  /// What is stored for the value.
   var stored: StoredSetting { get }
 }
 
 /// The value of a setting as it is stored.
 public enum StoredSetting: Hashable, Sendable {
+  /// True or false.
   case flag(Bool)
+  /// A whole number.
   case integer(Int64)
+  /// A finite number.
   case number(Double)
+  /// Text of any length up to 64 KiB.
   case text(String)
 }
 
 /// Whether an application follows the system's light or dark look, or has its own.
 public enum ColorSchemePreference: String, SettingValue, CaseIterable {
+  /// As the system.
   case system
+  /// Always light.
   case light
+  /// Always dark.
   case dark
 }
 

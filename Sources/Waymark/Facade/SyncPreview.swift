@@ -20,40 +20,59 @@ public struct SyncPreview: Hashable, Sendable, Decodable {
 
   /// How many records are where.
   public struct Comparison: Hashable, Sendable, Decodable {
+    /// Records that only this device has.
     public let onlyHere: Int
+    /// Records that only other devices have.
     public let onlyThere: Int
+    /// Records that are the same on both sides.
     public let same: Int
+    /// Records that are on both sides and differ.
     public let differing: Int
   }
 
   /// The records of one kind.
   public struct KindComparison: Hashable, Sendable, Decodable {
+    /// The kind of the records.
     public let kind: RecordKind
+    /// Records that only this device has.
     public let onlyHere: Int
+    /// Records that only other devices have.
     public let onlyThere: Int
+    /// Records that are the same on both sides.
     public let same: Int
+    /// Records that are on both sides and differ.
     public let differing: Int
   }
 
   /// The profile is one value: one of the two wins whole.
   public struct Profile: Hashable, Sendable, Decodable {
+    /// Where there is a profile.
     public let state: State
+    /// The device whose profile everyone will have.
     public let winnerDevice: DeviceKey
+    /// What that device is called here.
     public let winnerName: String
     /// Why it wins, for people; nil if there is nothing to decide.
     public let text: String?
 
+    /// Where there is a profile.
     public enum State: String, Hashable, Sendable, Decodable {
+      /// The same on both sides.
       case same
+      /// Only on this device.
       case onlyHere = "only_here"
+      /// Only on another device.
       case onlyThere = "only_there"
+      /// On both sides, and not the same.
       case differs
     }
   }
 
   /// A device that could not be asked.
   public struct NotAsked: Hashable, Sendable, Decodable {
+    /// The key that names it.
     public let device: DeviceKey
+    /// What it is called here.
     public let name: String
     /// A sentence for people.
     public let text: String

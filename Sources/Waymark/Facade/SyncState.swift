@@ -17,6 +17,7 @@ import Wire
 /// }
 /// ```
 public struct SyncState: Hashable, Sendable {
+  /// Whether this device has premium.
   public let premium: Premium
   /// Whether the person wants records to sync; off until turned on. It survives the end of premium.
   public let preference: Bool
@@ -31,7 +32,9 @@ public struct SyncState: Hashable, Sendable {
 
   /// Whether this device has premium, from where, until when.
   public struct Premium: Hashable, Sendable {
+    /// Whether it has premium.
     public var isActive: Bool { source != .none }
+    /// Where that comes from.
     public let source: Source
     /// When it ends, as far as is known; nil without premium or without an end.
     public let validUntil: Date?
@@ -46,6 +49,7 @@ public struct SyncState: Hashable, Sendable {
       case allFeatures = "all-features"
       /// A mock purchase, in builds with the trait `MockPurchases`.
       case mock
+      /// There is no premium.
       case none
     }
   }
@@ -54,7 +58,9 @@ public struct SyncState: Hashable, Sendable {
   public enum Obstacle: String, Hashable, Sendable, CaseIterable {
     /// The person has not bought premium.
     case freeTier = "free_tier"
+    /// Premium has come to its end.
     case entitlementExpired = "entitlement_expired"
+    /// Premium is bought and has not begun.
     case entitlementNotYetValid = "entitlement_not_yet_valid"
     /// There is premium, and sync is turned off.
     case syncOff = "sync_off"

@@ -6,10 +6,13 @@ import Wire
 
 /// A record that is deleted, or hidden with one that is. It is kept, and comes back with ``Node/restore(_:_:)``.
 public struct Deleted<Owner: Record>: Hashable, Sendable, Identifiable {
+  /// The record as it was.
   public let record: Owner
   /// The deleted record that hides it; nil if it was deleted itself.
   public let hiddenBy: RecordReference?
+  /// When, by the clock of who deleted it.
   public let deletedAt: Date
+  /// Who deleted it.
   public let deletedBy: DeviceReference
 
   public var id: UUID { record.id }

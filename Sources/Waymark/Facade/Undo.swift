@@ -17,9 +17,12 @@ public struct UndoSummary: Hashable, Sendable, Decodable {
 
   /// A record of the operation that undoing leaves as it is, because that would take something from somebody.
   public struct LeftAlone: Hashable, Sendable, Decodable, Identifiable {
+    /// The kind of the record.
     public let kind: RecordKind
     public let id: UUID
+    /// What it is called.
     public let name: String?
+    /// Why it is left alone.
     public let reason: Reason
     /// The fields that were changed since.
     public let fields: [String]
@@ -27,11 +30,16 @@ public struct UndoSummary: Hashable, Sendable, Decodable {
     public let users: [RecordReference]
     /// Who changed it since.
     public let by: DeviceKey?
+    /// What that device is called here.
     public let byName: String?
+    /// When it was changed.
     public let time: Date?
 
+    /// Why a record is left alone.
     public enum Reason: String, Hashable, Sendable, Decodable {
+      /// Somebody has changed it since.
       case changedSince = "changed_since"
+      /// Others have come to use it, or gave it what belongs to it.
       case inUse = "in_use"
     }
   }
@@ -41,8 +49,11 @@ public struct UndoSummary: Hashable, Sendable, Decodable {
 public struct MassDelete: Hashable, Sendable, Identifiable {
   /// Undoes it with ``Node/undo(_:isForced:)``.
   public let operation: OperationID
+  /// Who deleted.
   public let device: DeviceKey
+  /// What that device is called here.
   public let deviceName: String
+  /// When, by the clock of who deleted.
   public let time: Date
   /// The kinds that lost much, the largest first.
   public let losses: [Loss]
@@ -51,7 +62,9 @@ public struct MassDelete: Hashable, Sendable, Identifiable {
 
   /// What was deleted of one kind.
   public struct Loss: Hashable, Sendable {
+    /// The kind of the records.
     public let kind: RecordKind
+    /// How many were deleted.
     public let deleted: Int
     /// How many there were.
     public let before: Int

@@ -5,9 +5,12 @@ public import Wire
 public struct PeerVerification: Hashable, Sendable, Decodable {
   /// The worst of the peers.
   public let verdict: Verdict
+  /// The peers that were compared with.
   public let peers: [Peer]
 
+  /// What a comparison came to.
   public enum Verdict: String, Hashable, Sendable, Decodable {
+    /// The same change sets, and the same data.
     case equal
     /// Change sets are on their way.
     case notInSync = "not_in_sync"
@@ -19,10 +22,15 @@ public struct PeerVerification: Hashable, Sendable, Decodable {
 
   /// One peer that was compared with.
   public struct Peer: Hashable, Sendable, Decodable {
+    /// The key that names it.
     public let device: DeviceKey
+    /// What it is called.
     public let name: String
+    /// The worst of both lanes.
     public let verdict: Verdict
+    /// Whether both know the same of the circle.
     public let certificatesEqual: Bool
+    /// Both streams of changes.
     public let lanes: Lanes
     /// The command of `waymark` that helps.
     public let next: String?
@@ -30,7 +38,9 @@ public struct PeerVerification: Hashable, Sendable, Decodable {
 
   /// Both streams of changes.
   public struct Lanes: Hashable, Sendable, Decodable {
+    /// The stream of settings.
     public let settings: Lane
+    /// The stream of records.
     public let records: Lane
   }
 
@@ -53,8 +63,11 @@ public struct StoreVerification: Hashable, Sendable, Decodable {
   public let text: String
   /// The command of `waymark` that helps.
   public let next: String?
+  /// How many statements of the circle were verified.
   public let statements: Int
+  /// How many change sets were verified.
   public let changeSets: Int
+  /// How many rows were compared.
   public let rows: Int
   /// How much was found.
   public let found: Int
@@ -69,9 +82,13 @@ public struct StoreVerification: Hashable, Sendable, Decodable {
   public struct Finding: Hashable, Sendable, Decodable {
     /// Where: `log`, `records`, `index`, `file`.
     public let place: String
+    /// The kind of the record; nil if it is about none.
     public let kind: RecordKind?
+    /// The id of the record.
     public let id: UUID?
+    /// What the record is called.
     public let name: String?
+    /// The fields that differ.
     public let fields: [String]
     /// A sentence for people.
     public let text: String

@@ -1,47 +1,90 @@
 /// Why something is as it is: the codes of `status` that tools rely on.
 public enum Reason: String, CaseIterable, Sendable {
+  /// In sync.
   case inSync = "in_sync"
+  /// It is being sent what it lacks.
   case sending
+  /// It sends what this device lacks.
   case receiving
+  /// It is being dialled, or the two have just met.
   case connecting
+  /// It can't be reached now, and is tried again by itself.
   case offline
+  /// This device does not serve.
   case notRunning = "not_running"
+  /// It was not seen for two weeks or more.
   case notSeen = "not_seen"
+  /// Nobody listens at its address.
   case dialRefused = "dial_refused"
+  /// Its address does not answer.
   case dialTimeout = "dial_timeout"
+  /// There is no way to its address.
   case noRoute = "no_route"
+  /// What answers at its address is no device of this circle.
   case notAMember = "not_a_member"
+  /// The device was revoked.
   case revoked
+  /// The person has paused it.
   case paused
+  /// Sync of records is off on this device.
   case syncOff = "sync_off"
+  /// This device has no premium.
   case freeTier = "free_tier"
+  /// Sync of records is off on the peer.
   case peerSyncOff = "peer_sync_off"
+  /// The peer has no premium.
   case peerFreeTier = "peer_free_tier"
+  /// Premium of this device has expired.
   case entitlementExpired = "entitlement_expired"
+  /// Premium of this device has not begun.
   case entitlementNotYetValid = "entitlement_not_yet_valid"
+  /// Premium of the peer has expired.
   case peerEntitlementExpired = "peer_entitlement_expired"
+  /// The clock of this device ran ahead of its peers.
   case clockAhead = "clock_ahead"
+  /// This machine's clock is wrong, by what other devices say.
   case clockSkew = "clock_skew"
+  /// The clocks of both are too far apart to find each other by themselves.
   case clocksDiffer = "clocks_differ"
+  /// Other devices can't be found on this network.
   case notDiscovering = "not_discovering"
+  /// The clock of the peer is ahead; its newest changes wait for their time.
   case peerClockAhead = "peer_clock_ahead"
+  /// Changes dated in the future wait for their time.
   case parked
+  /// The peer speaks a newer protocol.
   case newerProtocol = "newer_protocol"
+  /// The peer has changes that it can't send, or that build on such.
   case waitingDependency = "waiting_dependency"
+  /// A device deleted much at once.
   case massDelete = "mass_delete"
+  /// Two different logs of one device exist, as after a restored copy.
   case fork
+  /// The peer sent what no correct node sends.
   case badSignature = "bad_signature"
+  /// The same changes gave different data.
   case digestMismatch = "digest_mismatch"
+  /// The disk has altered what was stored.
   case damagedSet = "damaged_set"
+  /// The disk is full; nothing more is stored.
   case diskFull = "disk_full"
+  /// The store refused to write.
   case storeFailed = "store_failed"
+  /// The peer refuses to exchange with this device.
   case refusedByPeer = "refused_by_peer"
+  /// The peer does not let this device in.
   case turnedAway = "turned_away"
+  /// Not every device has heard of a revocation.
   case revocationUnheard = "revocation_unheard"
+  /// Conflicts wait for a look.
   case conflicts
+  /// The settings of all devices together are beyond their limits.
   case settingsBeyondLimits = "settings_beyond_limits"
+  /// A forced direction waits for what it needs.
   case directionWaiting = "direction_waiting"
+  /// Records of a forced direction were changed by a device that did not know of it.
   case directionOvertaken = "direction_overtaken"
+  /// This device has begun too many logs and can write no more.
   case incarnationsSpent = "incarnations_spent"
 }
 

@@ -10,6 +10,9 @@ public struct Home: Hashable, Sendable {
   /// What is kept elsewhere than in the directory: nil for a home on the disk.
   private let kept: (any HomeKeeping)?
 
+  /// The home in a directory by its path, which is made if it is not there.
+  ///
+  /// - Parameter passphrases: asked where a key file is sealed.
   public init(path: String, passphrases: PassphraseSource = .environment) {
     let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     self.path = Self.withoutTrailingSlash(absolute)

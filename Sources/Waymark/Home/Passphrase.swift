@@ -85,6 +85,9 @@ public struct PassphraseSource: Sendable {
   /// `attempt` counts from 0 for each file.
   package let passphrase: @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?
 
+  /// Asks a closure for the passphrase of a file; see ``Home/init(path:passphrases:)``.
+  ///
+  /// `attempt` counts from 0 for each file; nil ends the asking.
   public init(_ passphrase: @escaping @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?) {
     self.passphrase = passphrase
   }

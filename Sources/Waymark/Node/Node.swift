@@ -9,6 +9,7 @@ import Wire
 /// The actor is the shell around `Replica` and `Store`: it carries events in and obeys the effects that come
 /// out. One batch of messages is one turn here and one transaction in the store.
 public actor Node {
+  /// Where the node keeps everything.
   public nonisolated let home: Home
   nonisolated let executor: NodeExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

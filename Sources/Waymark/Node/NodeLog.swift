@@ -2,10 +2,15 @@ import Synchronization
 
 /// Where a node says what it does; never keys, contents of records, or a peer's text.
 public struct NodeLog: Sendable {
+  /// How much a line matters.
   public enum Level: Int, Comparable, Sendable, CaseIterable {
+    /// Details of what happens.
     case debug
+    /// What happens.
     case info
+    /// What may need a look.
     case warning
+    /// What is broken.
     case error
 
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
@@ -20,6 +25,9 @@ public struct NodeLog: Sendable {
   private let threshold: Threshold
   private let sink: @Sendable (Level, _ area: String, _ message: String) -> Void
 
+  /// Says what happens to a closure, which is called on the queue of the node.
+  ///
+  /// - Parameter least: the least level that is said.
   public init(
     least: Level = .debug, _ sink: @escaping @Sendable (Level, _ area: String, _ message: String) -> Void
   ) {
@@ -27,8 +35,10 @@ public struct NodeLog: Sendable {
     self.sink = sink
   }
 
+  /// Says nothing.
   public static let silent = NodeLog { _, _, _ in }
 
+  /// The least level that is said; it can be changed while the node runs.
   public var level: Level {
     get { threshold.level.withLock { $0 } }
     nonmutating set { threshold.level.withLock { $0 = newValue } }

@@ -38,8 +38,8 @@ extension Node {
 }
 
 /// The version of the program.
-public enum WaymarkVersion {
-  public static let text = "0.1.0"
+package enum WaymarkVersion {
+  package static let text = "0.1.0"
   /// When it was made.
   package static let date = "2026-11-22"
 

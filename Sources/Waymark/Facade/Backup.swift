@@ -29,6 +29,7 @@ extension Node {
   /// Writes all that this device holds of the circle to one file, while the node goes on.
   ///
   /// - Parameters:
+  ///   - file: where the backup goes.
   ///   - overwrites: whether a file that is there is replaced.
   ///   - progress: called on some thread.
   /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file is there.
@@ -97,6 +98,8 @@ public struct RestoreSummary: Hashable, Sendable, Decodable {
 
 extension Restoring {
   /// - Parameters:
+  ///   - home: what is brought back; it may be empty, or hold another store.
+  ///   - backup: a file that ``Node/backUp(to:overwrites:progress:)`` wrote.
   ///   - name: what this device is called if it gets new keys.
   ///   - rootKey: the circle's root key, to take new keys in at once.
   ///   - foundsCircle: founds a new circle, and writes the visible records again there.
@@ -111,6 +114,7 @@ extension Restoring {
 
   /// What it would do; everything is verified as in earnest, and nothing changed.
   ///
+  /// - Parameter progress: called on some thread.
   /// - Throws: `WaymarkError` with the code `not_a_backup`, `damaged_backup`, `newer_backup` or `store_held`.
   public func preview(
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -120,7 +124,9 @@ extension Restoring {
 
   /// Brings the home back. No node may have it open.
   ///
-  /// - Parameter isConfirmed: whether the person agrees to set aside what only the present store holds.
+  /// - Parameters:
+  ///   - isConfirmed: whether the person agrees to set aside what only the present store holds.
+  ///   - progress: called on some thread.
   /// - Throws: `WaymarkError` as ``preview(progress:)``, and with the code `needs_yes` where that is so.
   @discardableResult
   public func restore(

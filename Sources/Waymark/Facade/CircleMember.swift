@@ -107,7 +107,7 @@ extension Node {
 
   /// What revoking devices would do; writes nothing.
   ///
-  /// - Parameters: as of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
+  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
   public func revocationPreview(
     of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
@@ -118,6 +118,7 @@ extension Node {
   /// write is left out on every device.
   ///
   /// - Parameters:
+  ///   - devices: other devices of the circle.
   ///   - withInvited: also those that are in the circle by their word.
   ///   - undoingRevocations: takes those in again that they had revoked.
   ///   - rootKey: the file of the circle's root key, where this device is no admin or no admin may undo it.

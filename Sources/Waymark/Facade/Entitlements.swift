@@ -105,8 +105,10 @@ extension Issuer {
   ///
   /// - Parameters:
   ///   - keyFile: the issuer's key, as ``create(at:)`` made it.
+  ///   - circle: the circle of who has bought: ``NodeStatus/circle``.
   ///   - devices: empty for all devices of the circle.
   ///   - start: nil for the time of issue.
+  ///   - end: the first moment at which it counts no more.
   ///   - issued: the time of issue; no device's gate goes by an earlier time from then on.
   ///   - passphrases: asked if the key is sealed.
   /// - Returns: what ``Node/install(entitlement:)`` takes.

@@ -92,7 +92,9 @@ extension Node {
 
   /// Where each value of a record came from: who wrote it, when, and what it won against.
   ///
-  /// - Parameter kind: nil for whatever has the id.
+  /// - Parameters:
+  ///   - record: the id of the record.
+  ///   - kind: nil for whatever has the id.
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) throws -> RecordExplanation {
     try sayingWhy { try explainRecord(try row(of: record, kind), CommandRequest("why")).decoded() }

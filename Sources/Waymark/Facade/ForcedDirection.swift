@@ -92,7 +92,10 @@ extension Node {
   /// A backup is taken first, and the difference is one operation that can be undone. What is edited meanwhile merges
   /// as usual and is reported.
   ///
-  /// - Parameter progress: called on some thread.
+  /// - Parameters:
+  ///   - peer: a connected device of the circle.
+  ///   - scope: which records it is about.
+  ///   - progress: called on some thread.
   /// - Throws: `WaymarkError` with the code of what is in the way, as `offline`, `free_tier` or `peer_sync_off`;
   ///   `direction_waiting` where it is carried out later, as soon as all that it needs has come.
   @discardableResult

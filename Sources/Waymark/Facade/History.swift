@@ -183,6 +183,7 @@ extension Node {
   /// Who wrote what to a record, and what each write replaced, newest first; also of a record that is deleted.
   ///
   /// - Parameters:
+  ///   - record: the id of the record.
   ///   - kind: nil for whatever has the id.
   ///   - limit: from 1 on.
   /// - Throws: `WaymarkError` with the code `not_found`.

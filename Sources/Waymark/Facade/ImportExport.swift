@@ -108,7 +108,7 @@ public struct ExportSummary: Hashable, Sendable {
 extension Node {
   /// What importing files would change; writes nothing.
   ///
-  /// - Parameters: as of ``importFiles(_:as:progress:)``.
+  /// The parameters are those of ``importFiles(_:as:progress:)``.
   public func importPreview(
     of files: [URL], as format: ImportFormat? = nil,
     progress: @escaping @Sendable (ImportEvent) -> Void = { _ in }
@@ -120,6 +120,7 @@ extension Node {
   /// twice changes nothing.
   ///
   /// - Parameters:
+  ///   - files: files, and folders where a format is one.
   ///   - format: nil to recognise each file by its content.
   ///   - progress: called on some thread.
   /// - Throws: `WaymarkError` with the code `import` or `file`.
@@ -144,7 +145,9 @@ extension Node {
 
   /// What is visible here, as the content of a file of a format that is one file.
   ///
-  /// - Parameter trip: nil for everything.
+  /// - Parameters:
+  ///   - format: one whose ``ExportFormat/isFolder`` is false.
+  ///   - trip: nil for everything.
   /// - Throws: `WaymarkError` with the code `usage` for a format that is a folder or holds no trips, and `not_found`.
   public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> (
     content: Data, warnings: [String]
@@ -164,6 +167,7 @@ extension Node {
   /// Writes what is visible here to a file, or to a folder where the format is one.
   ///
   /// - Parameters:
+  ///   - format: what to write.
   ///   - target: a file, which is replaced; a folder that is not there yet or empty.
   ///   - trip: nil for everything.
   @discardableResult

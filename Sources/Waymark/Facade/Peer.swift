@@ -104,7 +104,9 @@ extension Node {
 
   /// Calls a peer by another name on this device.
   ///
-  /// - Parameter name: nil for the name that it has given itself.
+  /// - Parameters:
+  ///   - peer: another device of the circle.
+  ///   - name: nil for the name that it has given itself.
   /// - Throws: `WaymarkError` with the code `bad_value` if it can't be called so.
   public func rename(_ peer: DeviceKey, to name: String?) throws {
     try sayingWhy {
@@ -115,7 +117,9 @@ extension Node {
 
   /// Asks a connected peer for a sign of life, several times.
   ///
-  /// - Parameter count: 1 to 20.
+  /// - Parameters:
+  ///   - peer: another device of the circle.
+  ///   - count: 1 to 20.
   /// - Throws: `WaymarkError` with the code of what is in the way, as `offline` or `no_answer`.
   public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
     struct Answer: Decodable { let roundTripsMilliseconds: [Double] }

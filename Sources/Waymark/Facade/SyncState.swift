@@ -136,7 +136,8 @@ extension Node {
   ///
   /// - Parameters:
   ///   - peer: nil for all that are connected; there must be one.
-  ///   - lanes: nil for all that are open.
+  ///   - lane: nil for all that are open.
+  ///   - timeout: how long to wait.
   /// - Throws: `WaymarkError` with the code of what is in the way when the time is over, as `offline` or `sync_off`.
   public func waitUntilInSync(
     with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)

@@ -82,7 +82,9 @@ extension Node {
   /// What was changed since, or others have come to use, is left alone and listed. To undo an undo brings the
   /// operation back.
   ///
-  /// - Parameter isForced: takes back also what would be left alone.
+  /// - Parameters:
+  ///   - operation: of this device or another.
+  ///   - isForced: takes back also what would be left alone.
   /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` where all of it would be
   ///   left alone.
   @discardableResult

@@ -12,7 +12,9 @@ public struct Home: Hashable, Sendable {
 
   /// The home in a directory by its path, which is made if it is not there.
   ///
-  /// - Parameter passphrases: asked where a key file is sealed.
+  /// - Parameters:
+  ///   - path: relative ones begin where the process was started.
+  ///   - passphrases: asked where a key file is sealed.
   public init(path: String, passphrases: PassphraseSource = .environment) {
     let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     self.path = Self.withoutTrailingSlash(absolute)

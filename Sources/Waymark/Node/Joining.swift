@@ -19,6 +19,7 @@ public struct Joining: Sendable {
   private let wall: @Sendable () -> Moment
 
   /// - Parameters:
+  ///   - home: the home of the new device, empty or with a store of its own.
   ///   - line: what ``Invitation/ticket`` says.
   ///   - name: what the circle is to call this device; 1 to 64 bytes.
   /// - Throws: `WaymarkError` with the code `bad_ticket` or `ticket_expired`.

@@ -27,7 +27,9 @@ public struct NodeLog: Sendable {
 
   /// Says what happens to a closure, which is called on the queue of the node.
   ///
-  /// - Parameter least: the least level that is said.
+  /// - Parameters:
+  ///   - least: the least level that is said.
+  ///   - sink: gets the level, the area (`peers`, `sync`, `store`), and one line.
   public init(
     least: Level = .debug, _ sink: @escaping @Sendable (Level, _ area: String, _ message: String) -> Void
   ) {

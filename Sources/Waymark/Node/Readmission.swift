@@ -16,8 +16,10 @@ public struct Readmission: Sendable {
   private let wall: @Sendable () -> Int64
 
   /// - Parameters:
+  ///   - home: the home of this device, with a store.
   ///   - rootKey: the file of the circle's root key.
-  ///   - name: what this device is to be called, if it never had a name or `renames` it.
+  ///   - name: what this device is to be called, if it never had a name.
+  ///   - renames: whether it is to be called so also if it had one.
   public init(home: Home, rootKey: URL, name: String, renames: Bool = false) {
     self.init(
       home: home, name: renames ? name : nil, hostName: name, rootKey: rootKey.path(percentEncoded: false))

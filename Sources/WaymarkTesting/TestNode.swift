@@ -6,9 +6,9 @@ public import Waymark
 /// let alice = try await TestNode.founder("alice")
 /// try await alice.run("trip.add", ["fields": [["name", "Rome"]]])
 /// ```
-public final class TestNode: Sendable {
+package final class TestNode: Sendable {
   /// The node itself.
-  public let node: Node
+  package let node: Node
   private let directory: TestHome
 
   private init(node: Node, directory: TestHome) {
@@ -17,7 +17,7 @@ public final class TestNode: Sendable {
   }
 
   /// Its directory.
-  public var home: Home { directory.home }
+  package var home: Home { directory.home }
 
   /// The founder of a new circle, whose store starts empty.
   ///
@@ -25,7 +25,7 @@ public final class TestNode: Sendable {
   ///   - name: what the device is called.
   ///   - issuers: issuers whose entitlements the circle accepts.
   ///   - wall: the clock, in milliseconds since 1970.
-  public static func founder(
+  package static func founder(
     _ name: String = "laptop", issuers: [DeviceKey] = [],
     wall: @escaping @Sendable () -> Int64 = { TestNode.morning }
   ) async throws -> TestNode {
@@ -43,13 +43,13 @@ public final class TestNode: Sendable {
   }
 
   /// Throws unless nothing is visible in the store.
-  public func checkEmpty() async throws { try await node.checkEmpty() }
+  package func checkEmpty() async throws { try await node.checkEmpty() }
 
   /// Closes the node.
-  public func close() async { await node.close() }
+  package func close() async { await node.close() }
 
   /// 3 May 2026, 08:00 UTC.
-  public static let morning: Int64 = 1_777_795_200_000
+  package static let morning: Int64 = 1_777_795_200_000
 }
 
 extension Node {

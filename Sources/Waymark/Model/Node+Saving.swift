@@ -32,9 +32,11 @@ extension Node {
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
     changes.save(record)
-    let isNew = try store.record(record.key) == nil
-    _ = try apply(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")")
-    return try store.record(record.key).map { Owner($0) } ?? record
+    return try sayingWhy {
+      let isNew = try store.record(record.key) == nil
+      _ = try apply(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")")
+      return try store.record(record.key).map { Owner($0) } ?? record
+    }
   }
 
   /// Makes or changes several records of one kind as one operation.
@@ -45,8 +47,10 @@ extension Node {
   public func save<Owner: Record>(_ records: [Owner]) throws -> [Owner] {
     var changes = Changes()
     changes.save(records)
-    _ = try apply(changes, "\(Owner.kind.name).save")
-    return try records.map { record in try store.record(record.key).map { Owner($0) } ?? record }
+    return try sayingWhy {
+      _ = try apply(changes, "\(Owner.kind.name).save")
+      return try records.map { record in try store.record(record.key).map { Owner($0) } ?? record }
+    }
   }
 
   /// Deletes a record; what belongs to it is hidden with it, and comes back with it.
@@ -74,20 +78,20 @@ extension Node {
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
-    try checkOpen()
-    try foldDue()
-    var saving = Saving(store: store, now: wall())
-    for step in changes.steps {
-      switch step {
-      case .save(let record): try saving.save(record)
-      case .delete(let key, let force):
-        try saving.delete(key) { try mayDelete(organization: $0, force: force) }
-      case .restore(let key): try saving.restore(key)
+    try sayingWhy {
+      var saving = Saving(store: store, now: wall())
+      for step in changes.steps {
+        switch step {
+        case .save(let record): try saving.save(record)
+        case .delete(let key, let force):
+          try saving.delete(key) { try mayDelete(organization: $0, force: force) }
+        case .restore(let key): try saving.restore(key)
+        }
       }
+      try saving.checkParents()
+      guard !saving.drafts.isEmpty else { return nil }
+      return try write(label, saving.drafts, leastClock: saving.leastClock)
     }
-    try saving.checkParents()
-    guard !saving.drafts.isEmpty else { return nil }
-    return try write(label, saving.drafts, leastClock: saving.leastClock)
   }
 }
 

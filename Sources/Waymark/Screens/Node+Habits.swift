@@ -17,7 +17,7 @@ extension Node {
   public func log(
     _ habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> HabitLog {
-    _ = try visibleHabit(habit)
+    _ = try sayingWhy { try visibleHabit(habit) }
     return try save(HabitLog(habitID: habit, date: moment(of: day, zone), zone: zone, value: value))
   }
 
@@ -29,6 +29,12 @@ extension Node {
   public func setValue(
     _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> OperationID? {
+    try sayingWhy { try drafts(of: value, habit, day, zone) }.flatMap { try write("habit.set", $0) }
+  }
+
+  private func drafts(
+    of value: Double?, _ habit: Habit.ID, _ day: Day?, _ zone: TimeZone
+  ) throws -> [EntryDraft]? {
     let record = try visibleHabit(habit)
     let count = DayCount(try profile())
     let moment = moment(of: day, zone)
@@ -39,12 +45,10 @@ extension Node {
     let drafts =
       try value.map { try entry.setting(wireFloat($0), entries, store) }
       ?? entries.map { EntryDraft(.delete, $0.key) }
-    return drafts.isEmpty ? nil : try write("habit.set", drafts)
+    return drafts.isEmpty ? nil : drafts
   }
 
   private func visibleHabit(_ id: Habit.ID) throws -> RecordRow {
-    try checkOpen()
-    try foldDue()
     guard let habit = try store.visible(Registry.habit, RecordID(id)) else {
       throw WaymarkError.notFound("habit", id.uuidString, next: "waymark habit list")
     }

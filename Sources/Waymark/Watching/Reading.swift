@@ -23,8 +23,6 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read.
   public func read<Value>(_ reading: Reading<Value>) throws -> Value {
-    try checkOpen()
-    try foldDue()
-    return try reading.read(self)
+    try sayingWhy { try reading.read(self) }
   }
 }

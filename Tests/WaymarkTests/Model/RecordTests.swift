@@ -142,4 +142,22 @@ import WaymarkTesting
     #expect(try await alice.node.restore(Trip.self, trip.id) == trip)
     #expect(try await alice.node.count(Lodging.all) == 1)
   }
+
+  @Test func `a node that was closed says so`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let trip = try await alice.node.save(Trip(name: "Rome"))
+    await alice.close()
+    let calls: [@Sendable (Node) async throws -> Void] = [
+      { try await $0.save(trip) }, { try await $0.save([trip]) }, { try await $0.delete(trip) },
+      { try await $0.restore(Trip.self, trip.id) }, { _ = try await $0.records(Trip.all) },
+      { _ = try await $0.profile() }, { _ = try await $0.avatar() }, { try await $0.setAvatar(nil) },
+      { try await $0.log(trip.id) }, { try await $0.setValue(1, of: trip.id) },
+      { try await $0.attach(Data(), named: "x", to: .lodging(trip.id)) },
+      { _ = try await $0.data(of: Attachment(id: trip.id)) },
+    ]
+    for (index, call) in calls.enumerated() {
+      await #expect(throws: WaymarkError.self, "\(index)") { try await call(alice.node) }
+    }
+    for await _ in alice.node.watch(Trip.all) { Issue.record("a closed node tells something") }
+  }
 }

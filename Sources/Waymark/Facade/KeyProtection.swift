@@ -27,6 +27,19 @@ public struct KeyProtection: Hashable, Sendable, Decodable {
   }
 }
 
+extension Passphrase {
+  /// Takes the bytes of one line of text over, and wipes the array.
+  ///
+  /// - Throws: ``WaymarkError`` with the code `bad_passphrase` if they are too few or too many.
+  public convenience init(wiping bytes: inout [UInt8]) throws {
+    do {
+      try self.init(&bytes)
+    } catch let error as HomeError {
+      throw WaymarkError(error)
+    }
+  }
+}
+
 extension Home {
   /// Seals the key files of this home with a passphrase; those that are sealed get another. Works beside a running
   /// node.

@@ -9,7 +9,7 @@ public final class Passphrase: Hashable, Sendable {
   /// Takes the bytes over, without a line's end, and wipes the array.
   ///
   /// - Throws: `HomeError` if they are too few or too many.
-  public init(_ bytes: inout [UInt8]) throws {
+  package init(_ bytes: inout [UInt8]) throws {
     defer { wipe(&bytes) }
     guard bytes.count >= Limits.passphraseBytesMin else {
       throw HomeError(

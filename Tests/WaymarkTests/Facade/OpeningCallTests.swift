@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Opening a home, and what an application is told where that fails.
+struct OpeningCallTests {
+  @Test func `a new circle accepts the issuers that it was opened with`() async throws {
+    let home = try TestHome()
+    let key = URL(filePath: NSTemporaryDirectory() + "issuer-\(UUID().uuidString)")
+    defer {
+      for file in [key, key.appendingPathExtension("pub")] { try? FileManager.default.removeItem(at: file) }
+    }
+    let issuer = try Issuer.create(at: key)
+    let node = try await Node.open(home.home, name: "alice", issuers: [issuer])
+    let entitlement = try Issuer.entitlement(
+      keyFile: key, circle: try await node.status().circle, until: .now + 3_600)
+    #expect(try await node.install(entitlement: entitlement).premium.source == .certificate)
+    await node.close()
+  }
+
+  @Test func `a store that its disk has failed is verified before it is opened`() async throws {
+    let home = try TestHome().home
+    let first = try await Node.open(home, name: "alice")
+    await first.close()
+    home.markSuspect()
+    let node = try await Node.open(home, name: "alice")
+    #expect(!home.isSuspect)
+    #expect(try await node.status().name == "alice")
+    await node.close()
+  }
+
+  @Test func `whatever goes wrong, it is an error with a word and a sentence`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    #expect(
+      try await refusal { try await Joining(home: home, ticket: try await Self.ticket(), name: "bob").join() }
+        == "store_held")
+    #expect(
+      try await refusal {
+        _ = try await Restoring(home: home, backup: URL(filePath: "/nowhere"), name: "b").preview()
+      }
+        == "file")
+    await node.close()
+    #expect(try await refusal { _ = try await node.records(Trip.all) } == "hung_up")
+    #expect(try await refusal { _ = try await node.save(Trip(name: "Rome")) } == "hung_up")
+    #expect(await node.syncState().step == .buyPremium)
+    try "no key".write(toFile: home.deviceKey, atomically: true, encoding: .utf8)
+    chmod(home.deviceKey, 0o600)
+    #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "keyDamaged")
+    var short = Array("x".utf8)
+    #expect(try await refusal { _ = try Passphrase(wiping: &short) } == "bad_passphrase")
+  }
+
+  /// A ticket of a circle that nobody serves.
+  private static func ticket() async throws -> String {
+    let circle = try await SocketCircle.make(["carol"])
+    defer { circle.end() }
+    return try await circle["carol"].invite().ticket
+  }
+}

@@ -187,10 +187,8 @@ actor MemoryLink: NodeLink {
     guard let target = SocketAddress.numeric(endpoint.host, port: endpoint.port) else {
       return end(.unresolved)
     }
-    switch network.responder(at: target, for: machine) {
-    case .failure(let unreachable): end(unreachable.end)
-    case .success(let responder): connect(responder, at: target, from: ownAddress)
-    }
+    guard let responder = network.responder(at: target) else { return end(.refused) }
+    connect(responder, at: target, from: ownAddress)
   }
 
   private func connect(

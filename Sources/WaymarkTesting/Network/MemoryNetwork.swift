@@ -73,18 +73,10 @@ final class MemoryNetwork: Sendable {
     }
   }
 
-  /// Who answers a machine that dials, and what that machine hears where nobody does.
-  func responder(at address: SocketAddress, for machine: Int) -> Result<Responder, Unreachable> {
-    state.withLock { state in
-      guard let responder = state.responders[address] else { return .failure(Unreachable(end: .refused)) }
-      let isCut = state.cuts.contains(Pair(machine, responder.machine))
-      return isCut ? .failure(Unreachable(end: .noRoute)) : .success(responder)
-    }
-  }
+  /// Who answers at an address; nil if nobody listens there.
+  func responder(at address: SocketAddress) -> Responder? { state.withLock { $0.responders[address] } }
 
-  struct Unreachable: Error { let end: LinkEnd }
-
-  /// False if the way between them was cut meanwhile.
+  /// Takes note of a link; false if the way between its ends is cut.
   func opened(_ link: MemoryLink, _ pair: Pair) -> Bool {
     state.withLock { state in
       guard !state.cuts.contains(pair) else { return false }

@@ -199,11 +199,9 @@ extension Store {
       let log = LogKey(device: device, incarnation: order.incarnation, lane: set.header.log.lane)
       let operation = OperationDraft(id: set.header.operation, verb: set.body.verb, target: set.body.target)
       let dated = try dates.date(set, operation) { try heldTime($0) }
-      let seen = try item.seen.compactMap { try ground($0, for: log) }.sorted {
-        $0.dependency < $1.dependency
-      }
       let sets = try authors[log.lane]?.write(
-        again: dated.bodies, of: operation, seen: seen, least: max(dated.least, least))
+        again: dated.bodies, of: operation, seen: try grounds(item.seen, for: log),
+        least: max(dated.least, least))
       for set in sets ?? [] {
         try take(set, &report)
         if case .now = order.time { least = set.header.clock.next }
@@ -217,6 +215,18 @@ extension Store {
       circle: circle, log: log, sequence: own?.sequence ?? 0, id: own?.head.id,
       clock: own?.head.clock ?? .zero,
       unseen: [])
+  }
+
+  /// What may be declared in the place of sets that were seen, each once: of a log that forked, two branches may have
+  /// nothing folded but what both stand on.
+  private func grounds(
+    _ seen: [Dependency], for log: LogKey
+  ) throws -> [(dependency: Dependency, clock: Clock)] {
+    var found: [Dependency: Clock] = [:]
+    for dependency in seen {
+      if let ground = try ground(dependency, for: log) { found[ground.dependency] = ground.clock }
+    }
+    return found.sorted { $0.key < $1.key }.map { (dependency: $0.key, clock: $0.value) }
   }
 
   /// The set that may be declared in the place of one that was seen: itself, or what is folded before it.

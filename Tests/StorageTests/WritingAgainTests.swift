@@ -140,6 +140,20 @@ import Wire
     #expect(try alice.store.text(rome, 2) == "by Alice")
   }
 
+  @Test func `what had seen two branches that wait now declares what both stand on once`() throws {
+    let (alice, bob, copy) = (try Device("alice"), try Device("bob"), try Device("bob"))
+    let trunk = try bob.write(at: 10, insert(rome, [1: .text("Rome")]))
+    try copy.sync(from: bob)
+    try writeAhead(bob, edit(rome, [1: .text("Roma")]))
+    try writeAhead(copy, insert(trip(2), [1: .text("Oslo")]))
+    for one in [bob, copy] { try alice.receive(one.known, horizon: Clock(raw: .max)) }
+    try writeAhead(alice, insert(trip(3), [1: .text("Bern")]))
+    let sets = try restamp(alice)
+    #expect(sets.map { $0.header.dependencies.map(\.id) } == [trunk.map(\.id)])
+    #expect(try alice.store.parkedCount(.records) == 2)
+    #expect(try alice.store.text(trip(3), 1) == "Bern")
+  }
+
   @Test func `where it can't be kept, nothing has happened`() throws {
     struct Refusal: Error {}
     let alice = try Device("alice")

@@ -151,7 +151,8 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `bad_value` for what it can't hold, and `too_many_settings`.
   public func set<Value>(_ setting: Setting<Value>, to value: Value) throws {
     try sayingWhy {
-      guard let written = Wire.Value(value.stored), written.isWritable else {
+      let written = Wire.Value(value.stored)
+      guard written.isWritable else {
         throw WaymarkError.badValue(setting.key, "\(value)", allowed: "it is a finite number")
       }
       if let known = KnownPreference.named(setting.key), known.checked(written) == nil {
@@ -211,12 +212,10 @@ extension StoredSetting {
 }
 
 extension Value {
-  /// Nil for a number that is none.
-  init?(_ stored: StoredSetting) {
+  init(_ stored: StoredSetting) {
     switch stored {
     case .flag(let flag): self = .bool(flag)
     case .integer(let integer): self = .integer(integer)
-    case .number(let number) where !number.isFinite: return nil
     case .number(let number): self = .float(number)
     case .text(let text): self = .text(text)
     }

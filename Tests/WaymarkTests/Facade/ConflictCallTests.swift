@@ -97,6 +97,8 @@ struct ConflictCallTests {
     #expect(name.written.value == .text("Eau") && name.written.how == nil && !name.written.isOwn)
     #expect(name.wonAgainst.map(\.how) == [.concurrent, .earlier])
     #expect(try await refusal { _ = try await circle["bob"].history(of: UUID()) } == "not_found")
+    #expect(try await refusal { _ = try await circle["bob"].history(of: water, limit: 0) } == "bad_value")
+    #expect(try await refusal { _ = try await circle["bob"].history(limit: 0) } == "bad_value")
     #expect(try await refusal { _ = try await circle["bob"].history(of: water, .trip) } == "not_found")
   }
 

@@ -95,8 +95,12 @@ struct PersonCallTests {
       try await refusal { try await node.set(Setting("colorScheme", default: ""), to: "pink") } == "bad_value"
     )
     #expect(try await node.value(of: .colorScheme) == .light)
+    // Another version may have written what this one does not take.
+    try await node.write(5_000, to: "biometricTimeoutMinutes")
+    #expect(try await node.value(of: .biometricTimeoutMinutes) == 5)
     await alice.close()
     #expect(alice.home.value(of: Self.rows) == 12)
+    #expect(alice.home.value(of: .biometricTimeoutMinutes) == 5)
   }
 
   private static let readings: [(StoredSetting, Bool?, Int?, Double?, String?)] = [
@@ -114,5 +118,13 @@ struct PersonCallTests {
     #expect(Int(stored: stored) == integer)
     #expect(Double(stored: stored) == number)
     #expect(String(stored: stored) == text)
+  }
+}
+
+extension Node {
+  /// Sets a setting without a look at what it may be.
+  fileprivate func write(_ number: Int64, to key: String) throws {
+    try write("settings.set", try settingDraft(key, .integer(number)))
+    try copyPreferences()
   }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 import Wire
 
-/// What an examination of a home found; see ``Home/examine(writingTo:)``.
+/// What an examination of a home found; see ``Node/examine(writingTo:)``.
 public struct Diagnosis: Hashable, Sendable, Decodable {
   /// Whether nothing is broken.
   public let isSound: Bool
@@ -67,6 +67,8 @@ public struct Diagnosis: Hashable, Sendable, Decodable {
 extension Home {
   /// Looks at everything that a node needs, and goes on where something is wrong. It changes nothing.
   ///
+  /// For a home that this process has open, ask the node: ``Node/examine(writingTo:)``.
+  ///
   /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
   /// - Throws: `WaymarkError` if there is no store at all, or the report can't be written.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
@@ -75,6 +77,16 @@ extension Home {
 }
 
 extension Node {
+  /// Looks at everything that this node needs, and at how it is; see ``Home/examine(writingTo:)``.
+  ///
+  /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
+  /// - Throws: `WaymarkError` if the report can't be written, or for a node in memory.
+  public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
+    try await Doctor.examine(home, report: report?.path(percentEncoded: false)) { [self] request in
+      try await answer(request) { _ in }.get()
+    }.decoded()
+  }
+
   /// Numbers about this node in the text format of Prometheus, version 0.0.4.
   public func metrics() async throws -> String {
     struct Answer: Decodable { let text: String }

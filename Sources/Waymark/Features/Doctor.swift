@@ -51,14 +51,17 @@ package struct Doctor {
 
   /// Examines a home and writes the report, if one is wanted.
   ///
+  /// - Parameter ask: asks the node of the home; as the command line does without it.
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
-  package static func examine(_ home: Home, report: String?) async throws -> JSON {
+  package static func examine(
+    _ home: Home, report: String?, asking ask: (@Sendable (CommandRequest) async throws -> JSON)? = nil
+  ) async throws -> JSON {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
     var doctor = Doctor(home)
     doctor.checkConfiguration()
     doctor.checkPermissions()
     doctor.checkKeys()
-    await doctor.askNode()
+    await doctor.askNode(ask ?? { try await WaymarkClient.perform($0, home: home) })
     doctor.checkStore()
     doctor.checkDisk()
     doctor.checkClock()
@@ -155,10 +158,10 @@ package struct Doctor {
 
   // MARK: The node
 
-  private mutating func askNode() async {
+  private mutating func askNode(_ ask: (CommandRequest) async throws -> JSON) async {
     do {
-      status = try await WaymarkClient.perform(CommandRequest("status"), home: home)
-      metrics = try await WaymarkClient.perform(CommandRequest("metrics"), home: home)
+      status = try await ask(CommandRequest("status"))
+      metrics = try await ask(CommandRequest("metrics"))
     } catch {
       // A key or a mode that was found already is not said again.
       let finding = Finding(.store, error)

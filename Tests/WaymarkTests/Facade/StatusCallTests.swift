@@ -75,8 +75,12 @@ struct StatusCallTests {
   @Test func `numbers can be read, and the home be examined`() async throws {
     let alice = try await TestNode.founder("alice")
     #expect(try await alice.node.metrics().contains("waymark_running 0"))
-    let diagnosis = try await alice.home.examine()
+    let report = URL(filePath: alice.home.path + "/report.json")
+    let diagnosis = try await alice.node.examine(writingTo: report)
     #expect(diagnosis.findings.contains { $0.check == .keys && $0.severity == .ok })
+    #expect(diagnosis.findings.contains { $0.check == .store && $0.severity == .ok } && diagnosis.isSound)
+    #expect(FileManager.default.fileExists(atPath: report.path))
     await alice.close()
+    #expect(try await alice.home.examine().isSound)
   }
 }

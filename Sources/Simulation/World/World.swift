@@ -192,6 +192,8 @@ package final class World {
 
   /// What must hold at the end.
   func judgeAll() throws {
+    // What people did last, between two events, may have failed.
+    if let objection = watch.objection { throw objection }
     let members = members()
     try watch.healed(
       members.filter { !$0.keepsBack(.settings) }.map(\.device),

@@ -93,6 +93,14 @@ public struct ImportSummary: Hashable, Sendable, Decodable {
   }
 }
 
+/// What is visible, as a file that nobody has written yet.
+public struct ExportedFile: Hashable, Sendable {
+  /// The bytes of the file.
+  public let content: Data
+  /// What the format can't hold, as sentences for people.
+  public let warnings: [String]
+}
+
 /// What an export wrote.
 public struct ExportSummary: Hashable, Sendable {
   /// The format that was written.
@@ -149,16 +157,14 @@ extension Node {
   ///   - format: one whose ``ExportFormat/isFolder`` is false.
   ///   - trip: nil for everything.
   /// - Throws: `WaymarkError` with the code `usage` for a format that is a folder or holds no trips, and `not_found`.
-  public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> (
-    content: Data, warnings: [String]
-  ) {
+  public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> ExportedFile {
     do {
       let trip = try tripToExport(trip, format)
       guard !format.isFolder else {
         throw WaymarkError.usage("An export as \(format.rawValue) is several files: say which folder.")
       }
       let file = try await exportedFile(format.format, trip)
-      return (Data(file.bytes), file.warnings)
+      return ExportedFile(content: Data(file.bytes), warnings: file.warnings)
     } catch {
       throw WaymarkError.opening(home, error)
     }

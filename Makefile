@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall test service demo examples embed docs pictures bench interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall test service demo examples embed docs api pictures bench interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -85,6 +85,9 @@ embed: deps ## two programs that embed the node: an app's life, and views that w
 
 docs: build ## the library's documentation for developers, by docc, without a warning: OUT=.build/documentation
 	@Tests/Docs/run $(OUT)
+
+api: deps ## what of the library's public face is not as it was: BASE=a tag or a commit
+	swift package diagnose-api-breaking-changes $(BASE) --products Waymark --products WaymarkTesting
 
 pictures: release ## the pictures of them in the README, from what they say now
 	@python3 examples/picture.py lan restore-after-loss

@@ -13,7 +13,8 @@ extension Connection {
       sqlite3_create_function_v2(
         handle, Self.containsFunction, 2, flags, nil,
         { context, _, arguments in
-          guard let arguments, let text = textArgument(arguments[0]), let part = textArgument(arguments[1]) else {
+          guard let arguments, let text = textArgument(arguments[0]), let part = textArgument(arguments[1])
+          else {
             return sqlite3_result_null(context)
           }
           sqlite3_result_int(context, part.isEmpty || text.lowercased().contains(part) ? 1 : 0)

@@ -51,7 +51,8 @@ enum LocalCommands {
   }
 
   private static func needsYes(_ preview: JoinPreview, _ home: Home) -> WaymarkError {
-    let counts = preview.counts.map { counted(Int64($0.count), $0.kind.rawValue, $0.plural) }.joined(separator: ", ")
+    let counts = preview.counts.map { counted(Int64($0.count), $0.kind.rawValue, $0.plural) }
+      .joined(separator: ", ")
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "

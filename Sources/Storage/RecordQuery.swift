@@ -39,6 +39,9 @@ package struct RecordQuery: Hashable, Sendable {
     /// What it counts as where it is null; null where that is nothing.
     package let absent: ColumnValue
 
+    /// The id of the record itself, which is no field.
+    package static let id = Part(.max)
+
     package init(_ field: FieldNumber, _ index: Int = 0, absent: ColumnValue = .null) {
       self.field = field
       self.index = index

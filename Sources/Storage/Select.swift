@@ -138,6 +138,7 @@ struct Select {
   }
 
   private func column(_ field: FieldNumber, _ part: Int) -> String? {
+    if field == RecordQuery.Part.id.field { return "r.id" }
     guard let columns = kind?.field(field)?.columns, columns.indices.contains(part) else { return nil }
     return "r.\(columns[part].name)"
   }

@@ -12,11 +12,16 @@ package import Wire
 public struct WaymarkError: Error, Hashable, Sendable {
   /// What the process ends with; see `ExitCode`.
   package let exitCode: Int32
-  /// A word for programs: `ambiguous`, `needs_premium`.
+  /// A word for programs.
+  ///
+  /// Of what a person enters: `bad_value` for a value that a field can't hold, `usage` for what makes no sense (a record
+  /// without what it needs, another None), `not_found`, `in_use`, `ambiguous`. Of premium: `free_tier`,
+  /// `entitlement_expired`, `entitlement_not_yet_valid`, `needs_yes`. Of the node: `closed`, `store_held`, `disk_full`,
+  /// `store_broken`, `not_running` where it would have to serve. Each call names what is its own.
   public let code: String
   /// A sentence for people.
   public let message: String
-  /// What to do next, as a command of `waymark` where there is one.
+  /// What to do next, for whoever reads a log: often a command of `waymark`. An app shows its own step.
   public let next: String?
   /// What an ambiguous name could have meant.
   package let candidates: [String]

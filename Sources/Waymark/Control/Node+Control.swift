@@ -22,6 +22,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` if the socket can't be made, and for a node in memory.
   public func serveControl() throws {
+    try checkOpen()
     _ = try home.keeping.directory(for: "A control socket")
     let place: ControlPlace
     do { place = try .toServe(home) } catch { throw WaymarkError.opening(home, error) }
@@ -29,7 +30,8 @@ extension Node {
       guard let self else { return WaymarkError.hungUp.json }
       switch await self.answer(request, events: events) {
       case .success(let document): return ["type": "result", "document": document]
-      case .failure(let failure): return failure.json
+      // Who asks from outside has not closed it, and comes again.
+      case .failure(let failure): return failure.code == "closed" ? WaymarkError.hungUp.json : failure.json
       }
     }
     server.start()

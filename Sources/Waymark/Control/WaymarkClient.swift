@@ -152,6 +152,10 @@ extension WaymarkError {
     exitCode: ExitCode.failed, code: "hung_up", message: "The running node hung up before it answered.",
     next: "waymark status")
 
+  static let closed = WaymarkError(
+    exitCode: ExitCode.failed, code: "closed", message: "This node has been closed.",
+    next: "open the home again")
+
   fileprivate var isAboutPassphrase: Bool {
     [HomeError.Code.passphraseNeeded, .wrongPassphrase].contains { code == $0.rawValue }
   }
@@ -161,6 +165,11 @@ extension WaymarkError {
     switch error {
     case let failure as WaymarkError: return failure
     case let error as HomeError: return WaymarkError(error)
+    case StoreError.storeIsHeld(let holder) where holder == ProcessInfo.processInfo.processIdentifier:
+      return WaymarkError(
+        exitCode: ExitCode.storeHeld, code: "store_held",
+        message: "The store in \(home.path) is open in this process already.",
+        next: "use the node that has it, or close that first")
     case StoreError.storeIsHeld(let holder):
       return WaymarkError(
         exitCode: ExitCode.storeHeld, code: "store_held",

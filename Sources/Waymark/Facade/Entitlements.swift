@@ -58,7 +58,7 @@ extension Node {
     try sayingWhy {
       try takeIn(try Issuer.certificate(in: [UInt8](bytes), of: "what was given"), "what was given")
     }
-    return syncState()
+    return try syncState()
   }
 
   /// Takes in the entitlement in a file.
@@ -66,7 +66,7 @@ extension Node {
   public func installEntitlement(at file: URL) throws -> SyncState {
     let path = file.path(percentEncoded: false)
     try sayingWhy { try takeIn(try Issuer.readCertificate(path), path) }
-    return syncState()
+    return try syncState()
   }
 
   /// Lets the circle trust an issuer of entitlements.
@@ -83,20 +83,22 @@ extension Node {
 
   /// Premium without money, in a build with the trait `MockPurchases`; replaces an earlier mock purchase.
   ///
+  /// Unlike a certificate, it is for this device alone.
+  ///
   /// - Parameter end: nil for no end.
   /// - Throws: `WaymarkError` with the code `usage` in other builds.
   @discardableResult
   public func buyMockPremium(until end: Date? = nil) async throws -> SyncState {
     let until = end.map { CivilTime.text($0.milliseconds) }
     let _: Ignored = try await typed("entitlement.buy", ["mock": true, "until": .text(until)])
-    return syncState()
+    return try syncState()
   }
 
   /// Ends a mock purchase, as an expired subscription would: records stay where they are.
   @discardableResult
   public func cancelMockPremium() async throws -> SyncState {
     let _: Ignored = try await typed("entitlement.cancel", ["mock": true])
-    return syncState()
+    return try syncState()
   }
 }
 

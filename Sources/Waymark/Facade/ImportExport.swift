@@ -29,7 +29,8 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable {
   case ritualist
   /// Trips with all that belongs to them, as Traveling Snails writes them.
   case travelingSnails = "traveling-snails"
-  /// Everything, in one document.
+  /// Everything, in one document for other programs. There is no way back: what shall be imported again is exported as
+  /// ``ritualist`` and ``travelingSnails``, or kept as a backup.
   case json
   /// Everything, a table a kind: a folder.
   case csv

@@ -29,8 +29,9 @@ extension Node {
   }
 
   /// Waits until a device has joined with a ticket of this node; nil if none does in time.
-  public func joiner(within timeout: Duration) async -> DeviceReference? {
-    await waitForJoiner(milliseconds: timeout.wholeMilliseconds).map {
+  public func joiner(within timeout: Duration) async throws -> DeviceReference? {
+    try checkOpen()
+    return await waitForJoiner(milliseconds: timeout.wholeMilliseconds).map {
       DeviceReference(device: $0, name: name(of: $0))
     }
   }

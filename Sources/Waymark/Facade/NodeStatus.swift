@@ -128,7 +128,9 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` if the store can't be read.
   public func status() throws -> NodeStatus {
-    try sayingWhy { NodeStatus(try snapshot(), sync: syncState(), counts: .init(try store.visibleCounts())) }
+    try sayingWhy {
+      NodeStatus(try snapshot(), sync: try syncState(), counts: .init(try store.visibleCounts()))
+    }
   }
 }
 

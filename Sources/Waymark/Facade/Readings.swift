@@ -6,7 +6,7 @@ import Wire
 
 extension Reading<SyncState> {
   /// Whether records sync, and if not, why and what helps.
-  public static var syncState: Reading { Reading([.node]) { $0.syncState() } }
+  public static var syncState: Reading { Reading([.node]) { try $0.syncState() } }
 }
 
 extension Reading<NodeStatus> {

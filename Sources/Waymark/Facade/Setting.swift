@@ -16,7 +16,7 @@ import Wire
 /// let scheme = home.value(of: .colorScheme)   // before the store is open
 /// ```
 public struct Setting<Value: SettingValue>: Hashable, Sendable {
-  /// 1 to 64 characters, the same on all devices.
+  /// 1 to 200 characters, the same on all devices.
   public let key: String
   /// What holds where the setting has no value.
   public let defaultValue: Value

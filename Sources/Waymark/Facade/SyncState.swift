@@ -9,7 +9,7 @@ import Wire
 /// it is and can be edited; only the exchange of records waits. Settings sync for everyone.
 ///
 /// ```swift
-/// let state = await node.syncState()
+/// let state = try await node.syncState()
 /// switch state.step {
 /// case .buyPremium, .renewPremium: showPaywall(state.sentence)
 /// case .turnOn: showSwitch(state.sentence)
@@ -93,7 +93,10 @@ public struct SyncState: Hashable, Sendable {
 
 extension Node {
   /// Whether records sync, and if not, why and what helps.
-  public func syncState() -> SyncState { SyncState(replica.ownGate(now: wall()), begins: premiumBegins()) }
+  public func syncState() throws -> SyncState {
+    try checkOpen()
+    return SyncState(replica.ownGate(now: wall()), begins: premiumBegins())
+  }
 
   /// When an entitlement that is held already begins to count.
   private func premiumBegins() -> Moment? {
@@ -113,14 +116,14 @@ extension Node {
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
     let _: Ignored = try await typed("sync.on", ["yes": .bool(isConfirmed)])
-    return syncState()
+    return try syncState()
   }
 
   /// Closes the records lane of this device; every record stays. Works for everyone.
   @discardableResult
   public func turnSyncOff() async throws -> SyncState {
     let _: Ignored = try await typed("sync.off")
-    return syncState()
+    return try syncState()
   }
 
   /// Dials every peer now rather than when it is its turn.

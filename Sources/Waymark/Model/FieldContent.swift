@@ -114,7 +114,9 @@ extension FieldWord {
   }
 
   var value: Value { .text(rawValue) }
+}
 
+extension QueryValue where Self: RawRepresentable, RawValue == String {
   public var queryOperand: QueryOperand { QueryOperand(column: .text(rawValue)) }
 }
 

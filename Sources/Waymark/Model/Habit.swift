@@ -76,7 +76,7 @@ public struct Habit: Record {
   }
 
   public static let fields = RecordFields<Habit>(
-    Registry.habit,
+    Registry.habit, id: \.id,
     order: [.ascending(Registry.habit.number("displayOrder")), .ascending(Registry.habit.number("name"))],
     [
       .text("name", \.name), .field("colorHex", \.colorHex, absent: "#2DA9E3"), .text("emoji", \.emoji),
@@ -137,7 +137,7 @@ public struct HabitCategory: Record {
   }
 
   public static let fields = RecordFields<HabitCategory>(
-    Registry.category,
+    Registry.category, id: \.id,
     order: [.ascending(Registry.category.number("order")), .ascending(Registry.category.number("name"))],
     [
       .text("key", \.key), .text("name", \.name), .text("displayName", \.displayName),

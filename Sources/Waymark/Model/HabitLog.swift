@@ -18,7 +18,7 @@ public struct HabitLog: Record {
   public private(set) var zone: String?
   /// The day in that zone.
   public private(set) var day = Day(CalendarDay(daysSince1970: 0))
-  /// How much; at most 1,000,000. Of a binary habit 1.
+  /// How much: −1,000,000 to 1,000,000; nil counts as 1. A binary habit is done with any entry.
   public var value: Double?
   public var origin = RecordOrigin()
 
@@ -45,7 +45,7 @@ public struct HabitLog: Record {
   }
 
   public static let fields = RecordFields<HabitLog>(
-    Registry.log, order: [.ascending(Registry.log.number("date"))],
+    Registry.log, id: \.id, order: [.ascending(Registry.log.number("date"))],
     [habitField, dateField, .field("value", \.value)])
 
   private static var habitField: RecordField<HabitLog> {

@@ -3,7 +3,7 @@ import Records
 import Wire
 
 /// How a habit is kept.
-public enum HabitKind: String, CaseIterable, FieldWord {
+public enum HabitKind: String, CaseIterable, QueryValue, FieldWord {
   /// Done or not.
   case binary
   /// So many a day.
@@ -66,7 +66,7 @@ public struct HabitPlace: Hashable, Sendable {
 }
 
 /// What at a place reminds.
-public enum HabitTrigger: String, CaseIterable, FieldWord {
+public enum HabitTrigger: String, CaseIterable, QueryValue, FieldWord {
   /// Coming there.
   case entry
   /// Leaving.

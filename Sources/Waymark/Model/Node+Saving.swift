@@ -7,10 +7,12 @@ public import Wire
 extension Node {
   /// Writes several changes as one operation.
   ///
-  /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on.
+  /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on. Many records
+  /// in one change cost little more than one. To change one of them again, read it first, or watch it: a value that was
+  /// made here does not know what others have changed since.
   ///
   /// - Parameters:
-  ///   - label: what the history calls it; at most 64 bytes.
+  ///   - label: what the history calls it; 1 to 32 bytes.
   ///   - body: says what to change.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if everything was so already.
   /// - Throws: ``WaymarkError``: `bad_value` names the field and what is allowed, `not_found` what is missing, `in_use`
@@ -66,6 +68,19 @@ extension Node {
     return try apply(changes, "\(Owner.kind.name).delete")
   }
 
+  /// Deletes several records of one kind as one operation.
+  ///
+  /// - Parameters:
+  ///   - records: of which only the ids count.
+  ///   - force: also organizations that are in use; their users read as None then.
+  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there were no such records.
+  @discardableResult
+  public func delete<Owner: Record>(_ records: [Owner], force: Bool = false) throws -> OperationID? {
+    var changes = Changes()
+    for record in records { changes.delete(record, force: force) }
+    return try apply(changes, "\(Owner.kind.name).delete")
+  }
+
   /// Brings a deleted record back.
   ///
   /// - Returns: the record; nil if there never was one, or while what it belongs to is deleted.
@@ -78,7 +93,10 @@ extension Node {
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
-    try sayingWhy {
+    guard (1...ChangeSetBody.verbBytesMax).contains(label.utf8.count) else {
+      throw WaymarkError.badValue("label", label, allowed: "it has 1 to \(ChangeSetBody.verbBytesMax) bytes")
+    }
+    return try sayingWhy {
       var saving = Saving(store: store, now: wall())
       for step in changes.steps {
         switch step {
@@ -140,6 +158,15 @@ private struct Saving {
       .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
     try RecordEditing(store: store, kind: record.kind, held: held, now: now, ownZone: "UTC")
       .check(fields, isNew: held == nil)
+    if held == nil, record.kind.number == KindNumbers.category {
+      // What names it decides its id.
+      guard let key = values[Registry.category.number("key")]?.asText else {
+        throw WaymarkError.usage("A new category needs `key`.")
+      }
+      guard RecordID(kind: record.kind, key: key) == record.id else {
+        throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id follows from its key")
+      }
+    }
     return fields
   }
 

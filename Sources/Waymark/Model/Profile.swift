@@ -4,11 +4,12 @@ import Wire
 
 /// The person's one profile.
 ///
-/// It is written as a whole: of two devices that change it, the later one wins. Its picture is read by
+/// Read it by ``Node/profile()``, change it, save it. It is written as a whole: of two devices that change it, the later
+/// one wins. Its picture is read by
 /// ``Node/avatar()`` and set by ``Node/setAvatar(_:)``.
 public struct Profile: Record {
   /// How the app looks.
-  public enum Appearance: String, CaseIterable, FieldWord {
+  public enum Appearance: String, CaseIterable, QueryValue, FieldWord {
     /// As the device is set.
     case system
     /// Dark on light.
@@ -58,10 +59,14 @@ public struct Profile: Record {
   public var lastSynced: Date?
   public var origin = RecordOrigin()
 
-  public init(id: UUID) { self.id = id }
+  /// The one profile, without content; whatever id is given, it is this one.
+  public init(id: UUID = Profile.only) { self.id = Profile.only }
+
+  /// The id of the profile, the same on all devices of all people.
+  public static let only = UUID(Registry.profileID)
 
   public static let fields = RecordFields<Profile>(
-    Registry.profile,
+    Registry.profile, id: \.id,
     [
       .text("name", \.name), .field("appearance", \.appearance), .text("currentTimezone", \.currentTimezone),
       .text("homeTimezone", \.homeTimezone), .field("displayTimezoneMode", \.displayZone, absent: .current),

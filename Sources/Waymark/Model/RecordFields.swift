@@ -12,9 +12,14 @@ public struct RecordFields<Owner: Record>: Sendable {
   let all: [RecordField<Owner>]
   /// How a list is sorted if nothing else is said.
   let order: [RecordQuery.Order]
+  private let id: any KeyPath<Owner, UUID> & Sendable
 
-  init(_ kind: Kind, order: [RecordQuery.Order] = [], _ fields: [RecordField<Owner>]) {
+  init(
+    _ kind: Kind, id: any KeyPath<Owner, UUID> & Sendable, order: [RecordQuery.Order] = [],
+    _ fields: [RecordField<Owner>]
+  ) {
     self.kind = kind
+    self.id = id
     self.order = order
     all = fields.map { field in
       var field = field
@@ -25,6 +30,7 @@ public struct RecordFields<Owner: Record>: Sendable {
 
   /// Where a property stands.
   func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part {
+    if path == id { return .id }
     for field in all {
       guard let part = field.parts.first(where: { $0.path == path }) else { continue }
       return RecordQuery.Part(field.number, part.index, absent: part.absent)

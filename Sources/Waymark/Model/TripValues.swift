@@ -10,9 +10,18 @@ public struct Money: Hashable, Sendable {
   public var currency: String?
 
   /// An amount in a currency.
+  ///
+  /// A literal such as `33.33` goes through a binary float on its way into a `Decimal` and is not exact then; a text
+  /// is.
   public init(_ amount: Decimal, _ currency: String? = nil) {
     self.amount = amount
     self.currency = currency
+  }
+
+  /// An amount as one writes it, `"33.33"`, in a currency; nil if it is no number.
+  public init?(_ amount: String, _ currency: String? = nil) {
+    guard let exact = ExactDecimal(amount).flatMap({ Decimal(string: $0.description) }) else { return nil }
+    self.init(exact, currency)
   }
 }
 
@@ -26,7 +35,7 @@ extension Money: FieldContent {
 }
 
 /// Whether something is paid for.
-public enum Payment: String, CaseIterable, FieldWord {
+public enum Payment: String, CaseIterable, QueryValue, FieldWord {
   /// Nothing is.
   case none
   /// A part is.
@@ -36,7 +45,7 @@ public enum Payment: String, CaseIterable, FieldWord {
 }
 
 /// By what somebody travels.
-public enum TransportationType: String, CaseIterable, FieldWord {
+public enum TransportationType: String, CaseIterable, QueryValue, FieldWord {
   /// On rails.
   case train
   /// In the air.

@@ -13,9 +13,14 @@ extension Node {
   ///   - peers: addresses to dial besides those that are known.
   ///   - discovers: whether to look for peers on the networks that this machine is on, and to be found there.
   /// - Returns: the address in use.
-  /// - Throws: `WaymarkError` if the address is taken or not this machine's.
+  /// - Throws: `WaymarkError` with the code `address_in_use`, `address_not_here`, `serving` if it does already, `closed`.
   @discardableResult
   public func serve(listen: String, peers: [String] = [], discovers: Bool = false) throws -> String {
+    try checkOpen()
+    guard network == nil else {
+      throw WaymarkError.failed(
+        "serving", "This node serves already, at \(network?.listening ?? "?").", next: "waymark status")
+    }
     try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
       throw WaymarkError.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")

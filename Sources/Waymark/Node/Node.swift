@@ -6,8 +6,8 @@ import Wire
 
 /// One device's replication node: its store, its keys, its place in the circle, and its peers.
 ///
-/// The actor is the shell around `Replica` and `Store`: it carries events in and obeys the effects that come
-/// out. One batch of messages is one turn here and one transaction in the store.
+/// Open one for an app and keep it as long as the app runs. It answers from its store at once, whatever the network
+/// does; everything it does happens on a queue of its own.
 public actor Node {
   /// Where the node keeps everything.
   public nonisolated let home: Home
@@ -128,7 +128,7 @@ public actor Node {
 
   /// Whoever was suspended looks again: the node may have closed meanwhile.
   func checkOpen() throws {
-    guard replicator.isOpen else { throw WaymarkError.hungUp }
+    guard replicator.isOpen else { throw WaymarkError.closed }
     try checkStore()
   }
 

@@ -14,8 +14,9 @@ import Storage
 /// for await trips in node.watch(soon) { … }
 /// ```
 ///
-/// Properties are named by key paths to the stored values of the record; a key path to anything else is a mistake of
-/// the program and ends it. Without a sort order, records come as people read them: trips and items by time,
+/// Properties are named by key paths to what a record has itself: its id, texts, numbers, flags, dates, ids, words. A key
+/// path to anything else is a mistake of the program and ends it. Filters always come first, then the order, then the
+/// page, whatever was called first. Without a sort order, records come as people read them: trips and items by time,
 /// organizations with None first and then by name, habits and categories in their own order.
 public struct Query<Owner: Record>: Hashable, Sendable {
   var conditions: [RecordQuery.Condition] = []

@@ -5,7 +5,8 @@ import Storage
 
 /// A habit and what was done for it: values of days, completion, streaks.
 ///
-/// A day is due if the schedule names its weekday and the habit runs then; it is done if a binary habit has an entry,
+/// A day is due if the schedule names its weekday and the habit runs then: from its start, or its first entry if that is
+/// earlier, to its end; it is done if a binary habit has an entry,
 /// or the entries of a numeric one reach its daily target (any entry above zero if there is none).
 public struct HabitProgress: Identifiable, Hashable, Sendable {
   public var id: Habit.ID { habit.id }

@@ -36,6 +36,10 @@ extension Node {
     of value: Double?, _ habit: Habit.ID, _ day: Day?, _ zone: TimeZone
   ) throws -> [EntryDraft]? {
     let record = try visibleHabit(habit)
+    if let value {
+      try RecordEditing(store: store, kind: Registry.log, held: nil, now: wall(), ownZone: "UTC")
+        .check([(Registry.log.number("value"), .float(value))], isNew: false)
+    }
     let count = DayCount(try profile())
     let moment = moment(of: day, zone)
     let wanted = day ?? count.day(at: moment)

@@ -63,6 +63,7 @@ public final class TestCircle: Sendable {
   let state = Mutex(State())
   private let issuer: SigningKey
   private let storage: Storage
+  private let isSyncing: Bool
 
   /// Makes a circle and waits until its devices are in sync.
   ///
@@ -114,6 +115,7 @@ public final class TestCircle: Sendable {
     clock = network.clock
     self.network = network
     self.storage = storage
+    self.isSyncing = isSyncing
     issuer = try SigningKey()
     state.withLock { $0.machines = firstMachine - 1 }
     let founder = try await found(names[0])
@@ -151,7 +153,8 @@ public final class TestCircle: Sendable {
     return device
   }
 
-  /// Takes one more device into the circle, which then serves and dials the others.
+  /// Takes one more device into the circle, which then serves and dials the others, and turns sync on if the circle does
+  /// and it is premium.
   ///
   /// - Parameters:
   ///   - name: of no device so far.
@@ -164,6 +167,9 @@ public final class TestCircle: Sendable {
   {
     let node = try await admit(name, by: inviter ?? names[0], isAdmin: isAdmin)
     try await serve(name)
+    guard isSyncing else { return node }
+    try await settle()
+    if try await node.syncState().premium.isActive { try await turnSyncOn(name) }
     return node
   }
 

@@ -55,11 +55,11 @@ public final class VirtualClock: Sendable {
 
   /// Moves on, and does what falls due on the way, one thing after the other, each at its own moment.
   ///
-  /// Connected nodes ask each other for signs of life several times a minute, so that a day takes about a second of
-  /// real time: where weeks pass, ``sleep(until:)`` is faster.
+  /// Connected nodes ask each other for signs of life several times a minute, so that an hour of three of them takes
+  /// about a second of real time: where days pass, ``sleep(until:)`` takes none.
   ///
   /// - Parameter duration: not less than zero; below a millisecond nothing passes.
-  /// - Throws: ``TestGroundError`` if the nodes are not quiet within half a minute of real time.
+  /// - Throws: ``TestGroundError`` if the nodes are not quiet within half a minute of real time after one of the moments.
   public func advance(by duration: Duration) async throws {
     try await move(to: passed + duration.wholeMilliseconds)
   }

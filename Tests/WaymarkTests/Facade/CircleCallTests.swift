@@ -22,7 +22,7 @@ struct CircleCallTests {
     async let joiner = circle["alice"].joiner(within: .seconds(20))
     let joined = try await joining.join()
     #expect(joined.circle != before.circle && joined.name == "bob")
-    #expect(await joiner == DeviceReference(device: joined.device, name: "bob"))
+    #expect(try await joiner == DeviceReference(device: joined.device, name: "bob"))
     try await circle.start("bob")
     #expect(try await circle["bob"].status().counts.habits == 1)
     let members = try await circle["alice"].members()

@@ -57,7 +57,7 @@ struct StatusCallTests {
     #expect(try await refusal { try await alice.node.addPeer(at: "nowhere") } == "bad_value")
     try await alice.node.addPeer(at: "127.0.0.1:9")
     await alice.close()
-    #expect(try await refusal { _ = try await alice.node.status() } == "hung_up")
+    #expect(try await refusal { _ = try await alice.node.status() } == "closed")
   }
 
   @Test func `why a peer is not in sync is said down to the root`() async throws {

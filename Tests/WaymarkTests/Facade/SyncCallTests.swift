@@ -31,7 +31,7 @@ struct SyncCallTests {
 
   @Test func `a free user is told what is missing, and can't turn sync on, but off`() async throws {
     let alice = try await TestNode.founder("alice")
-    let state = await alice.node.syncState()
+    let state = try await alice.node.syncState()
     #expect(!state.premium.isActive && !state.isActive && !state.preference)
     #expect(state.obstacle == .freeTier && state.premium.obstacle == .freeTier)
     #expect(state.premium.source == .none && state.premium.validUntil == nil)
@@ -72,7 +72,7 @@ struct SyncCallTests {
     now.value += 3_600_000
     try await alice.node.turnSyncOn()
     now.value += 3_600_000
-    let ended = await alice.node.syncState()
+    let ended = try await alice.node.syncState()
     #expect(ended.obstacle == .entitlementExpired && ended.step == .renewPremium)
     #expect(ended.preference && !ended.isActive)
     #expect(try await alice.node.entitlements().map(\.state) == [.expired])
@@ -92,7 +92,7 @@ struct SyncCallTests {
       let refused = try await failure { try await alice.node.install(entitlement: bytes) }
       #expect(refused?.code == code)
     }
-    #expect(await alice.node.syncState().step == .buyPremium)
+    #expect(try await alice.node.syncState().step == .buyPremium)
     await alice.close()
     await bob.close()
   }
@@ -110,7 +110,7 @@ struct SyncCallTests {
     #expect(preview.profile?.state == .onlyHere && preview.profile?.winnerName == "bob")
     let asked = try await failure { try await circle["bob"].turnSyncOn() }
     #expect(asked?.code == "needs_yes")
-    #expect(await circle["bob"].syncState().preference == false)
+    #expect(try await circle["bob"].syncState().preference == false)
     #expect(try await circle["bob"].turnSyncOn(isConfirmed: true).isActive)
     try await circle.inSync()
     for name in ["alice", "bob"] {

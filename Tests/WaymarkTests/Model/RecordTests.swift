@@ -5,6 +5,8 @@ import WaymarkTesting
 @testable import Waymark
 
 @Suite struct RecordTests {
+  private func kept() async throws -> Node { try Node.inMemory(name: "alice") }
+
   @Test func `a record comes back as it was saved`() async throws {
     let alice = try await TestNode.founder("alice")
     let day = try #require(Day("2026-05-03"))
@@ -131,6 +133,34 @@ import WaymarkTesting
     #expect(await code { try await $0.delete(organization) } == "in_use")
     #expect(await code { try await $0.delete(Organization(id: Organization.none)) } == "usage")
     #expect(await code { try await $0.delete(organization, force: true) } == nil)
+  }
+
+  @Test func `there is one profile, and one category for a key`() async throws {
+    let node = try await kept()
+    var profile = Profile(id: UUID())
+    profile.name = "Eve"
+    let saved = try await node.save(profile)
+    #expect(saved.id == Profile.only && profile.id == Profile.only)
+    #expect(try await node.profile().name == "Eve")
+    await #expect(throws: WaymarkError.self) { try await node.save(HabitCategory(id: UUID())) }
+    try await node.save(HabitCategory(key: "health", name: "Health"))
+    try await node.save(HabitCategory(key: "health", name: "Body"))
+    #expect(try await node.records(HabitCategory.all).map(\.name) == ["Body"])
+  }
+
+  @Test func `amounts of text are exact, a label has a length, and several records go at once`() async throws
+  {
+    let node = try await kept()
+    #expect(Money("33.33", "EUR")?.amount.description == "33.33")
+    #expect(Money("one", "EUR") == nil && Money("1,5", "EUR") == nil)
+    let label = String(repeating: "x", count: 33)
+    await #expect(throws: WaymarkError.self) { try await node.change(label) { $0.save(Trip(name: "Rome")) } }
+    #expect(try await node.count(Trip.all) == 0)
+    let trips = try await node.save([Trip(name: "Rome"), Trip(name: "Oslo")])
+    let operation = try await node.delete(trips)
+    #expect(try await node.count(Trip.all) == 0)
+    try await node.undo(try #require(operation))
+    #expect(try await node.count(Trip.all) == 2)
   }
 
   @Test func `a deleted record comes back with what belongs to it`() async throws {

@@ -45,6 +45,16 @@ import WaymarkTesting
     }
     let oslo = try #require(try await alice.node.records(Trip.all.filter(\.name == "Oslo")).first)
     #expect(try await names(Trip.all.filter(.ids([oslo.id, UUID()]))) == ["Oslo"])
+    #expect(try await names(Trip.all.filter(\.id == oslo.id)) == ["Oslo"])
+    #expect(try await names(Trip.all.filter(\.id != oslo.id)).count == 3)
+    let byID = try await alice.node.records(Trip.all.sorted(by: \.id)).map(\.id)
+    #expect(byID == byID.sorted { $0.uuidString < $1.uuidString })
+    let train = Transportation(name: "Train", tripID: oslo.id, type: .train)
+    try await alice.node.save([train, Transportation(name: "Walk", tripID: oslo.id)])
+    #expect(
+      try await alice.node.records(Transportation.all.filter(\.type == .train)).map(\.name) == ["Train"])
+    #expect(try await alice.node.count(Transportation.all.filter(\.type == nil)) == 1)
+    #expect(try await alice.node.count(Transportation.all.filter(\.paid == .none)) == 2)
   }
 
   @Test func `records are sorted, and come in pages`() async throws {

@@ -132,5 +132,9 @@ import WaymarkTesting
     try await node.setValue(nil, of: habit.id, zone: rome)
     #expect(try await node.records(HabitLog.all) == [past])
     await #expect(throws: WaymarkError.self) { try await node.log(UUID(), zone: rome) }
+    for value in [Double.infinity, .nan, 2_000_000] {
+      await #expect(throws: WaymarkError.self) { try await node.setValue(value, of: habit.id, zone: rome) }
+      await #expect(throws: WaymarkError.self) { try await node.log(habit.id, value, zone: rome) }
+    }
   }
 }

@@ -35,7 +35,7 @@ var trip = Trip(name: "Rome", startDate: Date(timeIntervalSince1970: 1_809_000_0
 let hotel = Organization(name: "Casa Rosa")
 var room = Lodging(
   name: "Room with a view", tripID: trip.id, start: trip.startDate, zone: "Europe/Rome",
-  cost: Money(Decimal(string: "240.50")!, "EUR"))
+  cost: Money("240.50", "EUR"))
 room.organizationID = hotel.id
 try await phone.change("trip.plan") { changes in
   changes.save(trip)
@@ -66,7 +66,8 @@ let laptop = try await Node.open(laptopHome, name: "Anna's laptop")
 try await laptop.serve(listen: "127.0.0.1:0")
 _ = await shown(laptop.watch(.setting(.colorScheme))) { $0 == .dark }
 expect(try await laptop.onboarding() == .newUser, "Settings sync; without premium she is a new user there.")
-expect(await laptop.syncState().step == .buyPremium, "The paywall: \(await laptop.syncState().sentence)")
+let paywall = try await laptop.syncState()
+expect(paywall.step == .buyPremium, "The paywall: \(paywall.sentence)")
 
 // MARK: Purchase and sync
 print("She buys premium and turns sync on.")

@@ -77,11 +77,12 @@ examples: release ## four stories (five devices on a network, two machines, a su
 	@for name in lan two-machines free-and-premium restore-after-loss; do examples/$$name/run || exit 1; done
 	@$(MAKE) --no-print-directory embed
 
-EMBED := swift run --package-path examples/embed --scratch-path .build-embed
+EMBED := swift build --package-path examples/embed --scratch-path .build-embed
 
 embed: deps ## two programs that embed the node: an app's life, and views that watch without loops
-	@$(EMBED) Life
-	@$(EMBED) --skip-build Views
+	$(EMBED)
+	@"$$($(EMBED) --show-bin-path)/Life"
+	@"$$($(EMBED) --show-bin-path)/Views"
 
 docs: build ## the library's documentation for developers, by docc, without a warning: OUT=.build/documentation
 	@Tests/Docs/run $(OUT)

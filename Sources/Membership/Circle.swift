@@ -165,6 +165,12 @@ package struct Circle: Sendable {
   /// The ids of a peer's list that are not held here, in its order.
   package func missing(of ids: [StatementID]) -> [StatementID] { ids.filter { held[$0] == nil } }
 
+  /// What the statements would say if nobody had been revoked.
+  var withoutRevocations: Evaluation {
+    let others = held.filter { $0.value.kind != StatementKind.revocation.rawValue }
+    return Evaluation(genesis: genesis, genesisID: genesisID, statements: others)
+  }
+
   // MARK: What a device says of itself
 
   /// Where a member can be reached, by its newest word.

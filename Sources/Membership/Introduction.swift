@@ -56,7 +56,19 @@ extension Circle {
   /// The own introduction; nil if the device is no member. Entitlements that last longest come first,
   /// as many as fit.
   package func introduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
-    guard let member = evaluation.members[device] else { return nil }
+    evaluation.members[device].map { introduction(of: $0, wallMilliseconds) }
+  }
+
+  /// What a device shows where it dials. One that is out of the circle asks whether it still is, with the chain that it
+  /// would have if nobody had been revoked; nil for a stranger.
+  package func dialledIntroduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
+    (evaluation.members[device] ?? withoutRevocations.members[device]).map {
+      introduction(of: $0, wallMilliseconds)
+    }
+  }
+
+  private func introduction(of member: Member, _ wallMilliseconds: Int64) -> Introduction {
+    let device = member.device
     var chain = member.chain.compactMap { statement($0)?.bytes }
     var room = Limits.introductionBytesMax - 64
     for bytes in chain { room -= bytes.count + 5 }
@@ -87,10 +99,12 @@ extension Circle {
 
   /// Judges a peer by its introduction and the transport key that Noise authenticated.
   ///
-  /// Only if it is a member do its statements enter the circle; the changes are to be stored.
+  /// Only if it is a member, or was one until this, do its statements enter the circle; the changes are to be stored.
+  ///
+  /// - Returns: the member; nil if the peer has shown why it is none any more.
   package mutating func admit(
     _ introduction: Introduction, authenticated transport: TransportKey
-  ) throws(AdmissionError) -> (member: Member, changes: Changes) {
+  ) throws(AdmissionError) -> (member: Member?, changes: Changes) {
     var statements: [Statement] = []
     for bytes in introduction.chain + introduction.entitlements {
       do { statements.append(try Statement(bytes)) } catch { throw .malformed }
@@ -99,13 +113,18 @@ extension Circle {
     var extended = self
     let changes = extended.insert(statements)
     let device = try Self.device(statements[introduction.chain.count - 1])
-    switch extended.evaluation.standing(of: device) {
-    case .member(let member) where member.transport == transport:
+    let standing = extended.evaluation.standing(of: device)
+    let wasMember = evaluation.members[device]?.transport == transport
+    if case .member(let member) = standing, member.transport == transport {
       self = extended
       return (member, changes)
-    case .revoked: throw .revoked
-    case .member, .unknown: throw .notAMember
     }
+    // Whoever is a member may bring any statement.
+    guard !wasMember else {
+      self = extended
+      return (nil, changes)
+    }
+    throw standing == .revoked ? .revoked : .notAMember
   }
 
   /// The device that the last link of a chain certifies.

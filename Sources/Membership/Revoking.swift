@@ -62,15 +62,20 @@ extension Circle {
   private static let idBytes = 34
   private static let logBytes = 32
 
-  /// Revocations that a device shows to whoever may not have heard of them: first those by which one of the device
+  /// Revocations that a device shows to whoever may not have heard of them: first those that take it out of the circle,
+  /// if it is out, and those by which one of the device
   /// itself does not count; then the others that count, the newest first, for it may have been revoked by one of
   /// these and not know it. Who has heard only of that would turn it away, and could never hear more.
   func revocationsToShow(by device: DeviceKey) -> [Statement] {
-    let known = rehabilitation(of: device)
+    let own = newestFirst(evaluation.revocations[device] ?? []).compactMap { statement($0.id) }
+    let known = own + rehabilitation(of: device)
     let ids = Set(known.map(\.id))
-    let others = evaluation.revocations.filter { $0.key != device }.values.joined()
-      .sorted { ($0.body.issued, $0.id) > ($1.body.issued, $1.id) }
+    let others = newestFirst(evaluation.revocations.values.joined())
     return known + others.filter { !ids.contains($0.id) }.compactMap { statement($0.id) }
+  }
+
+  private func newestFirst(_ revocations: some Sequence<CountedRevocation>) -> [CountedRevocation] {
+    revocations.sorted { ($0.body.issued, $0.id) > ($1.body.issued, $1.id) }
   }
 
   private func rehabilitation(of device: DeviceKey) -> [Statement] {

@@ -28,6 +28,8 @@ package struct Dialing: Sendable {
   /// Devices left alone until a moment because they misbehaved, and how often they did.
   private var penalties: [DeviceKey: (until: Moment, count: Int)] = [:]
   private var random: SplitMix
+  /// This device is out of the circle: it dials seldom, only to ask whether it still is.
+  private var isOut = false
 
   package init(seed: UInt64) { random = SplitMix(seed: seed) }
 
@@ -68,6 +70,12 @@ package struct Dialing: Sendable {
   /// Forgets the addresses of devices that are not wanted any more.
   package mutating func forget(_ isUnwanted: (DeviceKey) -> Bool) {
     entries.removeAll { $0.device.map(isUnwanted) ?? false }
+  }
+
+  /// Says whether this device is out of the circle; once it is in again, every waiting address is due at once.
+  package mutating func heed(isOut: Bool, now: Moment) {
+    if self.isOut, !isOut { hurry(now: now) }
+    self.isOut = isOut
   }
 
   /// When to look again; nil if every address is connected, under way, or to be left alone.
@@ -156,8 +164,10 @@ package struct Dialing: Sendable {
   private func index(of address: String) -> Int? { entries.firstIndex { $0.address == address } }
 
   private mutating func delay(failures: Int) -> Moment {
-    let ceiling = min(
-      Limits.reconnectMillisecondsMin << Moment(min(failures, 20)), Limits.reconnectMillisecondsMax)
+    let ceiling =
+      isOut
+      ? Limits.askingMillisecondsMax
+      : min(Limits.reconnectMillisecondsMin << Moment(min(failures, 20)), Limits.reconnectMillisecondsMax)
     return Moment(random.below(UInt64(ceiling))) + 50
   }
 

@@ -30,6 +30,16 @@ package enum Message: Sendable {
   case refusal(token: UInt64, ReasonCode)
 }
 
+extension Message {
+  /// Whether it is about the statements of the circle, or about the session itself.
+  var isOfCircle: Bool {
+    switch self {
+    case .introduction, .summary, .statementIDs, .statements, .state, .goodbye: true
+    case .heads, .want, .sets, .served, .query, .answer, .refusal: false
+    }
+  }
+}
+
 /// A change set inside a message, verified where the message was decoded.
 package typealias ReceivedSet = VerifiedChangeSet
 

@@ -51,6 +51,7 @@ extension Replica {
   ) {
     learn(statements, from: link, now, &effects)
     guard last, sessions[link] != nil, sessions[link]?.isClosing == false else { return }
+    guard !endsAsking(link, &effects) else { return }
     sessions[link]?.isAskingStatements = false
     sessions[link]?.knowsStatements = true
     say(link, now, &effects)

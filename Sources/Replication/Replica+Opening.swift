@@ -10,13 +10,20 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     let isInitiator = introduction == nil
-    sessions[link] = Session(link: link, remote: remote, isInitiator: isInitiator, now: now.wall)
+    var session = Session(link: link, remote: remote, isInitiator: isInitiator, now: now.wall)
+    session.isAskingToReturn = isInitiator && !isMember
+    sessions[link] = session
     if let introduction { introduced(link, introduction, now, &effects) }
   }
 
   /// What this side shows of itself: its certificate with the chain, and its entitlements.
   package func ownIntroduction(now: Moment) -> [UInt8]? {
     circle.introduction(of: device, wallMilliseconds: now)?.encoded
+  }
+
+  /// What this side shows where it dials; also if it is out of the circle, to ask whether it still is.
+  package func dialledIntroduction(now: Moment) -> [UInt8]? {
+    circle.dialledIntroduction(of: device, wallMilliseconds: now)?.encoded
   }
 
   mutating func introduced(
@@ -31,6 +38,7 @@ extension Replica {
       learned(changes, from: link, now, &effects)
       // What came with it may have taken this device out of the circle.
       guard sessions[link]?.isClosing == false else { return }
+      guard let member else { return drop(link, .revoked, &effects) }
       peer = member.device
     } catch AdmissionError.notAMember, AdmissionError.wrongCircle {
       return drop(link, .notAMember, &effects)
@@ -122,6 +130,7 @@ extension Replica {
   private func judgement(
     of lane: Lane, _ link: LinkID, _ peer: DeviceKey, _ now: Now
   ) -> (isOpen: Bool, reason: LaneReason?) {
+    guard isMember else { return (false, nil) }
     guard lane == .records else { return (true, nil) }
     if let reason = ownGate(now: now.wall).reason { return (false, .mine(reason)) }
     guard let theirs = sessions[link]?.theirs else { return (false, nil) }

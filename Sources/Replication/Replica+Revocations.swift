@@ -31,12 +31,14 @@ extension Replica {
   /// Whether this device is in the circle, by the statements it holds.
   var isMember: Bool { circle.evaluation.isMember(device) }
 
-  /// Ends the sessions of devices that are out of the circle; all of them, if this device is.
+  /// Ends the sessions of devices that are out of the circle; if this device is, all but those in which it asks whether
+  /// it still is.
   ///
   /// An open session is told why, so that a device that is found again need not ask its owner.
   mutating func endRevokedSessions(_ added: [Statement], _ effects: inout [Effect]) {
     for session in sessionsInOrder where !session.isClosing {
-      guard isMember else {
+      if isMember { sessions[session.link]?.isAskingToReturn = false }
+      guard isMember || session.isAskingToReturn else {
         drop(session.link, .excluded, &effects)
         continue
       }
@@ -47,5 +49,14 @@ extension Replica {
       effects.append(.send(session.link, .statements(reasons.map(\.bytes), last: false)))
       drop(session.link, .revoked, &effects)
     }
+  }
+
+  /// The peer has shown all its statements, and by them this device is still out of the circle.
+  ///
+  /// - Returns: whether the session has ended with that.
+  mutating func endsAsking(_ link: LinkID, _ effects: inout [Effect]) -> Bool {
+    guard !isMember, sessions[link]?.isAskingToReturn == true else { return false }
+    drop(link, .excluded, &effects)
+    return true
   }
 }

@@ -135,6 +135,8 @@ package struct Replica: Sendable {
       }
       return introduced(link, bytes, now, &effects)
     }
+    // Who asks whether it is still out of the circle speaks of statements alone.
+    guard isMember || message.isOfCircle else { return }
     switch message {
     case .introduction: drop(link, .misbehaved("a second introduction"), &effects)
     case .summary(let summary): receivedSummary(link, summary, now, &effects)

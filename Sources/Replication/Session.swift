@@ -11,6 +11,8 @@ package struct Session: Sendable {
   package let openedAt: Moment
   /// This side dialled.
   package let isInitiator: Bool
+  /// This device is out of the circle, and dialled to hear whether it still is.
+  var isAskingToReturn = false
   /// Nil until the peer's certificate has been seen.
   package internal(set) var device: DeviceKey?
   package internal(set) var theirs: Summary?

@@ -44,6 +44,7 @@ package enum Limits {
   package static let turnBytesMax = 256 * 1024
   package static let reconnectMillisecondsMin: Int64 = 1_000
   package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
+  package static let askingMillisecondsMax: Int64 = 15 * 60_000
   package static let penaltyMillisecondsMin: Int64 = 10_000
   package static let penaltyMillisecondsMax: Int64 = 24 * 3_600_000
   package static let penalisedMilliseconds: Int64 = 100

@@ -139,12 +139,54 @@ import Wire
     #expect(shown.chain.count == 2)
     let read = try Introduction(shown.encoded)
     let (member, changes) = try other.admit(read, authenticated: World.transport(of: world.alice))
-    #expect(member.device == DeviceKey(world.alice))
+    #expect(member?.device == DeviceKey(world.alice))
     #expect(changes.added.count == 1)
     #expect(other.evaluation.standing(of: DeviceKey(world.bob)) == .revoked)
     // Where the other revocation counts, nothing is shown and nobody is let in.
     var bobs = world.circle
     bobs.insert([try world.revocation(by: world.root, of: world.alice)])
     #expect(bobs.introduction(of: DeviceKey(world.alice), wallMilliseconds: 1) == nil)
+  }
+
+  @Test func `who is out asks with the chain that it would have, and shows by whose word it is out`() throws {
+    var (world, bob, _, dave) = try family()
+    let (key, transport) = (DeviceKey(world.dave), World.transport(of: world.dave))
+    let unheard = world.circle
+    // Bob had let Dave in; with Bob goes his certificate.
+    let end = try world.revocation(by: world.root, of: world.bob)
+    world.circle.insert([end])
+    #expect(world.circle.evaluation.standing(of: key) == .unknown)
+    #expect(world.circle.introduction(of: key, wallMilliseconds: 1) == nil)
+    let shown = try #require(world.circle.dialledIntroduction(of: key, wallMilliseconds: 1))
+    #expect(try Introduction(shown.encoded).chain == [end, world.genesis, bob, dave].map(\.bytes))
+    // Who has heard of it keeps nothing and lets nobody in; who had not takes its end from the device itself.
+    var heard = world.circle
+    #expect(throws: AdmissionError.notAMember) { try heard.admit(shown, authenticated: transport) }
+    var other = unheard
+    let (member, changes) = try other.admit(shown, authenticated: transport)
+    #expect(member == nil)
+    #expect(changes.added == [end.id])
+    #expect(!other.evaluation.isMember(key))
+    // Only the device itself may show it so.
+    other = unheard
+    #expect(throws: AdmissionError.notAMember) {
+      try other.admit(shown, authenticated: World.transport(of: world.carol))
+    }
+    #expect(other.ids == unheard.ids)
+  }
+
+  @Test func `who asks is let in where what took it out does not count`() throws {
+    var (world, bob, carol, _) = try family()
+    let key = DeviceKey(world.carol)
+    let thief = try world.revocation(by: world.bob, of: world.carol, valid: [bob, carol])
+    var carols = world.circle
+    carols.insert([thief])
+    let shown = try #require(carols.dialledIntroduction(of: key, wallMilliseconds: 1))
+    #expect(shown.chain.first == thief.bytes)
+    world.circle.insert([try world.revocation(by: world.alice, of: world.bob)])
+    let (member, changes) = try world.circle.admit(shown, authenticated: World.transport(of: world.carol))
+    #expect(member?.device == key)
+    #expect(changes.added == [thief.id])
+    #expect(world.circle.dialledIntroduction(of: DeviceKey(World.key("x")), wallMilliseconds: 1) == nil)
   }
 }

@@ -41,6 +41,29 @@ import Wire
     #expect(Self.due(&dialing, 0) == ["b:1"])
   }
 
+  @Test func `a device that is out dials once in a quarter of an hour, and at once when it is in again`() {
+    var waits: [Moment] = []
+    for seed in 0..<40 {
+      var dialing = Dialing(seed: UInt64(seed))
+      dialing.heed(isOut: true, now: 0)
+      dialing.add("a:1", of: Self.bob, now: 0)
+      #expect(Self.due(&dialing, 0) == ["a:1"])
+      if seed % 2 == 0 {
+        dialing.failed("a:1", .turnedAway, now: 0)
+      } else {
+        dialing.succeeded("a:1", Self.bob, now: 0)
+        dialing.ended("a:1", now: 0)
+      }
+      waits.append(dialing.entries[0].nextAttempt)
+      dialing.heed(isOut: true, now: 40)
+      #expect(dialing.entries[0].nextAttempt == waits.last)
+      dialing.heed(isOut: false, now: 40)
+      #expect(Self.due(&dialing, 40) == ["a:1"])
+    }
+    #expect(waits.max()! <= 15 * 60_000 + 50 && waits.max()! > 10 * 60_000)
+    #expect(waits.reduce(0, +) / 40 > 5 * 60_000)
+  }
+
   @Test func `of two addresses of one device one is dialled at a time, and nobody waits for nothing`() {
     var dialing = Self.table(("a:1", Self.bob), ("b:1", Self.bob))
     #expect(Self.due(&dialing, 0) == ["a:1"])

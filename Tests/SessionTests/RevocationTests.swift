@@ -62,7 +62,11 @@ import Wire
     #expect(world["carol"].closes.contains(.excluded))
     #expect(world["bob"].replica.circle.statement(statement.id) != nil)
     #expect(!world.isConnected("bob", "carol"))
-    #expect(world.connect("carol", "bob") == nil, "it has nothing to show")
+    world.forgetTraffic()
+    world.connect("carol", "bob")
+    world.run(500)
+    #expect(!world.isConnected("bob", "carol"))
+    #expect(!world.sent.contains { $0.from == "bob" }, "it asks, and hears nothing")
     world.connect("bob", "alice")
     world.run(500)
     #expect(world["alice"].isInSync(with: world["bob"]))
@@ -268,6 +272,96 @@ import Wire
       "waited for Alice to hear from Bob that Carol is out")
   }
 
+  // MARK: Asking whether one is out
+
+  /// Bob has revoked Carol, who has heard that; then Alice, who had not, revoked Bob with the root key.
+  private static func wronged() throws -> World {
+    let world = try settled(["alice", "bob", "carol"])
+    world.cut("alice", "bob")
+    world.cut("alice", "carol")
+    world.run(100)
+    try world.revoke("carol", on: "bob", by: "bob")
+    world.run(500)
+    try world.revoke("bob", on: "alice")
+    #expect(!world["carol"].isMember)
+    #expect(world["alice"].replica.circle.evaluation.isMember(world["carol"].key))
+    world.forgetTraffic()
+    return world
+  }
+
+  @Test(arguments: [true, false])
+  func `who was revoked by a revoked device asks, and is a member again`(isShownAtTheDoor: Bool) throws {
+    let world = try Self.wronged()
+    if !isShownAtTheDoor {
+      world.meddle = { from, _, message in
+        guard from == "alice", case .introduction(let bytes) = message,
+          var introduction = try? Introduction(bytes)
+        else { return [message] }
+        let revocation = StatementKind.revocation.rawValue
+        introduction.chain.removeAll { (try? Statement($0).kind) == revocation }
+        return [.introduction(introduction.encoded)]
+      }
+    }
+    try world.write("alice", insert(record(20), "unseen"), insert(setting(5), "unseen"))
+    world.connect("carol", "alice")
+    let isBack = world.run { $0["carol"].isInSync(with: $0["alice"]) }
+    #expect(isBack, "waited for Carol to be in sync with Alice")
+    #expect(world["carol"].isMember)
+    #expect(world["carol"].name(record(20)) == "unseen")
+    try world.write("carol", insert(record(21), "back"))
+    world.run(500)
+    #expect(world["alice"].name(record(21)) == "back")
+    Self.expectEqual(world, ["alice", "carol"])
+  }
+
+  @Test func `who is out and asks shows that to whoever had not heard, and gets nothing`() throws {
+    let world = try Self.settled(["alice", "bob", "carol"])
+    world.connections.forEach(world.cut)
+    world.run(100)
+    let statement = try world.revoke("carol", on: "alice")
+    world.learn("carol", statement)
+    try world.write("bob", insert(record(20), "bob's"))
+    world.forgetTraffic()
+    world.connect("carol", "bob")
+    world.run(500)
+    #expect(world["bob"].replica.circle.statement(statement.id) != nil)
+    #expect(world["bob"].closes.last == .revoked)
+    #expect(!world.sent.contains { $0.from == "bob" })
+    #expect(!world.isConnected("carol", "bob"))
+  }
+
+  @Test func `while it asks it speaks of statements alone, and leaves when it is still out`() throws {
+    let world = try Self.settled(["alice", "bob", "carol"])
+    world.connections.forEach(world.cut)
+    world.run(100)
+    let before = world["carol"].replica.ownIntroduction(now: world.now)
+    try world.write("carol", insert(setting(6), "carol's"))
+    let statement = try world.revoke("carol", on: "alice")
+    world.learn("carol", statement)
+    let state = world["carol"].state()
+    // Bob has not heard, and has much to tell; all of it comes before he does.
+    try world.write("bob", insert(setting(5), "bob's"))
+    let bobs = world["bob"].replica.settings.heads.sorted
+    world.meddle = { _, to, message in
+      if case .statementIDs(_, reply: true) = message {
+        world.inject(.query(Query(token: 1, lane: .settings, question: .heads)), from: "bob", to: "carol")
+        world.inject(
+          .heads(.settings, bobs, complete: true), from: "bob", to: "carol")
+      }
+      // He never takes in what ends her membership.
+      if to == "bob", case .statements(_, let last) = message { return [.statements([], last: last)] }
+      return [message]
+    }
+    world.forgetTraffic()
+    world.connect("carol", "bob", showing: before)
+    world.run(2_000)
+    let said = world.sent.filter { $0.from == "carol" }.map(\.message)
+    #expect(!said.isEmpty && said.allSatisfy(\.isOfStatements), "\(said)")
+    #expect(world["carol"].closes.last == .excluded)
+    #expect(!world.isConnected("carol", "bob"))
+    #expect(world["carol"].state() == state)
+  }
+
   // MARK: Who has heard
 
   @Test func `it is known who has heard of a revocation, from equal statements and from lists of ids`() throws
@@ -348,5 +442,15 @@ import Wire
       try world.write(one, edit(key, "\(one) \(step)"), edit(setting(UInt64(step % 3)), "\(step)"))
     }
     world.run(Moment(world.random.below(60)))
+  }
+}
+
+extension Message {
+  /// Whether it is of those that a device may send while it asks whether it is out of the circle.
+  fileprivate var isOfStatements: Bool {
+    switch self {
+    case .summary, .statementIDs, .statements, .state: true
+    default: false
+    }
   }
 }

@@ -121,11 +121,13 @@ final class World {
   // MARK: Links
 
   /// One side dials the other; nil if it would not send its introduction there.
+  ///
+  /// - Parameter shown: an introduction in place of the one that it would send.
   @discardableResult
-  func connect(_ from: String, _ to: String) -> Connection? {
+  func connect(_ from: String, _ to: String, showing shown: [UInt8]? = nil) -> Connection? {
     let (dialler, dialled) = (self[from], self[to])
     guard dialler.replica.circle.evaluation.member(transport: dialled.transport) != nil,
-      let introduction = dialler.replica.ownIntroduction(now: wall(dialler))
+      let introduction = shown ?? dialler.replica.dialledIntroduction(now: wall(dialler))
     else { return nil }
     connectionCount += 1
     let connection = Connection(connectionCount, dialler, dialled)

@@ -88,6 +88,20 @@ extension Judge {
     }
   }
 
+  /// What a cut had left out, or what had lost its ground, comes back as soon as nothing keeps it away.
+  func checkAside(_ view: NodeView) throws {
+    // On a disk that is full a cut takes effect as soon as there is room.
+    guard ledgers[view.name]?.hasRoom != false else { return }
+    for id in try NodeReading.asideIDs(view.connection).sorted() {
+      guard let set = library.index(of: id), view[set] == .absent, isKept(set, view), !lacksGround(set, view)
+      else { continue }
+      throw Violation(
+        .state, view.name,
+        "set \(id) of \(library.sets[set].header.log) stays aside though no cut leaves it out and all that it stands on is here"
+      )
+    }
+  }
+
   /// Whether a set leads to a tip of every cut, though the tip may be set aside like it.
   private func isKept(_ set: Int, _ view: NodeView) -> Bool {
     (cuts(of: library.sets[set].header.log, view) ?? []).allSatisfy { tips in

@@ -46,6 +46,7 @@ extension Judge {
     try checkRecords(touchedBy: news.folded, view)
     for set in news.stored { try checkWaits(set, view) }
     try checkReleased(by: news.stored, view)
+    try checkAside(view)
     view.unjudged = []
   }
 
@@ -158,6 +159,7 @@ extension Judge {
     if !isStart { noteOwnFromElsewhere(fresh, view) }
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)
+    try checkAside(view)
     try checkWholeStore(view)
     if !hadNothing { try checkLosses(before, view) }
     view.mayHaveLost = false

@@ -180,6 +180,7 @@ final class Process {
   func learnAddresses() {
     let circle = replicator.circle
     dialing.forget { !circle.evaluation.isMember($0) }
+    dialing.heed(isOut: !isMember, now: world.now)
     for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
     where member.device != device.key {
       for address in circle.addresses(of: member.device) {
@@ -283,7 +284,7 @@ final class Process {
   }
 
   func dial() {
-    guard isMember, !isEnded else { return }
+    guard !isEnded else { return }
     for address in dialing.due(now: world.now, connected: connected, paused: pausedPeers) {
       world.dial(address, from: device)
     }
@@ -295,7 +296,7 @@ final class Process {
   }
 
   func scheduleDial() {
-    guard isMember, let next = dialing.nextDue(connected: connected, paused: pausedPeers) else { return }
+    guard let next = dialing.nextDue(connected: connected, paused: pausedPeers) else { return }
     let moment = max(next, world.now + 1)
     // One that comes earlier looks again.
     if let dialsAt, world.now < dialsAt, dialsAt <= moment { return }

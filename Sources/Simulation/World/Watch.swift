@@ -149,8 +149,11 @@ final class Watch {
     guard device.isHonest else { return }
     judge.hasRoom(device.name, device.process?.isDiskFull == false)
     let isOpen = peers.first.map { device.process?.openRecords.contains($0.key) == true } ?? false
-    let session =
-      isOpen ? peers.first.flatMap { device.process?.replicator.replica.session(with: $0.key) } : nil
+    // Two copies of one device may both be connected; then it is not told with which of them it agrees.
+    let sessions = device.process?.replicator.replica.sessions.values.filter {
+      $0.device == peers.first?.key && !$0.isClosing
+    }
+    let session = isOpen && sessions?.count == 1 ? sessions?.first : nil
     try quietly(device) {
       try judge.claimedInSync(
         device.name, withOneOf: peers.filter(\.isHonest).map(\.name),

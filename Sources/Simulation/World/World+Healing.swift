@@ -143,7 +143,7 @@ extension World {
 
   /// Who has taken whom out of the circle, as far as a device has heard, and how much of that it shows at a door.
   private func describe(_ circle: Circle, of device: Device) -> String {
-    let shown = circle.introduction(of: device.key, wallMilliseconds: device.wall)?.chain ?? []
+    let shown = circle.dialledIntroduction(of: device.key, wallMilliseconds: device.wall)?.chain ?? []
     var lines: [String] = []
     for statement in circle.statements(notIn: []) {
       if case .deviceCertificate(let body) = statement.content {

@@ -65,7 +65,7 @@ extension World {
     let circle = process.replicator.circle
     guard circle.evaluation.member(transport: target.keys.transport) != nil,
       target.keys.transport != dialler.keys.transport,
-      let introduction = circle.introduction(of: dialler.key, wallMilliseconds: dialler.wall)?.encoded
+      let introduction = circle.dialledIntroduction(of: dialler.key, wallMilliseconds: dialler.wall)?.encoded
     else { return process.receive(.dialFailed(address, .notAMember)) }
     connect(dialler, target, address, introduction)
   }

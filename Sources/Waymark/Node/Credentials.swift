@@ -24,12 +24,13 @@ final class Credentials: Sendable {
 
   func update(_ circle: Circle) { self.circle.withLock { $0 = circle } }
 
-  /// The payload of message 3 for a member of the circle; nil for anyone else, and for this very device.
+  /// The payload of message 3 for a member of the circle; nil for anyone else, and for this very device. If this device is
+  /// out of the circle, it asks whether it still is.
   func introduction(to remote: TransportKey) -> [UInt8]? {
     guard remote != identity.transportKey else { return nil }
     let circle = circle.withLock { $0 }
     guard circle.evaluation.member(transport: remote) != nil else { return nil }
-    return circle.introduction(of: identity.device, wallMilliseconds: clock.wall())?.encoded
+    return circle.dialledIntroduction(of: identity.device, wallMilliseconds: clock.wall())?.encoded
   }
 
   // MARK: Tickets

@@ -261,8 +261,7 @@ extension Node {
   // MARK: Dialling
 
   func dial() {
-    // Nobody lets in a device that is out of the circle.
-    guard let serving = network, member != nil else { return }
+    guard let serving = network, mayDial else { return }
     let room = Limits.connectionsMax - serving.links.count
     let due = network?.dialing.due(now: steady, connected: connectedPeers, paused: pausedPeers) ?? []
     for (index, address) in due.enumerated() {
@@ -289,8 +288,11 @@ extension Node {
     Set(replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
   }
 
+  /// Also a device that is out of the circle dials, to ask whether it still is; but not one that waits to be let in.
+  private var mayDial: Bool { member != nil || circle.evaluation.hasCertificate(identity.device) }
+
   func scheduleDial() {
-    guard member != nil, let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers)
+    guard mayDial, let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers)
     else { return }
     timers.schedule(.dial, after: next - steady) { [weak self] in self?.assumeIsolated { $0.dial() } }
   }

@@ -35,6 +35,7 @@ extension Node {
     guard network != nil else { return }
     let evaluation = circle.evaluation
     network?.dialing.forget { !evaluation.isMember($0) }
+    network?.dialing.heed(isOut: member == nil, now: steady)
     for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
     where member.device != identity.device {
       for address in circle.addresses(of: member.device) {

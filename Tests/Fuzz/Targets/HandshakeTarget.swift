@@ -249,5 +249,5 @@ private func readIntroduction(_ bytes: [UInt8], from transport: TransportKey) th
   guard let admitted = try? circle.admit(introduction, authenticated: transport) else {
     return try require(circle.setHash == before, "statements of a stranger entered the circle")
   }
-  try require(admitted.member.transport == transport, "a member came in with another one's key")
+  try require(admitted.member?.transport == transport, "a member came in with another one's key")
 }

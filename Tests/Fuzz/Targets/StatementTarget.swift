@@ -95,7 +95,7 @@ private func introduceEveryone(of circle: Circle) throws {
     var stranger = try circleOfOne()
     let read = try Introduction(introduction.encoded)
     let admitted = try stranger.admit(read, authenticated: member.transport)
-    try require(admitted.member.device == member.device, "a member is taken for another")
+    try require(admitted.member?.device == member.device, "a member is taken for another")
   }
 }
 

@@ -40,7 +40,6 @@ extension Replica {
   private mutating func compare(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let theirs = session.theirs else { return }
     if theirs.certificates == circle.setHash {
-      guard !endsAsking(link, &effects) else { return }
       sessions[link]?.knowsStatements = true
       noteEqualStatements(link, &effects)
     } else if session.isInitiator, !session.isAskingStatements, !hasJustAsked(session, now) {
@@ -160,7 +159,7 @@ extension Replica {
   mutating func noteSync(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let peer = session.device else { return }
     let isInSync =
-      isMember && session.theirs?.certificates == circle.setHash
+      session.theirs?.certificates == circle.setHash
       && Lane.allCases.allSatisfy { !session[$0].isOpen || session[$0].isDigestEqual == true }
     sessions[link]?.isInSync = isInSync
     guard isInSync else { return }

@@ -312,6 +312,14 @@ import Wire
     world.run(500)
     #expect(world["alice"].name(record(21)) == "back")
     Self.expectEqual(world, ["alice", "carol"])
+    // Then she is taken out for good, and knows it before Alice does: nothing is asked in that session any more.
+    let end = try world["carol"].replica.circle.revocation(
+      RevocationOrder(device: world["carol"].key, kept: []), by: world.family.root, at: 4)
+    world["carol"].closes = []
+    world.learn("carol", end)
+    #expect(world["carol"].closes == [.excluded])
+    world.run(500)
+    #expect(!world.isConnected("alice", "carol"))
   }
 
   @Test func `who is out and asks shows that to whoever had not heard, and gets nothing`() throws {
@@ -360,6 +368,28 @@ import Wire
     #expect(world["carol"].closes.last == .excluded)
     #expect(!world.isConnected("carol", "bob"))
     #expect(world["carol"].state() == state)
+  }
+
+  @Test func `while it waits for the answer nothing of its lanes goes out`() throws {
+    let world = try Self.wronged()
+    world.meddle = { from, _, message in
+      switch message {
+      case .introduction(let bytes) where from == "alice":
+        guard var introduction = try? Introduction(bytes) else { return [message] }
+        introduction.chain.removeFirst(introduction.chain.count - 1)
+        return [.introduction(introduction.encoded)]
+      case .statements where from == "alice": return []
+      default: return [message]
+      }
+    }
+    world.connect("carol", "alice")
+    world.run(500)
+    let session = try #require(world["carol"].session(with: world["alice"]))
+    #expect(!session.settings.isOpen && !session.records.isOpen)
+    try world.write("carol", insert(setting(6), "carol's"), insert(record(21), "carol's"))
+    world.run(10_000)
+    let said = world.sent.filter { $0.from == "carol" }.map(\.message)
+    #expect(!said.isEmpty && said.allSatisfy(\.isOfStatements), "\(said)")
   }
 
   // MARK: Who has heard

@@ -30,10 +30,7 @@ package actor Link<Message: Sendable> {
     var wasAboveLowWater = false
     var flushIsScheduled = false
     var takesMessages = true
-    /// Each message with what it counts for.
-    var inbox: [(message: Message, bytes: Int)] = []
-    var inboxBytes = 0
-    var inboxIsFull = false
+    var inbox: Inbox<Message>
     var bytesIn = 0
     var bytesOut = 0
     var lastReceived = monotonicMilliseconds()
@@ -43,7 +40,7 @@ package actor Link<Message: Sendable> {
   nonisolated let executor: QueueExecutor
   nonisolated let settings: LinkSettings<Message>
   nonisolated let handlers: LinkHandlers<Message>
-  nonisolated let shared = Mutex(Shared())
+  nonisolated let shared: Mutex<Shared>
 
   var channel: Channel
   var stage = Stage.new
@@ -79,6 +76,7 @@ package actor Link<Message: Sendable> {
     accepted = nil
     slot = nil
     dial = Dial(endpoint: endpoint)
+    shared = Mutex(Shared(inbox: Inbox(settings.limits)))
   }
 
   init(
@@ -92,7 +90,7 @@ package actor Link<Message: Sendable> {
     isAdmitted = false
     self.slot = slot
     self.accepted = socket
-    shared.withLock { $0.remoteAddress = address }
+    shared = Mutex(Shared(inbox: Inbox(settings.limits), remoteAddress: address))
   }
 
   // MARK: From any thread
@@ -134,22 +132,9 @@ package actor Link<Message: Sendable> {
 
   /// The oldest messages that have come, one at least, and whether more are left: then the caller comes again.
   package nonisolated func takeInbox(atMost bytesMax: Int) -> (messages: [Message], isMore: Bool) {
-    let (messages, isMore, wasFull) = shared.withLock { shared in
-      var bytes = 0
-      var count = 0
-      while count < shared.inbox.count, bytes < bytesMax {
-        bytes += shared.inbox[count].bytes
-        count += 1
-      }
-      let taken = shared.inbox.prefix(count).map { $0.message }
-      shared.inbox.removeFirst(count)
-      shared.inboxBytes -= bytes
-      let wasFull = shared.inboxIsFull
-      shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
-      return (taken, !shared.inbox.isEmpty, wasFull && !shared.inboxIsFull)
-    }
-    if wasFull { enqueue { $0.resumeReading() } }
-    return (messages, isMore)
+    let taken = shared.withLock { $0.inbox.take(atMost: bytesMax) }
+    if taken.hasRoomAgain { enqueue { $0.resumeReading() } }
+    return (taken.messages, taken.isMore)
   }
 
   /// The owner has judged the other end of an accepted link: from now on it is read.
@@ -321,7 +306,7 @@ package actor Link<Message: Sendable> {
 
   private func checkOpen(at now: Int64) {
     let limits = settings.limits
-    let (lastReceived, inboxIsFull) = shared.withLock { ($0.lastReceived, $0.inboxIsFull) }
+    let (lastReceived, inboxIsFull) = shared.withLock { ($0.lastReceived, $0.inbox.isFull) }
     if closeIsWanted {
       if now >= deadline { end(.closedHere) }
     } else if !isAdmitted {

@@ -31,7 +31,7 @@ extension Link {
   /// A link that closes reads on, to the other end's last byte, but does not look.
   private var mayRead: Bool {
     switch stage {
-    case .open: isAdmitted && !shared.withLock { $0.inboxIsFull }
+    case .open: isAdmitted && !shared.withLock { $0.inbox.isFull }
     default: true
     }
   }
@@ -53,7 +53,7 @@ extension Link {
   /// Takes all events out of the bytes here. True if a whole message was among them.
   @discardableResult
   private func process() -> Bool {
-    var batch: [(message: Message, bytes: Int)] = []
+    var batch: [Inbox<Message>.Item] = []
     defer { if stage == .handshaking { flush() } }
     do {
       while mayRead, let event = try channel.next() {
@@ -79,17 +79,9 @@ extension Link {
     return !batch.isEmpty
   }
 
-  private func deliver(_ batch: [(message: Message, bytes: Int)]) {
+  private func deliver(_ batch: [Inbox<Message>.Item]) {
     guard !batch.isEmpty else { return }
-    let wasEmpty = shared.withLock { shared in
-      defer {
-        shared.inbox += batch
-        shared.inboxBytes += batch.reduce(0) { $0 + $1.bytes }
-        shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
-      }
-      return shared.inbox.isEmpty
-    }
-    if wasEmpty { handlers.received(self) }
+    if shared.withLock({ $0.inbox.add(batch) }) { handlers.received(self) }
   }
 
   /// After a pause: what waits in memory first, then the socket.

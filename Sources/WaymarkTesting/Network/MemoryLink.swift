@@ -22,9 +22,7 @@ actor MemoryLink: NodeLink {
     var queuedBytes = 0
     var wasAboveLowWater = false
     var takesMessages = true
-    var inbox: [(message: Inbound, bytes: Int)] = []
-    var inboxBytes = 0
-    var inboxIsFull = false
+    var inbox: Inbox<Inbound>
     var bytesIn = 0
     var bytesOut = 0
     var lastReceived: Int64
@@ -67,7 +65,7 @@ actor MemoryLink: NodeLink {
     self.settings = settings
     self.handlers = handlers
     ownAddress = address
-    shared = Mutex(Shared(lastReceived: network.clock.steady()))
+    shared = Mutex(Shared(inbox: Inbox(settings.limits), lastReceived: network.clock.steady()))
   }
 
   /// The end that answers.
@@ -83,7 +81,9 @@ actor MemoryLink: NodeLink {
     settings = responder.settings
     handlers = responder.handlers
     ownAddress = nil
-    shared = Mutex(Shared(lastReceived: caller.network.clock.steady(), remoteAddress: address))
+    shared = Mutex(
+      Shared(
+        inbox: Inbox(settings.limits), lastReceived: network.clock.steady(), remoteAddress: address))
   }
 
   // MARK: From any thread
@@ -113,23 +113,13 @@ actor MemoryLink: NodeLink {
   }
 
   nonisolated func takeInbox(atMost bytesMax: Int) -> (messages: [Inbound], isMore: Bool) {
-    let (messages, isMore, wasFull) = shared.withLock { shared -> ([Inbound], Bool, Bool) in
-      var bytes = 0
-      var count = 0
-      while count < shared.inbox.count, bytes < bytesMax {
-        bytes += shared.inbox[count].bytes
-        count += 1
-      }
-      let taken = shared.inbox.prefix(count).map(\.message)
-      shared.inbox.removeFirst(count)
-      shared.inboxBytes -= bytes
-      let wasFull = shared.inboxIsFull
-      shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
-      if shared.countsInbox { network.clock.underWay.end(count) }
-      return (taken, !shared.inbox.isEmpty, wasFull && !shared.inboxIsFull)
+    let taken = shared.withLock { shared in
+      let taken = shared.inbox.take(atMost: bytesMax)
+      if shared.countsInbox { network.clock.underWay.end(taken.messages.count) }
+      return taken
     }
-    if wasFull { enqueue { $0.process() } }
-    return (messages, isMore)
+    if taken.hasRoomAgain { enqueue { $0.process() } }
+    return (taken.messages, taken.isMore)
   }
 
   nonisolated func admit() {
@@ -230,7 +220,7 @@ actor MemoryLink: NodeLink {
 
   private var mayRead: Bool {
     switch stage {
-    case .open: isAdmitted && !shared.withLock { $0.inboxIsFull }
+    case .open: isAdmitted && !shared.withLock { $0.inbox.isFull }
     case .handshaking: true
     case .new, .ended: false
     }
@@ -238,7 +228,7 @@ actor MemoryLink: NodeLink {
 
   /// Takes all events out of the bytes that are here.
   private func process() {
-    var batch: [(message: Inbound, bytes: Int)] = []
+    var batch: [Inbox<Inbound>.Item] = []
     var reason: LinkEnd?
     do {
       try read(into: &batch, &reason)
@@ -254,7 +244,7 @@ actor MemoryLink: NodeLink {
     if hasRoom { other?.assumeIsolated { $0.flush() } }
   }
 
-  private func read(into batch: inout [(message: Inbound, bytes: Int)], _ reason: inout LinkEnd?) throws {
+  private func read(into batch: inout [Inbox<Inbound>.Item], _ reason: inout LinkEnd?) throws {
     var taken = 0
     defer { incoming.removeFirst(taken) }
     while mayRead, reason == nil {
@@ -278,18 +268,10 @@ actor MemoryLink: NodeLink {
     enqueue { $0.flush() }
   }
 
-  private func deliver(_ batch: [(message: Inbound, bytes: Int)]) {
+  private func deliver(_ batch: [Inbox<Inbound>.Item]) {
     guard !batch.isEmpty else { return }
     network.clock.underWay.begin(batch.count)
-    let wasEmpty = shared.withLock { shared in
-      defer {
-        shared.inbox += batch
-        shared.inboxBytes += batch.reduce(0) { $0 + $1.bytes }
-        shared.inboxIsFull = shared.inboxBytes > settings.limits.receiveBufferBytesMax
-      }
-      return shared.inbox.isEmpty
-    }
-    if wasEmpty { handlers.received(self) }
+    if shared.withLock({ $0.inbox.add(batch) }) { handlers.received(self) }
   }
 
   // MARK: Out

@@ -1,45 +1,41 @@
 // The names of things, as distinct types: Protocol/README.md, "Glossary".
 
+/// Something named by so many bytes, which people see as hexadecimal digits.
+package protocol Identifier: Hashable, Comparable, Sendable, CustomStringConvertible {
+  static var bytesCount: Int { get }
+  var bytes: [UInt8] { get }
+  /// Nil unless there are exactly so many bytes.
+  init?(bytes: ArraySlice<UInt8>)
+}
+
 /// Something named by 32 bytes: a public key or a hash.
-package protocol Identifier32: Hashable, Comparable, Sendable, CustomStringConvertible {
+package protocol Identifier32: Identifier {
   var raw: Bytes32 { get }
   init(_ raw: Bytes32)
 }
 
 /// Something named by 16 bytes.
-package protocol Identifier16: Hashable, Comparable, Sendable, CustomStringConvertible {
+package protocol Identifier16: Identifier {
   var raw: Bytes16 { get }
   init(_ raw: Bytes16)
 }
 
 extension Identifier32 {
   public static func < (left: Self, right: Self) -> Bool { left.raw < right.raw }
+  package static var bytesCount: Int { 32 }
   package var bytes: [UInt8] { raw.bytes }
-  /// Lower-case hexadecimal, 64 digits.
-  public var description: String { hexadecimal(raw.bytes) }
-  package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
   package init?(bytes: ArraySlice<UInt8>) {
     guard let raw = Bytes32(bytes) else { return nil }
-    self.init(raw)
-  }
-  package init?(hex: some StringProtocol) {
-    guard let bytes = bytesFromHexadecimal(hex), let raw = Bytes32(bytes) else { return nil }
     self.init(raw)
   }
 }
 
 extension Identifier16 {
   public static func < (left: Self, right: Self) -> Bool { left.raw < right.raw }
+  package static var bytesCount: Int { 16 }
   package var bytes: [UInt8] { raw.bytes }
-  /// Lower-case hexadecimal, 32 digits.
-  public var description: String { hexadecimal(raw.bytes) }
-  package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
   package init?(bytes: ArraySlice<UInt8>) {
     guard let raw = Bytes16(bytes) else { return nil }
-    self.init(raw)
-  }
-  package init?(hex: some StringProtocol) {
-    guard let bytes = bytesFromHexadecimal(hex), let raw = Bytes16(bytes) else { return nil }
     self.init(raw)
   }
 }
@@ -97,34 +93,26 @@ extension DeviceKey: Codable, LosslessStringConvertible {}
 extension CircleID: Codable, LosslessStringConvertible {}
 extension OperationID: Codable, LosslessStringConvertible {}
 
-extension Identifier32 {
-  /// Reads 64 hexadecimal digits of either case; nil for anything else.
+extension Identifier {
+  /// Lower-case hexadecimal, two digits for each byte.
+  public var description: String { hexadecimal(bytes) }
+
+  package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
+
+  package init?(hex: some StringProtocol) {
+    guard let bytes = bytesFromHexadecimal(hex) else { return nil }
+    self.init(bytes: bytes)
+  }
+
+  /// Reads hexadecimal digits of either case; nil for anything else.
   public init?(_ description: String) { self.init(hex: description) }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let text = try container.decode(String.self)
     guard let id = Self(hex: text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 64 hexadecimal digits")
-    }
-    self = id
-  }
-
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    try container.encode(description)
-  }
-}
-
-extension Identifier16 {
-  /// Reads 32 hexadecimal digits of either case; nil for anything else.
-  public init?(_ description: String) { self.init(hex: description) }
-
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    let text = try container.decode(String.self)
-    guard let id = Self(hex: text) else {
-      throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 32 hexadecimal digits")
+      throw DecodingError.dataCorruptedError(
+        in: container, debugDescription: "not \(2 * Self.bytesCount) hexadecimal digits")
     }
     self = id
   }

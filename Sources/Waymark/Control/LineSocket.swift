@@ -116,11 +116,7 @@ final class LineSocket: @unchecked Sendable {
   private func waits(for events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
     while true {
       var left: Int32 = -1
-      if let deadline {
-        let (seconds, attoseconds) = (deadline - .now).components
-        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-        left = Int32(clamping: max(0, milliseconds))
-      }
+      if let deadline { left = Int32(clamping: max(0, (deadline - .now).wholeMilliseconds)) }
       var wanted = pollfd(fd: descriptor, events: events, revents: 0)
       let code = poll(&wanted, 1, left)
       if code < 0, errno == EINTR { continue }

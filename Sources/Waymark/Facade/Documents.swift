@@ -67,7 +67,7 @@ extension JSON {
 
 extension Duration {
   /// Whole milliseconds, cut to what a number holds.
-  var wholeMilliseconds: Int64 {
+  package var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
     return overflow ? (seconds > 0 ? .max : .min) : product &+ attoseconds / 1_000_000_000_000_000

@@ -300,8 +300,8 @@ extension TestCircle {
   {
     let body = Entitlement(
       circle: await self[names[0]].circleID, issuer: DeviceKey(issuer), devices: devices,
-      plan: "premium", issuedAt: clock.wall(), notBefore: start.wholeMilliseconds,
-      notAfter: end.wholeMilliseconds, serial: random16(), source: "test")
+      plan: "premium", issuedAt: clock.wall(), notBefore: start.milliseconds,
+      notAfter: end.milliseconds, serial: random16(), source: "test")
     return try Statement(signing: body, with: issuer)
   }
 }
@@ -314,9 +314,4 @@ extension TestCircle.Premium {
     case .only(let names): names.contains(name)
     }
   }
-}
-
-extension Date {
-  /// Milliseconds since 1970.
-  var wholeMilliseconds: Int64 { Int64((timeIntervalSince1970 * 1_000).rounded()) }
 }

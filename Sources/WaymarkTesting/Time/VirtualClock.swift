@@ -19,7 +19,7 @@ package import Waymark
 /// is moved.
 public final class VirtualClock: Sendable {
   /// 3 May 2026, 08:00 UTC.
-  public static let morning = Date(timeIntervalSince1970: Double(TestNode.morning) / 1_000)
+  public static let morning = Date(milliseconds: TestNode.morning)
 
   private struct Due {
     let moment: Int64
@@ -45,11 +45,11 @@ public final class VirtualClock: Sendable {
 
   /// Stops at this moment, in whole milliseconds.
   public init(_ start: Date = VirtualClock.morning) {
-    self.start = start.wholeMilliseconds
+    self.start = start.milliseconds
   }
 
   /// The wall clock.
-  public var now: Date { Date(timeIntervalSince1970: Double(wall()) / 1_000) }
+  public var now: Date { Date(milliseconds: wall()) }
 
   // MARK: Moving
 
@@ -68,7 +68,7 @@ public final class VirtualClock: Sendable {
   ///
   /// - Throws: as ``advance(by:)``.
   public func advance(to date: Date) async throws {
-    let moment = date.wholeMilliseconds - start
+    let moment = date.milliseconds - start
     if moment > passed { try await move(to: moment) }
   }
 
@@ -83,7 +83,7 @@ public final class VirtualClock: Sendable {
   ///
   /// - Throws: as ``advance(by:)``.
   public func sleep(until date: Date) async throws {
-    let moment = date.wholeMilliseconds - start
+    let moment = date.milliseconds - start
     if moment > passed { try await move(to: moment, asleep: true) }
   }
 
@@ -220,11 +220,4 @@ struct Patience: CustomStringConvertible {
   var isOver: Bool { DispatchTime.now() >= end }
 
   var description: String { "\(Int(seconds)) seconds" }
-}
-
-extension Duration {
-  var wholeMilliseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
-  }
 }

@@ -12,7 +12,7 @@ extension Node {
     } catch  where isLostWrite(error) {
       return .failure(storeBroke(error))
     } catch {
-      return .failure(.opening(home, error))
+      return .failure(.reading(home, error))
     }
   }
 

@@ -160,8 +160,11 @@ extension WaymarkError {
     [HomeError.Code.passphraseNeeded, .wrongPassphrase].contains { code == $0.rawValue }
   }
 
+  /// Why something of a store that is open failed.
+  static func reading(_ home: Home, _ error: any Error) -> WaymarkError { opening(home, error, "read") }
+
   /// Why a home can't be opened, with the exit code of the cause.
-  static func opening(_ home: Home, _ error: any Error) -> WaymarkError {
+  static func opening(_ home: Home, _ error: any Error, _ verb: String = "opened") -> WaymarkError {
     switch error {
     case let failure as WaymarkError: return failure
     case let error as HomeError: return WaymarkError(error)
@@ -179,7 +182,7 @@ extension WaymarkError {
     case _ where isNoRoom(error): return .diskFull(home)
     default:
       return .failed(
-        "store", "The store in \(home.path) can't be opened: \(error).", next: "waymark verify --deep")
+        "store", "The store in \(home.path) can't be \(verb): \(error).", next: "waymark verify --deep")
     }
   }
 }

@@ -27,7 +27,7 @@ extension Node {
     } catch  where isLostWrite(error) {
       throw storeBroke(error)
     } catch {
-      throw WaymarkError.opening(home, error)
+      throw WaymarkError.reading(home, error)
     }
   }
 }

@@ -167,7 +167,7 @@ extension Node {
       let file = try await exportedFile(format.format, trip)
       return ExportedFile(content: Data(file.bytes), warnings: file.warnings)
     } catch {
-      throw WaymarkError.opening(home, error)
+      throw WaymarkError.reading(home, error)
     }
   }
 

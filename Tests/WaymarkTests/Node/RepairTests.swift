@@ -69,6 +69,20 @@ struct RepairTests {
     #expect(try await alice.run("verify", ["deep": true])["ok"] == true)
   }
 
+  @Test func `what an open store can't read is said to be that, with the next step`() async throws {
+    let alice = try await node()
+    do { try Connection(.file(alice.home.store)).execute("UPDATE trip_rows SET stamps = x'07'") }
+    let attempts: [@Sendable (Node) async throws -> Void] = [
+      { _ = try await $0.records(Trip.all) },
+      { _ = try await $0.answer(CommandRequest("trip.list"), events: { _ in }).get() },
+    ]
+    for attempt in attempts {
+      let failure = try #require(await #expect(throws: WaymarkError.self) { try await attempt(alice.node) })
+      #expect(failure.code == "store" && failure.next == "waymark verify --deep")
+      #expect(failure.message.hasPrefix("The store in \(alice.home.path) can't be read: "))
+    }
+  }
+
   @Test(arguments: [
     ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "change set 2: its signature"),
     ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "change set 2: its signature"),

@@ -70,9 +70,7 @@ struct ConflictDocument {
     }
   }
 
-  private func kindName(_ key: RecordKey) -> String {
-    Registry.kind(key.kind)?.name ?? "kind \(key.kind.rawValue)"
-  }
+  private func kindName(_ key: RecordKey) -> String { RecordKind(key.kind).rawValue }
 
   /// The name also of a record that is deleted or hidden.
   private func name(of key: RecordKey) throws -> String? {

@@ -35,9 +35,8 @@ struct OperationDocument {
 
   /// A record by kind, id and name; the name also of one that is deleted.
   func reference(_ key: RecordKey) throws -> JSON {
-    let kind = Registry.kind(key.kind)
-    return [
-      "kind": .string(kind?.name ?? "kind \(key.kind.rawValue)"), "id": .string(key.id.uuid),
+    [
+      "kind": .string(RecordKind(key.kind).rawValue), "id": .string(key.id.uuid),
       "name": .text(try title(key)),
     ]
   }
@@ -136,9 +135,8 @@ struct OperationContent {
   var json: JSON {
     .array(
       counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
-        let kind = Registry.kind(number)
-        return [
-          "kind": .string(kind?.name ?? "kind \(number.rawValue)"),
+        [
+          "kind": .string(RecordKind(number).rawValue),
           "added": .integer(count.added), "changed": .integer(count.changed),
           "deleted": .integer(count.deleted), "restored": .integer(count.restored),
         ]

@@ -94,10 +94,9 @@ extension Node {
   /// Kinds in the order of their numbers, all together, and the names of some records that differ.
   private func json(_ comparison: InventoryComparison) throws -> JSON {
     let kinds = comparison.kinds.sorted { $0.key < $1.key }.map { number, counts in
-      let kind = Registry.kind(number)
+      let kind = RecordKind(number).rawValue
       var document: JSON = [
-        "kind": .string(kind?.name ?? "kind \(number.rawValue)"),
-        "plural": .string(kind?.plural ?? "kind \(number.rawValue)"),
+        "kind": .string(kind), "plural": .string(Registry.kind(number)?.plural ?? kind),
       ]
       for member in counts.json.members ?? [] { document[member.key] = member.value }
       return document
@@ -110,12 +109,11 @@ extension Node {
 
   /// A record by its kind, id, and name here.
   func recordJSON(_ key: RecordKey) throws -> JSON {
-    let kind = Registry.kind(key.kind)
     // A damaged record can't be read, and is named by its id.
     let row = try? store.record(key)
     return [
-      "kind": .string(kind?.name ?? "kind \(key.kind.rawValue)"), "id": .string(key.id.uuid),
-      "name": .text(row.flatMap { kind?.title(of: $0) }),
+      "kind": .string(RecordKind(key.kind).rawValue), "id": .string(key.id.uuid),
+      "name": .text(row.flatMap { Registry.kind(key.kind)?.title(of: $0) }),
     ]
   }
 

@@ -1,4 +1,6 @@
 public import Foundation
+import Records
+import Replication
 public import Wire
 
 /// A device by its key, and what it is called on this one.
@@ -18,6 +20,11 @@ public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomS
   public let rawValue: String
 
   public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// What a kind is called; its number if it is one of a newer version.
+  init(_ number: KindNumber) {
+    self.init(rawValue: Registry.kind(number)?.name ?? "kind \(number.rawValue)")
+  }
 
   public var description: String { rawValue }
 

@@ -45,7 +45,6 @@ extension Node {
   /// A record by kind, id and name; the name also of one that is deleted.
   func reference(_ key: RecordKey) throws -> RecordReference {
     RecordReference(
-      kind: RecordKind(rawValue: Registry.kind(key.kind)?.name ?? "kind \(key.kind.rawValue)"),
-      id: UUID(key.id), name: try operationDocument.title(key))
+      kind: RecordKind(key.kind), id: UUID(key.id), name: try operationDocument.title(key))
   }
 }

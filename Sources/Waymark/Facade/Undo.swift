@@ -125,9 +125,7 @@ extension MassDelete {
       operation: tally.operation, device: tally.device, deviceName: deviceName,
       time: Date(milliseconds: tally.time),
       losses: tally.large.map { kind, count in
-        Loss(
-          kind: RecordKind(rawValue: Registry.kind(kind)?.name ?? "kind \(kind.rawValue)"),
-          deleted: count.deleted, before: count.before)
+        Loss(kind: RecordKind(kind), deleted: count.deleted, before: count.before)
       })
   }
 }

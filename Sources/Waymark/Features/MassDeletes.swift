@@ -206,7 +206,7 @@ extension Node {
 
   private static func json(_ kind: KindNumber, _ count: MassDeletes.Tally.Count) -> JSON {
     [
-      "kind": .string(Registry.kind(kind)?.name ?? "kind \(kind.rawValue)"),
+      "kind": .string(RecordKind(kind).rawValue),
       "count": .integer(count.deleted), "of": .integer(count.before),
     ]
   }

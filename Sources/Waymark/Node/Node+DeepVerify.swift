@@ -139,10 +139,8 @@ struct DeepOutcome: Sendable {
 
 extension DeepFinding {
   fileprivate var json: JSON {
-    let kind = record.flatMap { Registry.kind($0.kind) }
-    return [
-      "place": .string(place.rawValue),
-      "kind": .text(kind?.name ?? record.map { "kind \($0.kind.rawValue)" }),
+    [
+      "place": .string(place.rawValue), "kind": .text(record.map { RecordKind($0.kind).rawValue }),
       "id": .text(record?.id.uuid), "name": .text(title), "fields": .array(fields.map(JSON.string)),
       "text": .string(text),
     ]

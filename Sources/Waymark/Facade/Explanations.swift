@@ -34,18 +34,8 @@ public struct RecordExplanation: Hashable, Sendable, Decodable {
   public struct Written: Hashable, Sendable, Decodable {
     /// What was written.
     public let value: ShownValue
-    /// The operation that wrote it.
-    public let id: OperationID
-    /// What the operation was, as `trip.edit`.
-    public let verb: String
-    /// When, by the clock of who wrote it.
-    public let time: Date
-    /// Who wrote it.
-    public let device: DeviceKey
-    /// What that device is called here.
-    public let deviceName: String
-    /// Whether it was this device.
-    public let isOwn: Bool
+    /// The operation that wrote it, and whose it was.
+    public let author: History.Author
     /// How it lost; nil for the value that shows.
     public let how: Defeat?
 
@@ -57,15 +47,16 @@ public struct RecordExplanation: Hashable, Sendable, Decodable {
       case concurrent
     }
 
-    private enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: CodingKey {
       case value
-      case id
-      case verb
-      case time
-      case device
-      case deviceName
-      case isOwn = "own"
       case how
+    }
+
+    public init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: CodingKeys.self)
+      value = try container.decode(ShownValue.self, forKey: .value)
+      author = try History.Author(from: decoder)
+      how = try container.decodeIfPresent(Defeat.self, forKey: .how)
     }
   }
 }

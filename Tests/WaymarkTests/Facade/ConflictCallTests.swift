@@ -94,7 +94,7 @@ struct ConflictCallTests {
     #expect(try await circle["bob"].history(of: water, limit: 1).hasMore)
     let why = try await circle["bob"].explanation(ofRecord: water, .habit)
     let name = try #require(why.values.first { $0.field == "name" })
-    #expect(name.written.value == .text("Eau") && name.written.how == nil && !name.written.isOwn)
+    #expect(name.written.value == .text("Eau") && name.written.how == nil && !name.written.author.isOwn)
     #expect(name.wonAgainst.map(\.how) == [.concurrent, .earlier])
     #expect(try await refusal { _ = try await circle["bob"].history(of: UUID()) } == "not_found")
     #expect(try await refusal { _ = try await circle["bob"].history(of: water, limit: 0) } == "bad_value")

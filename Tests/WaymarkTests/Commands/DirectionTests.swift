@@ -308,17 +308,3 @@ extension Node {
       direction: Direction(wanted: wanted, present: store.heads(.records)))
   }
 }
-
-/// Looks again and again until it holds; fails with what it waited for.
-private func eventually(
-  _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
-) async throws {
-  let deadline = ContinuousClock.now + .seconds(30)
-  while try await !holds() {
-    guard ContinuousClock.now < deadline else {
-      Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)
-      throw CancellationError()
-    }
-    try await Task.sleep(for: .milliseconds(20))
-  }
-}

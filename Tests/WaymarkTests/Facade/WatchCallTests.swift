@@ -1,30 +1,9 @@
-import Foundation
 import Testing
 
 @testable import Waymark
 
 /// What views show all the time, watched.
 struct WatchCallTests {
-  /// Watches until something holds of what is read; fails with what it waited for if that takes too long.
-  private func wait<Value>(
-    for what: Comment, _ node: Node, _ reading: Reading<Value>,
-    until holds: @escaping @Sendable (Value) -> Bool
-  ) async throws {
-    let isMet = try await withThrowingTaskGroup(of: Bool.self) { group in
-      group.addTask {
-        for await value in node.watch(reading) where holds(value) { return true }
-        return false
-      }
-      group.addTask {
-        try await Task.sleep(for: .seconds(20))
-        return false
-      }
-      defer { group.cancelAll() }
-      return try await group.next() == true
-    }
-    #expect(isMet, what)
-  }
-
   @Test func `the gate, peers, settings and welcome are seen to change`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }

@@ -14,10 +14,10 @@ import WaymarkTesting
   }
 
   @Test func `a picker has None first, then the alphabet, and finds whatever the case`() async throws {
-    var lists = node.watch(.organizations).makeAsyncIterator()
-    #expect(await lists.next()?.all.map(\.name) == ["None"])
+    let lists = Watcher(node.watch(.organizations))
+    #expect(try await lists.next("None").all.map(\.name) == ["None"])
     try await node.save(["ÉCOLE", "beta", "Alpha Air", "Zug"].map { Organization(name: $0) })
-    let list = try #require(await lists.next())
+    let list = try await lists.next("four organizations")
     #expect(list.all.map(\.name) == ["None", "Alpha Air", "beta", "Zug", "ÉCOLE"])
     #expect(list.matching("école").map(\.name) == ["ÉCOLE"])
     #expect(list.matching("N").map(\.name) == ["None"])
@@ -29,10 +29,10 @@ import WaymarkTesting
   @Test func `a trip's totals and timeline follow what belongs to it`() async throws {
     let trip = try await node.save(Trip(name: "Rome"))
     let start = Date(timeIntervalSince1970: 1_777_593_600)
-    var overviews = node.watch(.overviews(of: Trip.all)).makeAsyncIterator()
-    var timelines = node.watch(.timeline(of: trip.id)).makeAsyncIterator()
-    #expect(await overviews.next()?.first?.items == 0)
-    #expect(await timelines.next() == [])
+    let overviews = Watcher(node.watch(.overviews(of: Trip.all)))
+    let timelines = Watcher(node.watch(.timeline(of: trip.id)))
+    #expect(try await overviews.next("a trip without items").first?.items == 0)
+    #expect(try await timelines.next("an empty timeline") == [])
     let cost = Money(Decimal(string: "0.10") ?? 0, "EUR")
     try await node.change { changes in
       changes.save(Activity(name: "Colosseum", tripID: trip.id, start: start + 7_200, zone: "Europe/Rome"))
@@ -42,12 +42,12 @@ import WaymarkTesting
       changes.save(Transportation(name: "Train", tripID: trip.id, start: start, cost: cost, type: .train))
       changes.save(Activity(name: "Someday", tripID: trip.id))
     }
-    let overview = try #require(await overviews.next()?.first)
+    let overview = try #require(try await overviews.next("totals").first)
     #expect((overview.lodgings, overview.transportations, overview.activities) == (1, 1, 2))
     #expect(overview.totals == [.init(amount: Decimal(string: "0.20"), currency: "EUR")])
     #expect((overview.firstStart, overview.lastEnd) == (start, start + 86_400))
     #expect(try await node.read(.overview(of: trip.id)) == overview)
-    let timeline = try #require(await timelines.next())
+    let timeline = try await timelines.next("a timeline")
     #expect(timeline.map(\.item.name) == ["Casa", "Train", "Colosseum", "Someday"])
     #expect(timeline[0].day == Day("2026-05-01") && timeline[3].day == nil)
     // A hundred trips are read with their totals in one go.

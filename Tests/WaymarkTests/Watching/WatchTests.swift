@@ -9,49 +9,49 @@ import WaymarkTesting
   @Test func `a watcher sees what is there, and then each change once`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.node.save(Trip(name: "Rome"))
-    var trips = alice.node.watch(Trip.all.sorted(by: \.name)).makeAsyncIterator()
-    #expect(await trips.next()?.map(\.name) == ["Rome"])
+    let trips = Watcher(alice.node.watch(Trip.all.sorted(by: \.name)))
+    #expect(try await trips.next("what is there").map(\.name) == ["Rome"])
     let oslo = try await alice.node.save(Trip(name: "Oslo"))
-    #expect(await trips.next()?.map(\.name) == ["Oslo", "Rome"])
+    #expect(try await trips.next("Oslo").map(\.name) == ["Oslo", "Rome"])
     // Nothing of this is in the list.
     try await alice.node.save(Habit(name: "Water"))
     try await alice.node.save(oslo)
     try await alice.node.delete(oslo)
-    #expect(await trips.next()?.map(\.name) == ["Rome"])
+    #expect(try await trips.next("the end of Oslo").map(\.name) == ["Rome"])
   }
 
   @Test func `changes that come while the last are worked on are seen as one`() async throws {
     let alice = try await TestNode.founder("alice")
-    var counts = alice.node.watch(.count(Trip.all)).makeAsyncIterator()
-    #expect(await counts.next() == 0)
+    let counts = Watcher(alice.node.watch(.count(Trip.all)))
+    #expect(try await counts.next("no trips") == 0)
     for number in 1...20 { try await alice.node.save(Trip(name: "Trip to \(number)")) }
-    #expect(await counts.next() == 20)
+    #expect(try await counts.next("twenty trips") == 20)
   }
 
   @Test func `a change that is taken back before anybody looks is no change`() async throws {
     let alice = try await TestNode.founder("alice")
     let trip = try await alice.node.save(Trip(name: "Rome"))
-    var counts = alice.node.watch(.count(Trip.all)).makeAsyncIterator()
-    #expect(await counts.next() == 1)
+    let counts = Watcher(alice.node.watch(.count(Trip.all)))
+    #expect(try await counts.next("one trip") == 1)
     try await alice.node.delete(trip)
     try await alice.node.restore(Trip.self, trip.id)
     try await alice.node.save(Trip(name: "Oslo"))
-    #expect(await counts.next() == 2)
+    #expect(try await counts.next("two trips") == 2)
   }
 
   @Test func `what belongs to a deleted record leaves its list`() async throws {
     let alice = try await TestNode.founder("alice")
     let trip = try await alice.node.save(Trip(name: "Rome"))
     try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
-    var lodgings = alice.node.watch(Lodging.all.filter(\.tripID == trip.id)).makeAsyncIterator()
-    #expect(await lodgings.next()?.count == 1)
+    let lodgings = Watcher(alice.node.watch(Lodging.all.filter(\.tripID == trip.id)))
+    #expect(try await lodgings.next("a lodging").count == 1)
     try await alice.node.delete(trip)
-    #expect(await lodgings.next() == [])
+    #expect(try await lodgings.next("no lodging") == [])
     try await alice.node.restore(Trip.self, trip.id)
-    #expect(await lodgings.next()?.count == 1)
+    #expect(try await lodgings.next("the lodging again").count == 1)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a watcher ends with its task`() async throws {
+  @Test func `a watcher ends with its task`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     let task = Task {
@@ -59,27 +59,22 @@ import WaymarkTesting
       for await _ in node.watch(Trip.all) { seen += 1 }
       return seen
     }
-    while await node.watchers == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually("somebody watches") { await node.watchers == 1 }
     task.cancel()
-    #expect(await task.value == 1)
+    #expect(try await within("the end of the watcher") { await task.value } == 1)
     #expect(await node.watchers == 0)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a watcher ends with its node`() async throws {
+  @Test func `a watcher ends with its node`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
-    let task = Task {
-      for await _ in node.watch(Trip.all) {}
-      return true
-    }
-    while await node.watchers == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    let task = Task { for await _ in node.watch(Trip.all) {} }
+    try await eventually("somebody watches") { await node.watchers == 1 }
     await alice.close()
-    #expect(await task.value)
+    try await within("the end of the watcher") { await task.value }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a thousand watchers read nothing while nothing of theirs changes`()
-    async throws
-  {
+  @Test func `a thousand watchers read nothing while nothing of theirs changes`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     let habit = try await node.save(Habit(name: "Water"))
@@ -89,7 +84,7 @@ import WaymarkTesting
       return try Reading.count(Trip.all).read(node)
     }
     let tasks = (0..<1_000).map { _ in Task { for await _ in node.watch(watched) {} } }
-    while await node.watchers < 1_000 { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually("a thousand watch") { await node.watchers == 1_000 }
     let before = readings.count
     for _ in 0..<20 { try await node.save(HabitLog(habitID: habit.id, date: .now)) }
     #expect(readings.count == before)

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import Waymark
+
+// Waiting for what a node is about to tell, never for ever.
+
+/// Waits until something is done; fails with what it waited for if that takes too long.
+func within<Value: Sendable>(
+  seconds: Int = 20, _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
+  _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+  // Not a group, which would wait also for what does not end when it is cancelled.
+  let (outcomes, outcome) = AsyncThrowingStream<Value, any Error>.makeStream()
+  let work = Task {
+    do {
+      outcome.yield(try await body())
+    } catch {
+      outcome.finish(throwing: error)
+    }
+  }
+  let alarm = Task {
+    try await Task.sleep(for: .seconds(seconds))
+    outcome.finish()
+  }
+  defer {
+    work.cancel()
+    alarm.cancel()
+  }
+  var first = outcomes.makeAsyncIterator()
+  return try #require(
+    await first.next(), "waited \(seconds) seconds in vain for \(what)", sourceLocation: sourceLocation)
+}
+
+/// Watches until something holds of what is read.
+func wait<Value>(
+  for what: Comment, _ node: Node, _ reading: Reading<Value>,
+  sourceLocation: SourceLocation = #_sourceLocation, until holds: @escaping @Sendable (Value) -> Bool
+) async throws {
+  let isMet = try await within(what, sourceLocation: sourceLocation) {
+    for await value in node.watch(reading) where holds(value) { return true }
+    return false
+  }
+  #expect(isMet, "the node closed before \(what)", sourceLocation: sourceLocation)
+}
+
+/// Looks again and again until it holds; fails with what it waited for.
+func eventually(
+  _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + .seconds(30)
+  while try await !holds() {
+    guard ContinuousClock.now < deadline else {
+      Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)
+      throw CancellationError()
+    }
+    try await Task.sleep(for: .milliseconds(20))
+  }
+}
+
+/// A watcher whose values a test takes one by one.
+actor Watcher<Value: Sendable & Equatable> {
+  private var iterator: Watch<Value>.Iterator
+
+  init(_ watch: Watch<Value>) { iterator = watch.makeAsyncIterator() }
+
+  /// The next value that differs; fails if there is none in time.
+  func next(_ what: Comment, sourceLocation: SourceLocation = #_sourceLocation) async throws -> Value {
+    let value = try await within(what, sourceLocation: sourceLocation) { await self.advance() }
+    return try #require(value, "the node closed before \(what)", sourceLocation: sourceLocation)
+  }
+
+  private func advance() async -> Value? {
+    var ahead = iterator
+    let value = await ahead.next()
+    iterator = ahead
+    return value
+  }
+}

@@ -12,7 +12,7 @@ struct RecordList {
   func records(_ kind: Kind, _ request: CommandRequest) throws -> [RecordRow] {
     var records = try candidates(kind, request)
     if kind.number == KindNumbers.log { records = try narrowed(records, request) }
-    return sorted(kind, records)
+    return Self.sorted(kind, records)
   }
 
   private func candidates(_ kind: Kind, _ request: CommandRequest) throws -> [RecordRow] {
@@ -48,13 +48,14 @@ struct RecordList {
 
   // MARK: Order
 
-  private func sorted(_ kind: Kind, _ records: [RecordRow]) -> [RecordRow] {
+  /// As people read a list of this kind.
+  static func sorted(_ kind: Kind, _ records: [RecordRow]) -> [RecordRow] {
     let start = kind.field(named: "start")?.number
     let keyed = records.map { (key: sortKey(kind, $0, start), record: $0) }
     return keyed.sorted { $0.key < $1.key }.map(\.record)
   }
 
-  private func sortKey(_ kind: Kind, _ record: RecordRow, _ start: FieldNumber?) -> SortKey {
+  private static func sortKey(_ kind: Kind, _ record: RecordRow, _ start: FieldNumber?) -> SortKey {
     let name = kind.title(of: record) ?? ""
     let number: Int64? =
       switch kind.number {

@@ -12,6 +12,20 @@ extension Store {
   /// All records of a kind that people can see, by id.
   func visible(_ kind: Kind) throws -> [RecordRow] { try records(RecordQuery(kind.number)) }
 
+  /// All that people can see of a trip in the order of time, of one time by kind; what has no time comes last.
+  func timeline(of trip: RecordKey) throws -> [(kind: Kind, record: RecordRow)] {
+    let items = try Registry.owners.flatMap { kind in
+      let start = kind.number("start")
+      return try children(of: trip, kind.number).map { record in
+        (start: record[start]?.part(0).asInteger ?? .max, kind: kind, record: record)
+      }
+    }
+    return items.sorted {
+      ($0.start, $0.kind.name, $0.record.key.id) < ($1.start, $1.kind.name, $1.record.key.id)
+    }
+    .map { ($0.kind, $0.record) }
+  }
+
   /// The device whose write a field shows; nil for a seed.
   func author(of key: RecordKey, field: FieldNumber) throws -> DeviceKey? {
     try record(key).flatMap { try origins(of: $0)[field]?.device }

@@ -46,21 +46,14 @@ extension Node {
   func tripTimeline(_ request: CommandRequest) throws -> JSON {
     let trip = try names.resolve(Registry.trip, request.required("id", "the name or id of a trip"))
     var writer = RecordDocument(store: store)
-    var items: [(start: Moment, kind: String, id: RecordID, json: JSON)] = []
-    for kind in Registry.owners {
-      let start = kind.number("start")
-      for record in try store.children(of: trip.key, kind.number) {
-        let members = [JSON.Member("kind", .string(kind.name))] + (try writer.members(kind, record))
-        let moment = record[start]?.part(0).asInteger ?? .max
-        items.append((moment, kind.name, record.key.id, .object(members)))
-      }
+    let items = try store.timeline(of: trip.key).map { kind, record in
+      JSON.object([JSON.Member("kind", .string(kind.name))] + (try writer.members(kind, record)))
     }
-    items.sort { ($0.start, $0.kind, $0.id) < ($1.start, $1.kind, $1.id) }
     return document(
       request.command,
       [
         .init("id", .string(trip.key.id.uuid)), .init("name", .text(Registry.trip.title(of: trip))),
-        .init("items", .array(items.map(\.json))),
+        .init("items", .array(items)),
       ])
   }
 }

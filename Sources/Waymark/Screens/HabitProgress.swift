@@ -16,7 +16,10 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   public let today: Day
   /// The sum of the entries of each day that has any.
   public let values: [Day: Double]
-  private let count: DayCount
+  /// Before the first entry there is no streak.
+  private let earliest: Day?
+  private let first: Day?
+  private let last: Day?
 
   /// Works out what was done.
   ///
@@ -27,11 +30,15 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   ///   - now: decides what day today is.
   public init(_ habit: Habit, _ logs: [HabitLog], count: DayCount, now: Date = .now) {
     self.habit = habit
-    self.count = count
     today = count.day(at: now)
     var values: [Day: Double] = [:]
     for log in logs { values[count.day(of: log), default: 0] += log.value ?? 1 }
     self.values = values
+    let earliest = values.keys.min()
+    self.earliest = earliest
+    // What was done before a habit began counts from then on: applications let people fill in the past.
+    first = habit.startDate.map { count.day(at: $0) }.map { min($0, earliest ?? $0) }
+    last = [habit.endDate, habit.archivedDate].compactMap { $0.map { count.day(at: $0) } }.min()
   }
 
   /// The sum of a day's entries.
@@ -85,19 +92,6 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   private func dueDays(in days: ClosedRange<Day>) -> [Day] {
     (0...days.lowerBound.days(until: days.upperBound)).map { days.lowerBound.adding(days: $0) }
       .filter(isDue)
-  }
-
-  /// Before the first entry there is no streak.
-  private var earliest: Day? { values.keys.min() }
-
-  /// What was done before a habit began counts from then on: applications let people fill in the past.
-  private var first: Day? {
-    guard let start = habit.startDate.map({ count.day(at: $0) }) else { return nil }
-    return earliest.map { min($0, start) } ?? start
-  }
-
-  private var last: Day? {
-    [habit.endDate, habit.archivedDate].compactMap { $0.map { count.day(at: $0) } }.min()
   }
 }
 

@@ -11,15 +11,8 @@ public struct OrganizationList: Equatable, Sendable {
   /// None first; never empty.
   public let all: [Organization]
 
-  init(_ organizations: [Organization]) {
-    let keyed = organizations.map { (key: $0.name.lowercased(), organization: $0) }
-    all =
-      keyed.sorted { left, right in
-        let areNone = (left.organization.id == Organization.none, right.organization.id == Organization.none)
-        if areNone.0 != areNone.1 { return areNone.0 }
-        if left.key != right.key { return left.key < right.key }
-        return RecordID(left.organization.id) < RecordID(right.organization.id)
-      }.map(\.organization)
+  init(_ organizations: [RecordRow]) {
+    all = RecordList.sorted(Organization.kind, organizations).map { Organization($0) }
   }
 
   /// Those whose name contains a text, whatever the case, in the same order; all if the text is empty.
@@ -39,7 +32,7 @@ extension Reading<OrganizationList> {
   /// All organizations in the order of a picker.
   public static var organizations: Reading {
     Reading([.kind(Organization.kind.number)]) { node in
-      OrganizationList(try Reading<[Organization]>.records(Organization.all).read(node))
+      OrganizationList(try node.store.visible(Organization.kind))
     }
   }
 }

@@ -1,6 +1,7 @@
 public import Foundation
+import Records
 import Replication
-import Wire
+import Storage
 
 /// One thing of a trip's timeline.
 public enum TimelineItem: Identifiable, Hashable, Sendable {
@@ -27,24 +28,13 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
     item.start.map { Day($0, in: item.startZone.flatMap { TimeZone(identifier: $0) } ?? .gmt) }
   }
 
-  /// Where it stands: by time, then by kind.
-  var place: Place {
-    let kind =
-      switch self {
-      case .lodging: 1
-      case .transportation: 2
-      case .activity: 0
-      }
-    return Place(start: item.start?.milliseconds ?? .max, kind: kind, id: RecordID(id))
-  }
-
-  struct Place: Comparable {
-    let start: Moment
-    let kind: Int
-    let id: RecordID
-
-    static func < (left: Place, right: Place) -> Bool {
-      (left.start, left.kind, left.id) < (right.start, right.kind, right.id)
+  /// Nil for a record of another kind.
+  init?(_ row: RecordRow) {
+    switch row.key.kind {
+    case KindNumbers.lodging: self = .lodging(Lodging(row))
+    case KindNumbers.transportation: self = .transportation(Transportation(row))
+    case KindNumbers.activity: self = .activity(Activity(row))
+    default: return nil
     }
   }
 }

@@ -79,15 +79,8 @@ extension Reading {
   /// All lodging, transportation and activities of a trip in the order of time; those without a time last.
   public static func timeline(of trip: Trip.ID) -> Reading where Value == [TimelineItem] {
     Reading(tripTopics) { node in
-      let key = RecordKey(kind: KindNumbers.trip, id: RecordID(trip))
-      var items = try node.store.children(of: key, KindNumbers.lodging).map {
-        TimelineItem.lodging(Lodging($0))
-      }
-      items += try node.store.children(of: key, KindNumbers.transportation).map {
-        .transportation(Transportation($0))
-      }
-      items += try node.store.children(of: key, KindNumbers.activity).map { .activity(Activity($0)) }
-      return items.sorted { $0.place < $1.place }
+      try node.store.timeline(of: RecordKey(kind: KindNumbers.trip, id: RecordID(trip)))
+        .compactMap { TimelineItem($0.record) }
     }
   }
 

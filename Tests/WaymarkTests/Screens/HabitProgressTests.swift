@@ -53,6 +53,24 @@ import WaymarkTesting
     #expect(progress.completion(in: day("2026-05-04")...day("2026-05-13")) == 0.75)
   }
 
+  @Test func `a habit is due from its start, or its first entry if that is earlier, to its end`() {
+    var (ended, archived) = (habit, habit)
+    ended.endDate = day("2026-03-03").noon(in: rome)
+    archived.endDate = ended.endDate
+    archived.archivedDate = day("2026-03-02").noon(in: rome)
+    let table: [(habit: Habit, entries: [String], due: [String])] = [
+      (ended, [], ["2026-03-01", "2026-03-02", "2026-03-03"]),
+      (ended, ["2026-02-28"], ["2026-02-28", "2026-03-01", "2026-03-02", "2026-03-03"]),
+      (ended, ["2026-03-02"], ["2026-03-01", "2026-03-02", "2026-03-03"]),
+      (archived, ["2026-02-28"], ["2026-02-28", "2026-03-01", "2026-03-02"]),
+    ]
+    for row in table {
+      let progress = progress(row.habit, logs(row.entries, rome), today: "2026-03-05")
+      let days = (0..<8).map { day("2026-02-26").adding(days: $0) }
+      #expect(days.filter(progress.isDue).map(\.description) == row.due, "\(row.entries)")
+    }
+  }
+
   @Test func `a numeric habit is done when its entries reach the target`() {
     var water = Habit(name: "Water", counting: "glass", dailyTarget: 8)
     water.startDate = habit.startDate
@@ -102,14 +120,14 @@ import WaymarkTesting
     try await node.save(habit)
     try await node.save(
       HabitLog(habitID: habit.id, date: day("2026-05-02").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo))
-    var readings = node.watch(.progress(of: habit.id)).makeAsyncIterator()
-    let first = try #require(await readings.next() ?? nil)
+    let readings = Watcher(node.watch(.progress(of: habit.id)))
+    let first = try #require(try await readings.next("progress"))
     #expect(first.values.keys.sorted() == [day("2026-05-03")])
     #expect(first.today == Day(Date(timeIntervalSince1970: Double(TestNode.morning) / 1_000), in: .current))
     var profile = try await node.profile()
     (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Europe/Rome", .home)
     try await node.save(profile)
-    let second = try #require(await readings.next() ?? nil)
+    let second = try #require(try await readings.next("progress by the zone at home"))
     #expect(second.values.keys.sorted() == [day("2026-05-02")])
     #expect(try await node.read(.progress(of: Habit.all, since: day("2026-05-03"))).first?.values == [:])
   }

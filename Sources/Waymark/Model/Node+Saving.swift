@@ -9,7 +9,7 @@ extension Node {
   ///
   /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on. Many records
   /// in one change cost little more than one. To change one of them again, read it first, or watch it: a value that was
-  /// made here does not know what others have changed since.
+  /// made here does not know what others have changed since. ``save(_:_:_:)`` gives such values back.
   ///
   /// - Parameters:
   ///   - label: what the history calls it; 1 to 32 bytes.
@@ -37,7 +37,7 @@ extension Node {
     return try sayingWhy {
       let isNew = try store.record(record.key) == nil
       _ = try apply(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")")
-      return try store.record(record.key).map { Owner($0) } ?? record
+      return try stored(record)
     }
   }
 
@@ -51,8 +51,37 @@ extension Node {
     changes.save(records)
     return try sayingWhy {
       _ = try apply(changes, "\(Owner.kind.name).save")
-      return try records.map { record in try store.record(record.key).map { Owner($0) } ?? record }
+      return try records.map(stored)
     }
+  }
+
+  /// Makes or changes records of several kinds as one operation.
+  ///
+  /// ```swift
+  /// let rome = Trip(name: "Rome")
+  /// var (trip, hotel) = try await node.save(rome, Lodging(name: "Casa Rosa", tripID: rome.id))
+  /// ```
+  ///
+  /// - Returns: the records as the store has them now, in the same order: go on with these.
+  /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
+  @discardableResult
+  public func save<First: Record, Second: Record, each Other: Record>(
+    _ first: First, _ second: Second, _ others: repeat each Other
+  ) throws -> sending (First, Second, repeat each Other) {
+    var changes = Changes()
+    changes.save(first)
+    changes.save(second)
+    repeat changes.save(each others)
+    _ = try apply(changes, "app.change")
+    do {
+      return (try stored(first), try stored(second), repeat try stored(each others))
+    } catch {
+      throw WaymarkError.reading(home, error)
+    }
+  }
+
+  private func stored<Owner: Record>(_ record: Owner) throws -> Owner {
+    try store.record(record.key).map { Owner($0) } ?? record
   }
 
   /// Deletes a record; what belongs to it is hidden with it, and comes back with it.

@@ -37,12 +37,8 @@ var room = Lodging(
   name: "Room with a view", tripID: trip.id, start: trip.startDate, zone: "Europe/Rome",
   cost: Money("240.50", "EUR"))
 room.organizationID = hotel.id
-try await phone.change("trip.plan") { changes in
-  changes.save(trip)
-  changes.save(hotel)
-  changes.save(room)
-  changes.save(Transportation(name: "Night train", tripID: trip.id, start: trip.startDate, type: .train))
-}
+let train = Transportation(name: "Night train", tripID: trip.id, start: trip.startDate, type: .train)
+(trip, _, _, _) = try await phone.save(trip, hotel, room, train)
 let overview = await shown(trips) { $0.first?.items == 2 }[0]
 expect(overview.totals.first?.amount == Decimal(string: "240.50"), "The list shows Rome with its total.")
 let timeline = try await phone.read(.timeline(of: trip.id))
@@ -85,7 +81,6 @@ try await laptop.completeOnboarding()
 print("She renames the trip on both while they can't hear one another.")
 guard let laptopKey = try await phone.peers().first?.device else { fatalError("no peer") }
 try await phone.pause(laptopKey)
-trip = try await phone.record(Trip.self, trip.id)!
 trip.name = "Roma"
 try await phone.save(trip)
 var other = try await laptop.record(Trip.self, trip.id)!

@@ -150,7 +150,7 @@ package struct Author: Sendable {
     let raw = RawChangeSet(
       header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), body: body)
     // Reading back what was written holds the author to the rules that every receiver applies.
-    let set = try VerifiedChangeSet(verifying: raw)
+    let set = try VerifiedChangeSet(sealed: raw)
     position.sequence = header.sequence
     position.id = set.id
     position.clock = clock

@@ -120,6 +120,7 @@ extension Replica {
     guard hash != nil || session.stateAsked(token) == mine else { return }
     if hash == nil || hash == mine {
       sessions[link]?.owesState = false
+      sessions[link]?.agreedState = mine
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
         sessions[link]?[lane].isLevel(with: heads)
@@ -180,10 +181,16 @@ extension Replica {
     isSettling = false
     // Where sets are on their way, their end brings the next comparison.
     for session in sessionsInOrder where session.canCompare && session.isInitiator {
-      askState(session, now, &effects)
+      if session.agreedState != stateHash(session) { askState(session, now, &effects) }
     }
     let isOwing = sessions.values.contains { $0.owesState }
     if isOwing { effects.append(.schedule(.settleLate, after: Self.settleLateMilliseconds)) }
+  }
+
+  /// What the peer had more of is here: whoever is done last finds that the two agree.
+  mutating func caughtUp(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
+    guard let session = sessions[link], session.canCompare else { return }
+    askState(session, now, &effects)
   }
 
   mutating func settleLate(_ now: Now, _ effects: inout [Effect]) {

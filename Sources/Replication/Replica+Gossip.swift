@@ -123,6 +123,10 @@ extension Replica {
         receivedServed(session.link, lane, now, &effects)
       }
       ask(session.link, lane, now, &effects)
+      let isDone = sessions[session.link]?[lane].asked.isEmpty ?? false
+      if !session[lane].asked.isEmpty, isDone, session.isCatchingUp(lane) {
+        caughtUp(session.link, now, &effects)
+      }
     }
   }
 
@@ -192,6 +196,15 @@ extension Replica {
   }
 
   private static let pushBytesMax = 128 * 1024
+}
+
+extension Session {
+  /// What was asked for is no change that others follow, but what was missed: its end is the end of the burst.
+  fileprivate func isCatchingUp(_ lane: Lane) -> Bool {
+    agreedState == nil || self[lane].askedCount >= Self.catchUpSets
+  }
+
+  private static let catchUpSets: UInt64 = 8
 }
 
 extension Heads {

@@ -72,6 +72,7 @@ extension Replica {
     var asked: [LogKey: Want] = [:]
     for want in wants { asked[want.log] = want }
     sessions[link]?[lane].asked = asked
+    sessions[link]?[lane].askedCount = wants.reduce(0) { $0 &+ $1.count }
     self[lane].asked.merge(asked.mapValues { _ in link }) { _, new in new }
     sessions[link]?[lane].askedProgressAt = now.steady
     sessions[link]?[lane].hasProgress = false

@@ -32,6 +32,8 @@ package struct Session: Sendable {
   /// What this side said last of all that both should have in common, with the token of the question; nil if two
   /// different hashes went with it.
   var askedState: (token: UInt64, hash: Bytes32?)?
+  /// The hash that both sides were last found to have in common.
+  var agreedState: Bytes32?
   /// Something changed here that the peer, who speaks first of it, has not compared since.
   var owesState = false
   /// When a difference of states was last followed up, on the steady clock.
@@ -84,6 +86,8 @@ package struct LaneSession: Sendable {
   /// Of these logs all that was asked for is here.
   var completed: Set<LogKey> = []
   package internal(set) var askedProgressAt: Moment = 0
+  /// How many sets that was.
+  var askedCount: UInt64 = 0
   /// Sets of this peer are on their way into the store: what they bring is not asked for again.
   var isCommitting = false
   /// Something that was lacking has come since the peer was asked, or it is clear that more must be asked for.

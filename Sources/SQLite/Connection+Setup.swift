@@ -34,6 +34,17 @@ extension Connection {
     try execute("PRAGMA cache_size = -\(min(max(kibibytes / 5, range.lowerBound), range.upperBound))")
   }
 
+  /// Runs what sorts very much with little memory: in temporary files.
+  package func sortingInFiles(_ body: () throws -> Void) throws {
+    try execute("PRAGMA temp_store = FILE")
+    try execute("PRAGMA cache_size = -4096")
+    defer {
+      try? execute("PRAGMA temp_store = MEMORY")
+      try? fitCache()
+    }
+    try body()
+  }
+
   /// Set-up of a connection that only looks.
   package func setUpReadOnly() throws(SQLiteError) {
     try refuseTricks()

@@ -27,6 +27,8 @@ package struct CommitReport: Sendable {
     package var edits = 0
     package var deletes = 0
     package var restores = 0
+
+    var count: Int { inserts + edits + deletes + restores }
   }
 
   /// Forks that came to light: a log has two sets for one place.
@@ -38,6 +40,8 @@ package struct CommitReport: Sendable {
   package static let recordsMax = 1_000
 
   package init() {}
+
+  package var entryCount: Int { entries.values.reduce(0) { $0 + $1.count } }
 
   package var foldedAnything: Bool { !foldedClocks.isEmpty }
 

@@ -107,14 +107,19 @@ enum Schema {
       ) WITHOUT ROWID;
 
       """
-    if let parent = kind.parentColumns {
-      let time = kind.number == KindNumbers.log ? ", date" : ""
-      sql += "CREATE INDEX \(kind.table)_by_parent ON \(kind.table)(\(parent.id)\(time));\n"
-    }
+    if let index = parentIndex(kind) { sql += index.sql }
     if kind.canHaveChildren {
       sql += "CREATE INDEX \(kind.table)_dead ON \(kind.table)(id) WHERE life = 0;\n"
     }
     return sql
+  }
+
+  /// The index by which the records that belong to another one are found; a habit's logs by day.
+  static func parentIndex(_ kind: Kind) -> (name: String, sql: String)? {
+    guard let parent = kind.parentColumns else { return nil }
+    let name = "\(kind.table)_by_parent"
+    let time = kind.number == KindNumbers.log ? ", date" : ""
+    return (name, "CREATE INDEX \(name) ON \(kind.table)(\(parent.id)\(time));\n")
   }
 
   /// Changes whenever the derived tables or what the fold writes into them would: then the log is folded again.

@@ -27,12 +27,13 @@ extension Store {
         newlyCut.formUnion(self.newlyCut(set.header))
         let place = try logs.append(set, folds ? .folded : logs.isCut(set.header.log) ? .held : .waits)
         try noteDeclared(set, place)
+        seals.note(set, place)
         if let sibling = try logs.sibling(of: set, at: place) {
           report.forks.append(Fork(set: set, sibling: try storedSet(sibling)))
         }
         moved.insert(set.header.log)
         placed.append(set.id)
-        if folds { try fold.fold(set, at: place, into: &report) }
+        if folds { try fold(set, at: place, into: &report) }
       }
       // Also what had seen other branches: a kept tip tells of them that they are left out.
       if moved.contains(where: logs.isCut) {
@@ -77,7 +78,7 @@ extension Store {
       guard set.header.clock <= horizon, try logs.isReady(set.header) else { continue }
       let place = try fold.causality.place(number)
       try logs.folded(set, at: place)
-      try fold.fold(set, at: place, into: &report)
+      try fold(set, at: place, into: &report)
       moved.insert(set.header.log)
     }
   }

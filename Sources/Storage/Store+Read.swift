@@ -103,7 +103,9 @@ extension Store {
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
         // The peer would take altered bytes for an attack, and this device for the attacker.
-        guard raw.isIntact(as: id) else { throw StoreError.damagedSet(number: cursor.number) }
+        guard raw.isIntact(as: id, sealed: seals[cursor.number]) else {
+          throw StoreError.damagedSet(number: cursor.number)
+        }
         sets.append(StoredChangeSet(log: cursor.want.log, sequence: cursor.next, id: id, raw: raw))
         bytes += raw.byteCount
         cursor.next += 1
@@ -112,4 +114,19 @@ extension Store {
       return true
     }
   }
+}
+
+/// The signatures of sets that were verified lately, by their numbers: what was altered since is not sent, and what was
+/// not need not be verified again.
+struct Seals {
+  private var byNumber: [Int64: Int] = [:]
+
+  subscript(number: Int64) -> Int? { byNumber[number] }
+
+  mutating func note(_ set: VerifiedChangeSet, _ place: SetPlace) {
+    if byNumber.count >= Self.countMax { byNumber = [:] }
+    byNumber[place.origin.number] = set.raw.seal
+  }
+
+  private static let countMax = 8_192
 }

@@ -9,11 +9,10 @@ extension Store {
   @discardableResult
   package func rebuild() throws -> CommitReport {
     try atomically {
-      try Derived.create(connection)
-      try fold.reload()
+      try emptyDerived()
       var report = CommitReport()
       for number in try foldedNumbers() {
-        try fold.fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
+        try fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
       }
       try fold.finish(&report)
       report.settingsDigest = fold.digests[.settings]

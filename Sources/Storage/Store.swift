@@ -13,8 +13,11 @@ package final class Store {
   let connection: Connection
   let logs: Logs
   let fold: Fold
+  private var dayIndex: DayIndex
   /// What this log has declared to have seen; kept for the log that asked last.
   var declared: (branch: Int64, sequences: [Int64: Int64])?
+  /// Of sets that came in lately.
+  var seals = Seals()
   /// Sets that questions about the past have decoded.
   var setCache = SetCache()
   /// Of sets aside what they stand on and that is not here; nil until somebody asks.
@@ -63,6 +66,7 @@ package final class Store {
     let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try Logs(connection)
     fold = try Fold(connection, logs)
+    dayIndex = try DayIndex(connection)
     if !isCurrent { try rebuild() }
   }
 
@@ -98,7 +102,7 @@ package final class Store {
 
   /// Runs `body` as one transaction; if it throws, memory is as before too.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
-    let (logsBefore, foldBefore) = (logs.memory, fold.memory)
+    let (logsBefore, foldBefore, indexBefore) = (logs.memory, fold.memory, dayIndex)
     do {
       return try connection.transaction {
         let result = try body()
@@ -109,26 +113,53 @@ package final class Store {
       forgetPast()
       logs.restore(logsBefore)
       fold.restore(foldBefore)
+      dayIndex = indexBefore
       throw error
     }
   }
+
+  /// Runs what keeps several things as one transaction.
+  package func atOnce(_ body: () throws -> Void) throws { try atomically(body) }
 
   /// Forgets what was kept in memory of sets and their past.
   func forgetPast() {
     declared = nil
     setCache = SetCache()
+    seals = Seals()
     lacking = nil
   }
 
   /// Pages in the write-ahead log that are not in the database yet.
   package var pendingPages: Int { connection.walPages }
 
-  /// Moves the write-ahead log into the database: for quiet moments.
+  /// Does what was left for a quiet moment: indexes, and the write-ahead log.
+  package func rest() throws {
+    try dayIndex.bringBack()
+    try checkpoint()
+  }
+
+  /// Whether an index is away until the next quiet moment.
+  package var lacksIndex: Bool { dayIndex.isAway }
+
+  /// Moves the write-ahead log into the database.
   ///
   /// - Parameter isShrinking: gives the room of the write-ahead log back to the disk, unless somebody is reading it.
   package func checkpoint(isShrinking: Bool = false) throws {
     try connection.checkpoint(isShrinking: isShrinking)
     try connection.fitCache()
+  }
+
+  /// Makes the tables that are derived anew, empty.
+  func emptyDerived() throws {
+    try Derived.create(connection)
+    try fold.reload()
+    dayIndex = try DayIndex(connection)
+  }
+
+  /// Folds a set that everything it stands on is folded for.
+  func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
+    try dayIndex.makeWay(for: set)
+    try fold.fold(set, at: place, into: &report)
   }
 
   /// Makes sure that what the store shows is on the disk, after a sync that failed.

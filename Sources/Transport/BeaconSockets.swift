@@ -64,15 +64,14 @@ package actor BeaconSockets {
   }
 
   private nonisolated func enqueue(_ body: @escaping @Sendable (isolated BeaconSockets) -> Void) {
-    executor.queue.async { self.assumeIsolated(body) }
+    executor.async { self.assumeIsolated(body) }
   }
 
   private func begin() {
     guard !isEnded, sockets.isEmpty else { return }
     sockets = bound.map { socket in
       WatchedSocket(
-        socket, queue: executor.queue, readable: { [weak self] in self?.assumeIsolated { $0.readable() } },
-        writable: {})
+        socket, executor, .init(readable: { [weak self] in self?.assumeIsolated { $0.readable() } }))
     }
     for socket in sockets { socket.awaitReadable() }
   }
@@ -99,7 +98,7 @@ package actor BeaconSockets {
 
   private func readLater(_ milliseconds: Int64) {
     isWaiting = true
-    executor.queue.asyncAfter(deadline: .now() + .milliseconds(Int(milliseconds))) { [weak self] in
+    executor.after(milliseconds: milliseconds) { [weak self] in
       self?.assumeIsolated {
         $0.isWaiting = false
         $0.readable()

@@ -6,7 +6,7 @@ package struct Inbox<Message: Sendable>: Sendable {
   package typealias Item = (message: Message, bytes: Int)
 
   private var items: [Item] = []
-  private var bytes = 0
+  package private(set) var bytes = 0
   private let bytesMax: Int
 
   package init(_ limits: LinkLimits) { bytesMax = limits.receiveBufferBytesMax }

@@ -59,7 +59,6 @@ package actor Link<Message: Sendable> {
   let slot: AdmissionSlot?
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-  nonisolated var queue: DispatchQueue { executor.queue }
 
   // MARK: Making one
 
@@ -122,7 +121,8 @@ package actor Link<Message: Sendable> {
       return false
     case .queued: return true
     case .queuedFirst:
-      enqueue { $0.flush() }
+      let isDone = message.count <= Limits.promptBytesMax && executor.now { assumeIsolated { $0.flush() } }
+      if !isDone { enqueue { $0.flush() } }
       return true
     }
   }
@@ -157,6 +157,9 @@ package actor Link<Message: Sendable> {
     enqueue { $0.beginClosing() }
   }
 
+  /// Bytes that have come and were not taken yet.
+  package nonisolated var inboxBytes: Int { shared.withLock { $0.inbox.bytes } }
+
   /// Bytes queued and not yet with the system.
   package nonisolated var outboundBytes: Int {
     shared.withLock { $0.queuedBytes + $0.unwrittenBytes }
@@ -178,7 +181,7 @@ package actor Link<Message: Sendable> {
   }
 
   nonisolated func enqueue(_ body: @escaping @Sendable (isolated Link) -> Void) {
-    queue.async { self.assumeIsolated(body) }
+    executor.async { self.assumeIsolated(body) }
   }
 
   /// Ends at once, without a word: nobody is there to hear it.
@@ -204,8 +207,11 @@ package actor Link<Message: Sendable> {
 
   nonisolated func watch(_ socket: Socket) -> WatchedSocket {
     WatchedSocket(
-      socket, queue: queue, readable: { [weak self] in self?.assumeIsolated { $0.readable() } },
-      writable: { [weak self] in self?.assumeIsolated { $0.writable() } })
+      socket, executor,
+      .init(
+        readable: { [weak self] in self?.assumeIsolated { $0.readable() } },
+        promptly: { [weak self] in self?.assumeIsolated { $0.readPromptly() } },
+        writable: { [weak self] in self?.assumeIsolated { $0.writable() } }))
   }
 
   func beginHandshake() {
@@ -287,9 +293,7 @@ package actor Link<Message: Sendable> {
   // MARK: Deadlines
 
   private func scheduleTick() {
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(settings.limits.tickMilliseconds))) {
-      self.assumeIsolated { $0.tick() }
-    }
+    executor.after(milliseconds: settings.limits.tickMilliseconds) { self.assumeIsolated { $0.tick() } }
   }
 
   private func tick() {

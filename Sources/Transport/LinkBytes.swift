@@ -28,6 +28,24 @@ extension Link {
     enqueue { $0.readable() }
   }
 
+  /// On the thread that watches all sockets: a small message is handled at once, and the rest on the link's queue.
+  func readPromptly() {
+    // A handshake takes long, and whoever is not known yet must not hold up others.
+    guard stage == .open, isAdmitted, mayRead, let socket else { return enqueue { $0.readable() } }
+    let room = channel.frames.makeRoom().prefix(Limits.promptBytesMax)
+    let transfer = channel.frames.storage.withUnsafeMutableBytes { storage in
+      socket.socket.read(into: UnsafeMutableRawBufferPointer(rebasing: storage[room]))
+    }
+    switch transfer {
+    case .wouldBlock: return socket.awaitReadable()
+    case .failed, .bytes(0): return receivedEnd()
+    case .bytes(let count):
+      received(count)
+      if count == room.count { return enqueue { $0.readable() } }
+    }
+    if isActive, mayRead { self.socket?.awaitReadable() }
+  }
+
   /// A link that closes reads on, to the other end's last byte, but does not look.
   private var mayRead: Bool {
     switch stage {

@@ -79,8 +79,7 @@ package actor Listener<Message: Sendable> {
     guard !hasBegun else { return }
     hasBegun = true
     socket = WatchedSocket(
-      bound, queue: executor.queue, readable: { [weak self] in self?.assumeIsolated { $0.acceptable() } },
-      writable: {})
+      bound, executor, .init(readable: { [weak self] in self?.assumeIsolated { $0.acceptable() } }))
     acceptable()
   }
 
@@ -97,7 +96,7 @@ package actor Listener<Message: Sendable> {
   }
 
   private nonisolated func enqueue(_ body: @escaping @Sendable (isolated Listener) -> Void) {
-    executor.queue.async { self.assumeIsolated(body) }
+    executor.async { self.assumeIsolated(body) }
   }
 
   private func acceptable() {
@@ -126,7 +125,7 @@ package actor Listener<Message: Sendable> {
     guard socket.socket.isReadable else { return socket.awaitReadable() }
     guard let wait = admission.makeRoom(at: monotonicMilliseconds()) else { return }
     isLookingAgain = true
-    executor.queue.asyncAfter(deadline: .now() + .milliseconds(Int(wait))) { [weak self] in
+    executor.after(milliseconds: wait) { [weak self] in
       self?.assumeIsolated {
         $0.isLookingAgain = false
         $0.acceptable()
@@ -137,7 +136,7 @@ package actor Listener<Message: Sendable> {
   /// Out of descriptors, or so few are left that the node's own files and its commands need them: the connection
   /// stays readable, so waiting for it would spin.
   private func acceptLater() {
-    executor.queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [weak self] in
+    executor.after(milliseconds: 200) { [weak self] in
       self?.assumeIsolated { $0.acceptable() }
     }
   }

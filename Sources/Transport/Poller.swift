@@ -19,9 +19,8 @@ final class Poller: Sendable {
     let descriptor: Int32
     var wantsRead = false
     var wantsWrite = false
-    let queue: DispatchQueue
-    let readable: @Sendable () -> Void
-    let writable: @Sendable () -> Void
+    let executor: QueueExecutor
+    let handlers: WatchedSocket.Handlers
 
     var events: Int16 { Int16((wantsRead ? POLLIN : 0) | (wantsWrite ? POLLOUT : 0)) }
   }
@@ -43,13 +42,11 @@ final class Poller: Sendable {
 
   /// Begins to know a descriptor; nothing is watched until it is wanted.
   func add(
-    _ descriptor: Int32, queue: DispatchQueue, readable: @escaping @Sendable () -> Void,
-    writable: @escaping @Sendable () -> Void
+    _ descriptor: Int32, _ executor: QueueExecutor, _ handlers: WatchedSocket.Handlers
   ) -> UInt64 {
     state.withLock { state in
       state.nextToken += 1
-      state.entries[state.nextToken] = Entry(
-        descriptor: descriptor, queue: queue, readable: readable, writable: writable)
+      state.entries[state.nextToken] = Entry(descriptor: descriptor, executor: executor, handlers: handlers)
       return state.nextToken
     }
   }
@@ -119,26 +116,32 @@ final class Poller: Sendable {
     // again by itself until there are some.
     guard poll(&watched, nfds_t(watched.count), reader == nil ? 20 : -1) > 0 else { return }
     if let reader, watched[0].revents != 0 { drainWakes(reader) }
-    state.withLock { state in
+    let ready = zip(tokens, watched).dropFirst().filter { $1.revents != 0 }
+    let readable = state.withLock { state in
       state.isWaiting = false
-      for (token, ready) in zip(tokens, watched).dropFirst() where ready.revents != 0 {
-        deliver(Int32(ready.revents), to: token, &state)
-      }
+      return ready.compactMap { deliver(Int32($1.revents), to: $0, &state) }
     }
+    // One alone need not wait until another thread is awake.
+    if readable.count == 1, let entry = readable.first, let promptly = entry.handlers.promptly,
+      entry.executor.now(promptly)
+    {
+      return
+    }
+    for entry in readable { entry.executor.async(entry.handlers.readable) }
   }
 
-  private func deliver(_ events: Int32, to token: UInt64, _ state: inout State) {
-    guard var entry = state.entries[token] else { return }
+  /// Gives the entry if it can be read.
+  private func deliver(_ events: Int32, to token: UInt64, _ state: inout State) -> Entry? {
+    guard var entry = state.entries[token] else { return nil }
+    defer { state.entries[token] = entry }
     let isOver = events & (POLLHUP | POLLERR | POLLNVAL) != 0
-    if entry.wantsRead, isOver || events & POLLIN != 0 {
-      entry.wantsRead = false
-      entry.queue.async(execute: entry.readable)
-    }
     if entry.wantsWrite, isOver || events & POLLOUT != 0 {
       entry.wantsWrite = false
-      entry.queue.async(execute: entry.writable)
+      entry.executor.async(entry.handlers.writable)
     }
-    state.entries[token] = entry
+    guard entry.wantsRead, isOver || events & POLLIN != 0 else { return nil }
+    entry.wantsRead = false
+    return entry
   }
 
   private func drainWakes(_ reader: Int32) {
@@ -149,17 +152,21 @@ final class Poller: Sendable {
 
 /// A socket that is watched. Closes it when ended.
 final class WatchedSocket: Sendable {
+  /// What is called on the owner's executor.
+  struct Handlers: Sendable {
+    let readable: @Sendable () -> Void
+    /// In place of `readable`, on the thread that watches all sockets: must not take long. Nil if it may.
+    var promptly: (@Sendable () -> Void)?
+    var writable: @Sendable () -> Void = {}
+  }
+
   let socket: Socket
   private let token: UInt64
   private let isEnded = Atomic(false)
 
-  init(
-    _ socket: Socket, queue: DispatchQueue, readable: @escaping @Sendable () -> Void,
-    writable: @escaping @Sendable () -> Void
-  ) {
+  init(_ socket: Socket, _ executor: QueueExecutor, _ handlers: Handlers) {
     self.socket = socket
-    token = Poller.shared.add(
-      socket.descriptor, queue: queue, readable: readable, writable: writable)
+    token = Poller.shared.add(socket.descriptor, executor, handlers)
   }
 
   deinit { end() }

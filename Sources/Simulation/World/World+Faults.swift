@@ -134,7 +134,7 @@ extension World {
     switch fault {
     case .kill: stop(device, .killed, restartAfter: random.wait(3_000))
     case .restart:
-      if (try? process.replicator.store.checkpoint()) == nil { return false }
+      if (try? process.replicator.store.rest()) == nil { return false }
       stop(device, .killed, restartAfter: random.wait(1_000))
     case .killInside: device.disk.faults.changesUntilStop = random.logarithmic(1, 200)
     case .powerLoss:

@@ -11,9 +11,7 @@ extension Node {
   package func perform(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
-    try checkOpen()
-    try foldDue()
-    if let done = try performHere(request) { return done }
+    if let done = try performNow(request) { return done }
     switch request.command {
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
@@ -31,6 +29,13 @@ extension Node {
     if let done = try await performWithNetwork(request, events) { return done }
     throw WaymarkError.usage(
       "There is no command `\(shortened(request.words.joined(separator: " ")))`.", next: "waymark help")
+  }
+
+  /// Carries out a command that waits for nothing; nil for others.
+  func performNow(_ request: CommandRequest) throws -> JSON? {
+    try checkOpen()
+    try foldDue()
+    return try performHere(request)
   }
 
   /// The commands that need nothing but the store and the circle; nil for others.

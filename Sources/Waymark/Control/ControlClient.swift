@@ -8,11 +8,16 @@ import Wire
 /// What the node tells meanwhile waits here, so a client that does not read holds up nobody but itself.
 final class ControlClient: Sendable {
   private let socket: LineSocket
+  private let promptly: ControlServer.PromptHandler
   private let handler: ControlServer.Handler
   private let patience: Int64
 
-  init(_ socket: LineSocket, patience: Int64, _ handler: @escaping ControlServer.Handler) {
+  init(
+    _ socket: LineSocket, patience: Int64, _ promptly: @escaping ControlServer.PromptHandler,
+    _ handler: @escaping ControlServer.Handler
+  ) {
     self.socket = socket
+    self.promptly = promptly
     self.patience = patience
     self.handler = handler
   }
@@ -66,6 +71,7 @@ final class ControlClient: Sendable {
       return send(WaymarkError.usage("The control socket takes one JSON request a line.").json)
     }
     request.passphrase = passphrase
+    if let answer = promptly(request) { return send(answer) }
     let (handler, outbox) = (handler, Outbox())
     Task { [request] in
       let answer = await handler(request) { outbox.put(["type": "event", "event": $0]) }

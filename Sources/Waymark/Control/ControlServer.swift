@@ -9,6 +9,8 @@ final class ControlServer: Sendable {
   /// Answers one request; events go out before the answer.
   typealias Handler =
     @Sendable (CommandRequest, _ events: @escaping @Sendable (JSON) -> Void) async -> JSON
+  /// Answers a request on the client's own thread; nil if that can't be done now.
+  typealias PromptHandler = @Sendable (CommandRequest) -> JSON?
 
   private struct State {
     var clients: [ObjectIdentifier: LineSocket] = [:]
@@ -17,6 +19,7 @@ final class ControlServer: Sendable {
 
   private let path: String
   private let descriptor: Int32
+  private let promptly: PromptHandler
   private let handler: Handler
   private let patience: Int64
   private let state = Mutex(State())
@@ -24,9 +27,11 @@ final class ControlServer: Sendable {
   /// - Parameter patience: milliseconds that a client may take for a request.
   /// - Throws: `HomeError` if the socket can't be made.
   init(
-    at place: ControlPlace, patience: Int64 = Limits.controlRequestMillisecondsMax, handler: @escaping Handler
+    at place: ControlPlace, patience: Int64 = Limits.controlRequestMillisecondsMax,
+    promptly: @escaping PromptHandler = { _ in nil }, handler: @escaping Handler
   ) throws {
     path = place.path
+    self.promptly = promptly
     self.handler = handler
     self.patience = patience
     try place.clear()
@@ -94,7 +99,7 @@ final class ControlServer: Sendable {
 
   private func serve(_ socket: LineSocket) {
     defer { _ = state.withLock { $0.clients.removeValue(forKey: ObjectIdentifier(socket)) } }
-    ControlClient(socket, patience: patience, handler).serve()
+    ControlClient(socket, patience: patience, promptly, handler).serve()
   }
 }
 

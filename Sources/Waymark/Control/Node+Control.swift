@@ -1,5 +1,6 @@
 import Membership
 import Storage
+import Transport
 package import Wire
 
 extension Node {
@@ -7,12 +8,8 @@ extension Node {
   package func answer(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
   ) async -> Result<JSON, WaymarkError> {
-    do {
-      return .success(try await perform(request, events: events))
-    } catch  where isLostWrite(error) {
-      return .failure(storeBroke(error))
-    } catch {
-      return .failure(.reading(home, error))
+    do { return .success(try await perform(request, events: events)) } catch {
+      return .failure(failure(error))
     }
   }
 
@@ -26,16 +23,41 @@ extension Node {
     _ = try home.keeping.directory(for: "A control socket")
     let place: ControlPlace
     do { place = try .toServe(home) } catch { throw WaymarkError.opening(home, error) }
-    let server = try ControlServer(at: place) { [weak self] request, events in
-      guard let self else { return WaymarkError.hungUp.json }
-      switch await self.answer(request, events: events) {
-      case .success(let document): return ["type": "result", "document": document]
-      // Who asks from outside has not closed it, and comes again.
-      case .failure(let failure): return failure.code == "closed" ? WaymarkError.hungUp.json : failure.json
-      }
-    }
+    let server = try ControlServer(
+      at: place, promptly: { [weak self] request in self?.answerPromptly(request)?.reply },
+      handler: { [weak self] request, events in
+        guard let self else { return WaymarkError.hungUp.json }
+        return await self.answer(request, events: events).reply
+      })
     server.start()
     control = server
+  }
+
+  /// Answers a command that needs nothing but the store on the caller's thread, so that none has to be woken; nil if
+  /// the node is at work, or the command needs more.
+  private nonisolated func answerPromptly(_ request: CommandRequest) -> Result<JSON, WaymarkError>? {
+    var answer: Result<JSON, WaymarkError>?
+    _ = executor.now { answer = assumeIsolated { $0.answerHere(request) } }
+    return answer
+  }
+
+  private func answerHere(_ request: CommandRequest) -> Result<JSON, WaymarkError>? {
+    do { return try performNow(request).map { .success($0) } } catch { return .failure(failure(error)) }
+  }
+
+  private func failure(_ error: any Error) -> WaymarkError {
+    isLostWrite(error) ? storeBroke(error) : .reading(home, error)
+  }
+}
+
+extension Result<JSON, WaymarkError> {
+  /// The last line of an answer on the control socket.
+  fileprivate var reply: JSON {
+    switch self {
+    case .success(let document): ["type": "result", "document": document]
+    // Who asks from outside has not closed it, and comes again.
+    case .failure(let failure): failure.code == "closed" ? WaymarkError.hungUp.json : failure.json
+    }
   }
 }
 

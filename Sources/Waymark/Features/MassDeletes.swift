@@ -155,7 +155,8 @@ extension Node {
     let open = Lane.allCases.filter { replica.session(with: device)?[$0].isOpen ?? false }
     guard open.contains(where: { seenSets[$0] != newest }) else { return }
     for lane in open { seenSets[lane] = newest }
-    saveSeen()
+    remembered.isSeenNews = true
+    rememberSoon()
   }
 
   /// The sets have other numbers now: what was seen before, was here before.
@@ -165,12 +166,13 @@ extension Node {
   }
 
   private func saveSeen() {
-    do {
-      try store.setMetaLines(
-        MetaKey.seen, Lane.allCases.map { "\($0.rawValue) \(seenSets[$0] ?? 0)" })
-    } catch {
-      storeFailed(error)
-    }
+    do { try rememberSeenSets() } catch { storeFailed(error) }
+  }
+
+  func rememberSeenSets() throws {
+    try store.setMetaLines(
+      MetaKey.seen, Lane.allCases.map { "\($0.rawValue) \(seenSets[$0] ?? 0)" })
+    remembered.isSeenNews = false
   }
 
   static func seenSets(_ store: Store) throws -> [Lane: Int64] {

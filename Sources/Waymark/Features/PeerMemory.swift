@@ -46,11 +46,16 @@ extension Node {
   func remember() {
     remembered.isDue = false
     guard replicator.isOpen, broken == nil, !isDiskFull else { return }
+    let before = remembered
     do {
-      try rememberHoldings()
-      try rememberSeen()
-      try rememberBeacons()
+      try store.atOnce {
+        try rememberHoldings()
+        try rememberSeen()
+        try rememberBeacons()
+        if remembered.isSeenNews { try rememberSeenSets() }
+      }
     } catch {
+      remembered = before
       storeFailed(error)
     }
   }
@@ -117,6 +122,8 @@ struct Remembered: Sendable {
   var names: [DeviceKey: String] = [:]
   /// The time in the last beacon that was believed of each.
   var beacons: [DeviceKey: Int64] = [:]
+  /// What was here when this device was last in sync is not kept yet.
+  var isSeenNews = false
   /// A timer is under way.
   var isDue = false
 

@@ -41,7 +41,7 @@ extension Home {
   /// Copies the store of this home, which nobody has open, to another.
   func copyStore(to other: Home) throws {
     // Whoever closes a store leaves it in one file.
-    do { try Store(path: store).checkpoint() }
+    do { try Store(path: store).rest() }
     try FileManager.default.copyItem(atPath: store, toPath: other.store)
     other.protectStore()
   }

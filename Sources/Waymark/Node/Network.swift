@@ -12,6 +12,8 @@ struct Network {
     let dialled: String?
     /// The peer's address as the socket has it.
     let remoteAddress: String
+    /// How much of what it has sent is handled at once.
+    var turnBytes = Limits.turnBytesBegin
     var device: DeviceKey?
     var pairing: Pairing?
     /// The key of a device that has to wait before it is let in.

@@ -78,7 +78,7 @@ struct DeepCheck: Sendable {
     try present.keepReadable(home, in: folder, now: systemWall())
     outcome.backup = folder
     lock.release()
-    do { try Store(path: home.store, refolds: true).checkpoint() }
+    do { try Store(path: home.store, refolds: true).rest() }
     outcome.after = try await run(events)
     return outcome.document(request)
   }

@@ -51,13 +51,13 @@ extension Node {
   /// Begins to look for peers and to be found by them.
   func beginDiscovery() {
     let keyring = BeaconKeyring(BeaconKeys(circle: circle.id, transport: identity.transport))
-    let queue = executor.queue
+    let executor = executor
     var sockets: BeaconSockets?
     var trouble: SystemError?
     do throws(SystemError) {
       sockets = try BeaconSockets(port: Finder.port) { [weak self, keyring] datagram, source in
         guard let (device, beacon) = keyring.open(datagram) else { return }
-        queue.async { self?.assumeIsolated { $0.heard(beacon, of: device, from: source) } }
+        executor.async { self?.assumeIsolated { $0.heard(beacon, of: device, from: source) } }
       }
     } catch {
       trouble = error

@@ -30,7 +30,6 @@ extension Node {
     case .inSync(let device):
       log.debug("sync", "in sync with \(name(of: device))")
       noteSeen(with: device)
-      rememberSoon()
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
       }
@@ -85,7 +84,7 @@ extension Node {
 
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
-    scheduleCheckpoint()
+    scheduleRest(after: report)
     counters.add(report)
     tellWatchers(report)
     // It writes again.

@@ -32,6 +32,7 @@ extension Node {
     listener.start()
     logGate()
     handle(.started)
+    scheduleRest()
     if member != nil {
       try announce(network?.reachableAddresses ?? [])
       try showDevelopmentEntitlement()
@@ -79,15 +80,21 @@ extension Node {
   // MARK: Links
 
   private func handlers(dialled: String?) -> NodeLinkHandlers {
-    let queue = executor.queue
+    let executor = executor
     return NodeLinkHandlers(
       opened: { [weak self] link, opening in
-        queue.async { self?.assumeIsolated { $0.opened(link, opening, dialled) } }
+        executor.async { self?.assumeIsolated { $0.opened(link, opening, dialled) } }
       },
-      received: { [weak self] _ in queue.async { self?.assumeIsolated { $0.takeInboxes() } } },
-      drained: { [weak self] link in queue.async { self?.assumeIsolated { $0.drained(link) } } },
+      received: { [weak self] link in
+        // While the node works, the link goes on decoding; where there is little of both, waking another thread would
+        // take longer.
+        let isLittle = link.inboxBytes <= Limits.promptBytesMax
+        if isLittle, executor.now({ self?.assumeIsolated { $0.takeInboxes() } }) { return }
+        executor.async { self?.assumeIsolated { $0.takeInboxes() } }
+      },
+      drained: { [weak self] link in executor.async { self?.assumeIsolated { $0.drained(link) } } },
       closed: { [weak self] link, end in
-        queue.async { self?.assumeIsolated { $0.closed(link, end, dialled) } }
+        executor.async { self?.assumeIsolated { $0.closed(link, end, dialled) } }
       })
   }
 
@@ -145,12 +152,15 @@ extension Node {
   }
 
   /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
-  /// link only so much, so that one that sends without end does not keep the others waiting.
+  /// link only so much, so that one that sends without end does not keep the others waiting; and more of one that
+  /// has sent much, for what many sets write to one page is written once.
   private func takeInboxes(endOf ended: (any NodeLink)? = nil) {
     var inputs: [Input] = []
     var isMore = false
     for (id, active) in network?.links.sorted(by: { $0.key < $1.key }) ?? [] {
-      let taken = active.link.takeInbox(atMost: active.link === ended ? .max : Limits.turnBytesMax)
+      let taken = active.link.takeInbox(atMost: active.link === ended ? .max : active.turnBytes)
+      network?.links[id]?.turnBytes =
+        taken.isMore ? min(active.turnBytes * 2, Limits.turnBytesMax) : Limits.turnBytesBegin
       isMore = isMore || taken.isMore
       // What a peer still had under way when it was paused waits for its return.
       let isPaused = replica.sessions[id]?.device.map(isPaused) ?? false
@@ -162,7 +172,7 @@ extension Node {
       }
     }
     if !inputs.isEmpty { handle(inputs) }
-    if isMore { executor.queue.async { [weak self] in self?.assumeIsolated { $0.takeInboxes() } } }
+    if isMore { executor.async { [weak self] in self?.assumeIsolated { $0.takeInboxes() } } }
   }
 
   private func drained(_ link: any NodeLink) {

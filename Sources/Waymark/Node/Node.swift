@@ -2,6 +2,7 @@ import Membership
 import Replication
 import Sodium
 import Storage
+import Transport
 import Wire
 
 /// One device's replication node: its store, its keys, its place in the circle, and its peers.
@@ -11,7 +12,7 @@ import Wire
 public actor Node {
   /// Where the node keeps everything.
   public nonisolated let home: Home
-  nonisolated let executor: NodeExecutor
+  nonisolated let executor: QueueExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   let identity: Identity
@@ -29,6 +30,8 @@ public actor Node {
   var notices: [NodeNotice] = []
   var pausedPeers: Set<DeviceKey> = []
   let ballast: Ballast
+  /// What the store left for a quiet moment is under way.
+  var isRestDue = false
   /// Since the store last had no room; see `checkDisk()`.
   var isDiskFull = false
   /// Since the store can't be trusted; see `storeBroke(_:)`.
@@ -81,8 +84,8 @@ public actor Node {
     clock = environment.clock
     transport = environment.transport
     self.log = log
-    executor = NodeExecutor(label: "waymark.node")
-    timers = Timers(queue: executor.queue, clock: clock)
+    executor = QueueExecutor(label: "waymark.node")
+    timers = Timers(executor: executor, clock: clock)
     let stored = try StoredState(store)
     let isMember = stored.circle.evaluation.isMember(identity.device)
     // A device that was taken out of the circle goes on showing what it holds.
@@ -148,7 +151,7 @@ public actor Node {
     timers.cancelAll()
     watching.cancelAll()
     // A clean end leaves no work for the next start.
-    if broken == nil { try? store.checkpoint() }
+    if broken == nil { try? store.rest() }
     replicator.close()
   }
 }

@@ -39,6 +39,7 @@ package protocol NodeLink: AnyObject, Sendable {
   func closeAtOnce()
   func abandon()
   func leave(unlessOn hosts: Set<String>)
+  var inboxBytes: Int { get }
   var outboundBytes: Int { get }
   var byteCounts: (received: Int, sent: Int) { get }
   var remoteAddress: SocketAddress? { get }

@@ -116,7 +116,7 @@ struct RestorePlan: Sendable {
         ])
       }
     }
-    try store.checkpoint()
+    try store.rest()
   }
 
   private func take(

@@ -1,30 +1,31 @@
 import Dispatch
 import Replication
+import Transport
 
 /// Timers by name on the node's queue: a newer one of the same name replaces the older.
 struct Timers {
   enum Name: Hashable {
     case replica(ReplicaTimer)
     case dial
-    case checkpoint
+    case rest
     case disk
     case interfaces
     case beacons
   }
 
-  private let queue: DispatchQueue
+  private let executor: QueueExecutor
   private let clock: any NodeClock
   private var pending: [Name: any NodeTimer] = [:]
 
-  init(queue: DispatchQueue, clock: any NodeClock) {
-    self.queue = queue
+  init(executor: QueueExecutor, clock: any NodeClock) {
+    self.executor = executor
     self.clock = clock
   }
 
   /// Calls back after so many milliseconds, whatever is done to the wall clock.
   mutating func schedule(_ name: Name, after milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
     pending[name]?.cancel()
-    pending[name] = clock.after(milliseconds: milliseconds, on: queue, body)
+    pending[name] = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
   }
 
   mutating func cancelAll() {
@@ -36,6 +37,6 @@ struct Timers {
 extension Timers {
   /// Calls back once; nothing replaces it.
   func after(milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
-    _ = clock.after(milliseconds: milliseconds, on: queue, body)
+    _ = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
   }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Replication
 import Storage
+import Transport
 
 /// What has changed since when, and who waits to hear of it.
 ///
@@ -94,7 +95,7 @@ extension Node {
         watching.add(id, topics, continuation)
       }
     } onCancel: {
-      executor.queue.async { [weak self] in self?.assumeIsolated { $0.watching.cancel(id) } }
+      executor.async { [weak self] in self?.assumeIsolated { $0.watching.cancel(id) } }
     }
   }
 

@@ -151,6 +151,8 @@ actor MemoryLink: NodeLink {
 
   nonisolated func leave(unlessOn hosts: Set<String>) {}
 
+  nonisolated var inboxBytes: Int { shared.withLock { $0.inbox.bytes } }
+
   nonisolated var outboundBytes: Int { shared.withLock { $0.queuedBytes } }
 
   nonisolated var byteCounts: (received: Int, sent: Int) { shared.withLock { ($0.bytesIn, $0.bytesOut) } }
@@ -164,7 +166,7 @@ actor MemoryLink: NodeLink {
   private nonisolated func enqueue(_ body: @escaping @Sendable (isolated MemoryLink) -> Void) {
     let underWay = network.clock.underWay
     underWay.begin()
-    executor.queue.async {
+    executor.async {
       self.assumeIsolated(body)
       underWay.end()
     }

@@ -65,7 +65,7 @@ extension Kind: Hashable {
 }
 
 /// One field of a kind: one cell.
-package struct Field: Sendable {
+package final class Field: Sendable {
   package let number: FieldNumber
   /// As in exported files: `startDate`.
   package let name: String

@@ -201,18 +201,26 @@ private struct JSONWriter {
 
   private mutating func write(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case 0x0a: bytes.append(contentsOf: #"\n"#.utf8)
-      case 0x0d: bytes.append(contentsOf: #"\r"#.utf8)
-      case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
-      case 0..<0x20: bytes.append(contentsOf: (#"\u00"# + hexadecimal([byte])).utf8)
-      default: bytes.append(byte)
-      }
+    // Most texts need no escape: they are copied as a whole.
+    if text.utf8.contains(where: Self.needsEscape) {
+      for byte in text.utf8 { if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) } }
+    } else {
+      bytes.append(contentsOf: text.utf8)
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    switch byte {
+    case 0x0a: bytes.append(contentsOf: #"\n"#.utf8)
+    case 0x0d: bytes.append(contentsOf: #"\r"#.utf8)
+    case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+    case 0..<0x20: bytes.append(contentsOf: (#"\u00"# + hexadecimal([byte])).utf8)
+    default: bytes += [UInt8(ascii: "\\"), byte]
+    }
   }
 }

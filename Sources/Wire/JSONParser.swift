@@ -35,6 +35,8 @@ struct JSONParser {
   var index = 0
   /// Keys of the objects that the cursor is in, the innermost object's last.
   var keys: [String] = []
+  /// How many members the last object had: the next one is most often like it.
+  private var width = 0
 
   init(bytes: [UInt8], depthMax: Int) {
     self.bytes = bytes
@@ -122,12 +124,14 @@ struct JSONParser {
     if try isClosed(by: UInt8(ascii: "}")) { return .object([]) }
     let start = index
     let outer = keys.count
+    members.reserveCapacity(width)
     repeat {
       let key = try self.key()
       keys.append(key)
       members.append(JSON.Member(key, try value(depth: depth + 1)))
     } while try isContinued(to: UInt8(ascii: "}"))
     try checkKeys(from: outer, at: start)
+    width = min(members.count, 64)
     return .object(members)
   }
 

@@ -93,6 +93,27 @@ import Wire
     #expect(!world.sent.contains { $0.message.isHeads || $0.message.isWant || $0.message.isSets })
   }
 
+  @Test(arguments: [1, 100]) func `who has caught up agrees at once, without waiting for more`(missed: Int)
+    throws
+  {
+    let world = try World(["alice", "bob"])
+    world.connectAll()
+    try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) })
+    world.cut("alice", "bob")
+    world.run(1_000)
+    for name in ["alice", "bob"] {
+      for number in 1...missed {
+        try world.write(name, insert(record(UInt64(number) + (name == "bob" ? 1_000 : 0))))
+      }
+    }
+    world.run(1_000)
+    world.latency = 1
+    let begun = world.now
+    world.connect("alice", "bob")
+    try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) && $0["bob"].isInSync(with: $0["alice"]) })
+    #expect(world.now - begun < 20, "it took \(world.now - begun) ms, where each way takes one or two")
+  }
+
   @Test func `a question about the state is agreed with in few bytes, and only as it was asked`() throws {
     let world = try World(["alice", "bob"])
     world.connectAll()

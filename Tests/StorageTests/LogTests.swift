@@ -1,5 +1,7 @@
+import Foundation
 import Records
 import Replication
+import SQLite
 import Storage
 import Testing
 import Wire
@@ -40,6 +42,23 @@ import Wire
     let part = try alice.store.read(.records, [want, want, want], bytesMax: .max, setsMax: .max)
     #expect(Set(part.sets.map(\.sequence)) == [1, 2, 3])
     #expect(part.rest.isEmpty)
+  }
+
+  @Test(arguments: ["header", "signature", "body"])
+  func `what the disk altered is sent to nobody, not even if it came a moment ago`(column: String) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "log-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.path + "/store.db"
+    let dave = try Device("dave", Store(path: path))
+    try dave.write(at: 10, insert(rome, [1: .text("Rome")]))
+    let tip = try #require(dave.store.heads(.records).first)
+    let want = Want(log: tip.log, from: 1, through: 1, tip: tip.id)
+    #expect(try dave.store.read(.records, [want], bytesMax: .max, setsMax: .max).sets.count == 1)
+    try Connection(.file(path)).execute("UPDATE change_sets SET \(column) = zeroblob(length(\(column)))")
+    #expect(throws: StoreError.damagedSet(number: 1)) {
+      try dave.store.read(.records, [want], bytesMax: .max, setsMax: .max)
+    }
   }
 
   @Test func `a set from the future waits, what stands on it waits too, and both fold in time`() throws {

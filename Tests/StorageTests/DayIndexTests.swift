@@ -1,0 +1,97 @@
+import Foundation
+import Records
+import Replication
+import Storage
+import Testing
+import Wire
+
+/// The index of logs by day goes while very many come in, and is made again when it is quiet.
+@Suite struct DayIndexTests {
+  private func log(_ number: UInt64) -> EntryDraft {
+    EntryDraft(
+      .put, RecordKey(kind: KindNumbers.log, id: RecordID(Bytes16(number &* 0x9e37_79b9_7f4a_7c15, number))),
+      [
+        (0, .bool(true)), (1, .bytes(Self.habit.bytes)),
+        (2, .array([.integer(Int64(number) * 1_000), .null, .text("2026-05-03")])), (3, .float(1)),
+      ])
+  }
+
+  private static let habit = Bytes16(7, 7)
+
+  private func receive(_ count: UInt64, after first: UInt64 = 0, into device: Device) throws {
+    try device.receive(device.draft(at: 10 + Int64(first), (first + 1...first + count).map(log)))
+  }
+
+  private func folder() throws -> String {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "days-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder.path
+  }
+
+  private func logs(_ device: Device) throws -> Int {
+    var query = RecordQuery(KindNumbers.log)
+    query.visibleOnly = false
+    query.conditions = [.init(1, .equals(.blob(Self.habit.bytes)))]
+    return try device.store.count(query)
+  }
+
+  @Test func `it goes while twenty thousand logs come in, and comes back when it is quiet`() throws {
+    let alice = try Device("alice")
+    try receive(10_000, into: alice)
+    #expect(!alice.store.lacksIndex, "so few are put in their places one by one")
+    try receive(10_000, after: 10_000, into: alice)
+    #expect(alice.store.lacksIndex)
+    #expect(try logs(alice) == 20_000, "whoever reads finds the same without it")
+    try alice.store.rest()
+    #expect(!alice.store.lacksIndex)
+    #expect(try logs(alice) == 20_000)
+  }
+
+  @Test func `it stays where what comes in is little beside what is there`() throws {
+    let alice = try Device("alice")
+    for part in 0..<8 {
+      try receive(10_000, after: UInt64(part) * 10_000, into: alice)
+      try alice.store.rest()
+    }
+    try receive(17_000, after: 80_000, into: alice)
+    #expect(!alice.store.lacksIndex)
+  }
+
+  @Test func `a store whose process ended before it was quiet goes on without it, and mends itself`() throws {
+    let folder = try folder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let path = folder + "/store.db"
+    do {
+      let alice = try Device("alice", Store(path: path))
+      try receive(20_000, into: alice)
+      alice.store.leaveLogOnClose()
+    }
+    let again = try Device("alice", Store(path: path))
+    #expect(again.store.lacksIndex)
+    #expect(try logs(again) == 20_000)
+    try again.store.rest()
+    #expect(!again.store.lacksIndex)
+  }
+
+  @Test func `it is there as before if the transaction that took it away fails`() throws {
+    struct Refused: Error {}
+    let alice = try Device("alice")
+    let sets = try alice.draft(at: 10, (1...20_000).map(log))
+    #expect(throws: Refused.self) {
+      try alice.store.commit(sets, horizon: Device.horizon) { _ in throw Refused() }
+    }
+    #expect(!alice.store.lacksIndex)
+    try receive(20_000, into: alice)
+    #expect(alice.store.lacksIndex, "it can go again")
+  }
+
+  @Test func `folding the log again takes it along`() throws {
+    let alice = try Device("alice")
+    try receive(20_000, into: alice)
+    try alice.store.rest()
+    try alice.store.rebuild()
+    #expect(alice.store.lacksIndex)
+    try alice.store.rest()
+    #expect(try logs(alice) == 20_000)
+  }
+}

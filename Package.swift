@@ -79,7 +79,7 @@ let package = Package(
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
     .executableTarget(
-      name: "Bench", dependencies: ["Processes", "SQLite", "Wire"], path: "Tests/Bench", swiftSettings: common
+      name: "Bench", dependencies: ["Processes", "SQLite", "Waymark", "Wire"], path: "Tests/Bench", swiftSettings: common
     ),
     tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "SQLite", "Wire"]),

@@ -23,6 +23,7 @@ package final class Kind: Sendable {
   package var mergeClass: MergeClass { number.mergeClass }
 
   private let positions: [FieldNumber: Int]
+  private let byName: [String: Field]
 
   init(
     _ number: UInt64, _ name: String, plural: String, table: String, view: String?,
@@ -37,6 +38,8 @@ package final class Kind: Sendable {
     self.parent = parent
     self.fields = fields
     positions = Dictionary(uniqueKeysWithValues: zip(fields.map(\.number), fields.indices))
+    let names = fields.flatMap { field in field.names.map { ($0, field) } }
+    byName = Dictionary(names, uniquingKeysWith: { first, _ in first })
   }
 
   /// The field of a number; nil for one that a newer version has added.
@@ -46,9 +49,7 @@ package final class Kind: Sendable {
   package func position(of number: FieldNumber) -> Int? { positions[number] }
 
   /// The field that has this name, or has a part of this name, as in `formats.md` or for short.
-  package func field(named name: String) -> Field? {
-    fields.first { field in field.names.contains(name) }
-  }
+  package func field(named name: String) -> Field? { byName[name] }
 
   /// The number of a field that this program itself names.
   package func number(_ name: String) -> FieldNumber {

@@ -4,7 +4,7 @@ internal import CSQLite
 package struct ConnectionSettings: Sendable {
   /// What the cache of pages may take, by the size of the database: a small store needs little memory, and the
   /// indexes of a large one are written at random places.
-  package var cacheKibibytes: ClosedRange<Int> = 10 * 1024...36 * 1024
+  package var cacheKibibytes: ClosedRange<Int> = 8 * 1024...36 * 1024
   package var journalSizeLimitBytes = 4 * 1024 * 1024
 
   package init() {}

@@ -63,6 +63,6 @@ struct DayIndex {
   }
 
   private static let manyLogs = 16_384
-  /// To sort one takes about 80 bytes.
-  private static let logsInMemory = 100_000
+  /// Sorting takes about 80 bytes for each.
+  private static let logsInMemory = 20_000
 }

@@ -14,6 +14,7 @@ struct RecordDocument {
   /// The members of one record, its id first.
   mutating func members(_ kind: Kind, _ record: RecordRow) throws -> [JSON.Member] {
     var members = [JSON.Member("id", .string(record.key.id.uuid))]
+    members.reserveCapacity(2 * kind.fields.count)
     for field in kind.fields {
       members += try self.members(field, record[field.number] ?? .null)
     }

@@ -181,7 +181,8 @@ extension Replica {
     isSettling = false
     // Where sets are on their way, their end brings the next comparison.
     for session in sessionsInOrder where session.canCompare && session.isInitiator {
-      if session.agreedState != stateHash(session) { askState(session, now, &effects) }
+      let hasAgreed = session.isInSync && session.agreedState == stateHash(session)
+      if !hasAgreed { askState(session, now, &effects) }
     }
     let isOwing = sessions.values.contains { $0.owesState }
     if isOwing { effects.append(.schedule(.settleLate, after: Self.settleLateMilliseconds)) }

@@ -43,7 +43,7 @@ extension Store {
       try finish(&report, moved)
       try noting(report)
       try noteCuts(of: newlyCut)
-      if try moved.contains(where: hasUnkept) || areGround(placed) {
+      if try moved.contains(where: hasUnkept) || areGround(placed) || isSeenTip(among: placed, of: moved) {
         // What came with this batch is known now only; the rest is told anew.
         let (placements, forks) = (report.placements, report.forks)
         report = try layOut(horizon)

@@ -124,6 +124,13 @@ extension Store {
     logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
   }
 
+  /// Whether a kept tip has come of a log of which sets here have seen what was not here: they were stored while the log
+  /// was excluded whole. Who has seen what of it counts from now on, and it folds before them.
+  func isSeenTip(among placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
+    let ended = moved.filter { logs.cuts(of: $0)?.tips.isDisjoint(with: placed) == false }
+    return try !ended.isEmpty && !logs.excused().isDisjoint(with: ended)
+  }
+
   /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.
   private func prune(_ log: LogKey) throws -> Bool {
     guard hasUnkept(log) else { return false }

@@ -117,6 +117,21 @@ import Wire
     #expect(try !carol.receive(late).isLaidOutAnew)
   }
 
+  @Test func `what was seen of a log counts when its kept tip comes, though it was excluded whole before`()
+    throws
+  {
+    try bob.write(at: 110, edit(rome, [1: .text("bob's")]))
+    let (carol, _) = try reader([[]], bob.known)
+    try cut(carol, [[tip(5)]])
+    try carol.receive(Array(alice.known.prefix(4)))
+    #expect(try carol.store.text(trip(2), 1) == nil, "it waits for the tip")
+    try carol.receive([alice.known[4]])
+    #expect(try carol.store.text(rome, 1) == "bob's")
+    #expect(try carol.store.conflicts().isEmpty, "Bob had seen what he wrote over")
+    try cut(bob, [[tip(5)]])
+    #expect(try state(carol) == state(bob))
+  }
+
   @Test func `what comes back with the cut of a log that nothing is here of goes again with its end`()
     throws
   {

@@ -38,7 +38,11 @@ extension Replica {
       self[lane] = state
       self[lane].asked = asked
       forgetComparison(lane)
-      for link in sessions.keys { sessions[link]?[lane].lacking = [:] }
+      // What was promised of own logs is waited for all the same: what nobody was sent may have to give way to it.
+      let own = withheld[lane]?.sent ?? [:]
+      for (link, session) in sessions {
+        sessions[link]?[lane].lacking = session[lane].lacking.filter { own[$0.key] != nil }
+      }
     }
     for session in sessionsInOrder where session.device != nil && !session.isClosing {
       sessions[session.link]?.said = nil

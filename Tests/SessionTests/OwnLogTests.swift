@@ -91,6 +91,38 @@ import Wire
     #expect(world["bob"].name(record(1)) == "later 3")
   }
 
+  @Test func `what was promised in one lane is waited for though the other lane has given way`() throws {
+    let world = try world(knowing: ["bob", "carol"])
+    world.connect("alice", "bob")
+    world.run(1_000)
+    try world.write("alice", insert(setting(1), "later"))
+    world.run(1_000)
+    world.cut("alice", "bob")
+    world.run(100)
+    try world.write("old", insert(setting(1), "by the old copy"), edit(record(2), "by the old copy"))
+    var late: [Message] = []
+    world.meddle = { from, _, message in
+      switch message {
+      case .sets(.records, _) where from == "bob", .served(.records) where from == "bob":
+        late.append(message)
+        return []
+      default: return [message]
+      }
+    }
+    world.forgetTraffic()
+    world.connect("old", "bob")
+    world.run(1_000)
+    #expect(!late.isEmpty)
+    #expect(told(world) == 0)
+    world.meddle = nil
+    for message in late { world.inject(message, from: "bob", to: "old") }
+    let isLevel = world.run { $0["old"].isInSync(with: $0["bob"]) }
+    #expect(isLevel, "waited for both to hold the same")
+    #expect(forks(world) == 0)
+    #expect(told(world) == 0)
+    #expect(world["bob"].name(record(2)) == "by the old copy")
+  }
+
   @Test func `a peer that knows no more is followed by one that does`() throws {
     let world = try world(knowing: ["carol"])
     #expect(world["bob"].count(.records) == 5)

@@ -23,6 +23,8 @@ extension Judge {
     // Cuts that were heard of on a full disk take effect later than their statements are read.
     let isLaidOutAnew = ledgers[node]?.passed.isEmpty == false
     guard try !isLaidOutAnew && isContinued(view) else { return try readWhole(node, isStart: false) }
+    // What has just come may have seen what a cut leaves out.
+    view.hasGaps = try NodeReading.hasExcused(view.connection)
     var news = StoreNews()
     for row in try NodeReading.logRows(after: Int64(view.numbers.count), view.connection) {
       try take(row, view, &news)

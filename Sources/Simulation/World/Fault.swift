@@ -19,6 +19,8 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
   case sloppy, otherBody = "other-body", unknownAuthor = "unknown-author", closedLane = "closed-lane"
   case strangeProfile = "strange-profile", branches, deaf
+  // What is said of the circle goes ahead of the sets
+  case hearsay
 
   package var description: String { rawValue }
 

@@ -15,6 +15,12 @@ enum Ending {
   case turn(rests: [Int], runs: [Int], isLast: Bool)
   /// Somebody writes at these devices, copies of one another.
   case words([Int])
+  /// Somebody wants sync again.
+  case wish(Int)
+  /// Who took a device out of the circle is taken out itself.
+  case turnOfTide(Int, Int)
+  /// From now on a device hears of the others through one alone.
+  case hearsay(Int)
   /// A member that delivers nothing promises much.
   case promises(Int)
 }
@@ -40,7 +46,7 @@ extension World {
   /// False if there was nothing that it could happen to.
   private func cause(_ fault: Fault) -> Bool {
     switch fault {
-    case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move:
+    case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move, .hearsay:
       network(fault)
     case .kill, .killInside, .powerLoss, .crashLoop, .pause, .restart, .restore, .clone, .lostPlace:
       processes(fault)
@@ -71,6 +77,9 @@ extension World {
       block(from, to, for_)
       if fault == .clog { block(to, from, for_) }
     case .partition: divide(for_)
+    case .hearsay:
+      guard let device = random.pick(devices) else { return false }
+      return hearsay(device, someTime())
     case .flap:
       guard let one = random.pick(devices), let other = random.pick(devices), one !== other else {
         return false
@@ -108,7 +117,8 @@ extension World {
   }
 
   private func block(_ from: Device, _ to: Device, _ time: Moment) {
-    weather.blocked[Weather.Path(from: from.number, to: to.number)] = now + time
+    let path = Weather.Path(from: from.number, to: to.number)
+    weather.blocked[path] = max(weather.blocked[path] ?? 0, now + time)
   }
 
   /// Two groups that don't hear of one another; or only one of the other.
@@ -117,7 +127,30 @@ extension World {
     divide(time, isOneWay: isOneWay) { _ in self.random.happens(perThousand: 500) }
   }
 
-  private func divide(_ time: Moment, isOneWay: Bool = false, _ isOnOneSide: (Device) -> Bool) {
+  /// For a while a device hears of the others through one alone, whose records lane is closed: what is said of the circle
+  /// goes ahead of the sets that it is about.
+  func hearsay(_ device: Device, _ time: Moment) -> Bool {
+    let others = devices.filter { $0.key != device.key && $0.isHonest && $0.process != nil }
+    let near = others.filter { other in
+      links.values.contains { Set($0.devices) == Set([device.number, other.number]) }
+    }
+    guard !isHealing, let herald = random.pick(near.isEmpty ? others : near) else { return false }
+    for other in devices where other !== device && other !== herald {
+      block(device, other, time)
+      block(other, device, time)
+      guard other.key == device.key else { continue }
+      // A copy of the device would take its link.
+      block(herald, other, time)
+      block(other, herald, time)
+    }
+    if herald.preference {
+      prefer(herald, false)
+      later(time, .end(.wish(herald.number)))
+    }
+    return true
+  }
+
+  func divide(_ time: Moment, isOneWay: Bool = false, _ isOnOneSide: (Device) -> Bool) {
     let side = devices.map(isOnOneSide)
     for from in devices {
       for to in devices where side[from.number] != side[to.number] && !(isOneWay && side[from.number]) {
@@ -196,16 +229,26 @@ extension World {
       twin.isResting = true
       return true
     }
-    if random.happens(perThousand: 500) { separate(device, twin) }
-    later(random.wait(2_000), .start(twin.number))
+    if random.happens(perThousand: 500) {
+      separate(device, twin)
+      let start = random.wait(options.faultsEvery)
+      later(start, .start(twin.number))
+      // Before anybody has told what else there is of its log.
+      later(start + 2 + Moment(random.below(40)), .end(.words([twin.number])))
+    } else {
+      later(random.wait(2_000), .start(twin.number))
+    }
     return true
   }
 
   /// Two copies of a device are in use where one does not hear of the other, each among some of the others.
   private func separate(_ device: Device, _ twin: Device) {
-    let time = 5_000 + random.wait(10_000)
+    let time = someTime()
     divide(time) { $0 === device || $0 !== twin && self.random.happens(perThousand: 500) }
-    for part in 1...3 { later(time * Moment(part) / 3 - 300, .end(.words([device.number, twin.number]))) }
+    for part in 1...3 { later(time * Moment(part) / 4, .end(.words([device.number, twin.number]))) }
+    if random.happens(perThousand: 500) {
+      later(time - 1, .end(.hearsay(random.happens(perThousand: 500) ? device.number : twin.number)))
+    }
   }
 
   // MARK: Disks
@@ -239,6 +282,9 @@ extension World {
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
     case .words(let numbers): writeWords(at: numbers)
     case .promises(let number): promiseMuch(number)
+    case .wish(let number): if !isHealing { prefer(devices[number], true) }
+    case .hearsay(let number): _ = hearsay(devices[number], someTime())
+    case .turnOfTide(let number, let other): if !isHealing { turnTide(devices[number], devices[other]) }
     case .turn(let rests, let runs, let isLast): change(rests: rests, runs: runs, isLast: isLast)
     case .pausedPeer(let number, let generation, let peer):
       guard devices[number].generation == generation, let process = devices[number].process else { return }
@@ -265,148 +311,6 @@ extension World {
       let years = Moment(random.below(20)) - 10
       device.clock.offset += years * 365 * 86_400_000
     default: device.clock.change(at: now, isFrozen: true)
-    }
-    return true
-  }
-
-  // MARK: Authority
-
-  private func authority(_ fault: Fault) -> Bool {
-    guard let device = random.pick(devices.filter { $0.process?.isServing == true }) else { return false }
-    switch fault {
-    case .preference: prefer(device, random.happens(perThousand: 600))
-    case .buy, .expire, .strangerIssuer: return entitle(device, fault)
-    case .revoke, .mutual, .crossed: return revoke(by: device, fault)
-    case .restamp: return restamp(device)
-    case .pausePeer:
-      guard let peer = random.pick(devices.filter { $0.key != device.key }) else { return false }
-      device.process?.pausedPeers.insert(peer.key)
-      for session in device.process?.replicator.replica.sessions.values.sorted(by: { $0.link < $1.link })
-        ?? []
-      where session.device == peer.key {
-        device.process?.send(Message.goodbye(.paused).encoded, to: session.link)
-        hangUp(session.link, device)
-      }
-      later(random.wait(20_000), .end(.pausedPeer(device.number, device.generation, peer.key)))
-    default: return invite(by: device)
-    }
-    return true
-  }
-
-  func prefer(_ device: Device, _ wants: Bool) {
-    device.preference = wants
-    judged { try $0.preferred(device) }
-    device.process?.handle([.preferenceChanged(wants)])
-  }
-
-  func learn(_ device: Device, _ statement: Membership.Statement) {
-    device.process?.handle([.statementsAdded([statement.bytes])])
-  }
-
-  /// Somebody buys, for a while that begins or ends soon, or from an issuer that the circle does not know.
-  private func entitle(_ device: Device, _ fault: Fault) -> Bool {
-    let begin = now + Moment(random.below(60_000)) - 50_000
-    let end =
-      fault == .expire ? max(begin, now) + Moment(random.logarithmic(500, 60_000)) : begin + Self.start
-    let key = fault == .strangerIssuer ? authority.stranger : nil
-    let target = random.happens(perThousand: 700) ? random.pick(unpaid) ?? device : device
-    let devices = random.happens(perThousand: 850) ? [target.key] : nil
-    guard
-      let statement = try? authority.entitlement(
-        for: devices, begin..<end, issuedAt: min(begin, now), by: key)
-    else { return false }
-    learn(device, statement)
-    return true
-  }
-
-  private func invite(by device: Device) -> Bool {
-    guard devices.count < 12, let process = device.process, process.isMember else { return false }
-    // A certificate may be out though its issuer was killed over it: nobody else invites the same keys.
-    guests += 1
-    guard let keys = try? DeviceKeys("guest-\(guests)", seed: options.seed),
-      let statement = try? authority.certificate(for: keys, by: device.keys.signing, at: device.wall)
-    else { return false }
-    learn(device, statement)
-    guard !process.isEnded else { return true }
-    let guest = Device(keys, number: devices.count, world: self, isHonest: device.isHonest, preference: true)
-    guest.addressBook = [device.address]
-    guest.firstStatements = process.replicator.circle.statements(notIn: [])
-    devices.append(guest)
-    later(random.wait(1_000), .start(guest.number))
-    tally.count("invited")
-    return true
-  }
-
-  /// A device takes another one out of the circle; or two one another, at the same time.
-  private func revoke(by device: Device, _ fault: Fault) -> Bool {
-    let others = devices.filter { $0.key != device.key && !$0.isGone }
-    guard let other = random.pick(others), revocations < Self.revocationsMax else { return false }
-    // Enough must stay that there is something to converge.
-    guard isRevoked(other.key) || devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2 else {
-      return false
-    }
-    guard revoke(other, by: device) else { return false }
-    if fault == .mutual { _ = revoke(device, by: other) }
-    if fault == .crossed, let third = random.pick(others.filter({ $0.key != other.key })) {
-      _ = revoke(other, by: third)
-    }
-    return true
-  }
-
-  /// Where more have taken one another out than an introduction has room for, only a person can bring them together.
-  private static let revocationsMax = 4
-
-  private func revoke(_ other: Device, by device: Device) -> Bool {
-    guard let process = device.process, process.isServing, process.isMember else { return false }
-    let store = process.replicator.store
-    let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
-    // Mostly all is kept that the issuer has seen; sometimes the log ends further back, or is not kept at all. Two that
-    // take out the same device seldom agree.
-    let isSevere = random.happens(perThousand: isRevoked(other.key) ? 700 : 300)
-    let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.compactMap { log, heads in
-      let tips = isSevere ? heads.map { earlier($0, store) } : heads.map(\.id)
-      return isSevere && random.happens(perThousand: 200)
-        ? nil : KeptLog(incarnation: log.incarnation, lane: log.lane, tips: tips)
-    }
-    let key = random.happens(perThousand: 200) ? authority.root : device.keys.signing
-    guard
-      let statement = try? process.replicator.circle.revocation(
-        RevocationOrder(device: other.key, kept: kept), by: key, at: device.wall)
-    else { return false }
-    revoked.insert(other.key)
-    revocations += 1
-    learn(device, statement)
-    return true
-  }
-
-  /// A set on the way to a tip.
-  private func earlier(_ head: LogHead, _ store: Store) -> ChangeSetID {
-    let sequence = 1 + UInt64(random.below(Int(clamping: head.sequence)))
-    let want = Want(log: head.log, from: sequence, through: sequence, tip: head.id)
-    let found = try? store.read(head.log.lane, [want], bytesMax: 1, setsMax: 1).sets.first
-    return found?.id ?? head.id
-  }
-
-  func isRevoked(_ key: DeviceKey) -> Bool { revoked.contains(key) }
-
-  func restamp(_ device: Device) -> Bool {
-    guard let process = device.process, process.isServing, process.isMember, !process.replicator.isSpent
-    else {
-      return false
-    }
-    let store = process.replicator.store
-    let horizon = Clock(milliseconds: device.wall + Limits.clockDriftMilliseconds)
-    guard let ended = try? store.logsAhead(of: device.key, horizon: horizon), !ended.isEmpty else {
-      return false
-    }
-    do {
-      try process.replicator.restamp(ended, now: device.time)
-      tally.count("restamped")
-      // It may have been killed behind the transaction: then nobody can look at its store any more.
-      if !process.isEnded { judged { try $0.wroteAgain(device) } }
-    } catch {
-      guard !process.isEnded, !(error is WritingAgainError) else { return false }
-      process.storeFailed(error)
     }
     return true
   }

@@ -80,7 +80,9 @@ extension World {
   /// The person writes at copies of a device, and may start them again after that.
   func writeWords(at numbers: [Int]) {
     for device in numbers.map({ devices[$0] }) where device.process?.isServing == true {
-      if random.happens(perThousand: 700) { writeLastWord(device) }
+      if random.happens(perThousand: 700) {
+        writeLastWord(device, alsoSettings: random.happens(perThousand: 500))
+      }
       if random.happens(perThousand: 300) { stop(device, .killed, restartAfter: 10 + random.wait(1_000)) }
     }
   }

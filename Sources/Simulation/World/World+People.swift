@@ -46,7 +46,9 @@ extension World {
     write(device, "much", drafts)
   }
 
-  func writeLastWord(_ device: Device) { write(device, "last", [insert(), setting()]) }
+  func writeLastWord(_ device: Device, alsoSettings: Bool = true) {
+    write(device, "last", [insert()] + (alsoSettings ? [setting()] : []))
+  }
 
   /// Names an operation that was written somewhere, here already or not.
   private func undo(_ device: Device) {

@@ -94,6 +94,7 @@ extension World {
       fail(.digest, "\(device.name) found unequal digests of \(lane) at \(name(of: peer))")
     case .membershipChanged where hasJustForked(device):
       // The person writes at the very moment at which it comes out that the log has forked.
+      if device.isHonest { tally.count("heard of its fork") }
       later(Moment(random.below(4)), .end(.words([device.number])))
     default: break
     }

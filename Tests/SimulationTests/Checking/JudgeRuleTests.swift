@@ -1,6 +1,7 @@
 import Membership
 import Records
 import Replication
+import SQLite
 import Simulation
 import Sodium
 import Storage
@@ -147,6 +148,26 @@ import Wire
     world.wall += 3_700_000
     for name in ["alice", "bob"] { world.judge.isNow(name, wall: world.wall) }
     expect(.notConverged) { try world.healed() }
+  }
+
+  @Test func `a set that stays aside though all that it stands on is here`() throws {
+    let world = try JudgedWorld()
+    let first = try world.write("bob", .records, insert(trip(1), [:]))[0]
+    let second = try world.write("bob", .records, [edit(trip(1), [1: .text("Rome")])])[0]
+    try world.look("bob")
+    try world["alice"].take([first], wall: world.wall)
+    try world.look("alice")
+    // Beside the store, which would bring it back.
+    let sql = "INSERT INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+    try world["alice"].reader.with(sql) { row in
+      try row.bind(1, second.id.bytes)
+      try row.bind(2, Int64(bitPattern: second.header.clock.raw))
+      try row.bind(3, second.raw.header)
+      try row.bind(4, second.raw.signature)
+      try row.bind(5, second.raw.body)
+      try row.run()
+    }
+    expect(.state) { try world.judge.inspected("alice", wall: world.wall) }
   }
 
   // MARK: What is sent

@@ -1,0 +1,189 @@
+import Membership
+import Replication
+import Sodium
+import SQLite
+import Storage
+import Wire
+
+/// Who may what: what people buy and want, and whom they let in and take out.
+extension World {
+  /// What a person decides just now; false if there is nothing to decide.
+  func authority(_ fault: Fault) -> Bool {
+    guard let device = random.pick(devices.filter { $0.process?.isServing == true }) else { return false }
+    switch fault {
+    case .preference: prefer(device, random.happens(perThousand: 600))
+    case .buy, .expire, .strangerIssuer: return entitle(device, fault)
+    case .revoke, .mutual, .crossed: return revoke(by: device, fault)
+    case .restamp: return restamp(device)
+    case .pausePeer:
+      guard let peer = random.pick(devices.filter { $0.key != device.key }) else { return false }
+      device.process?.pausedPeers.insert(peer.key)
+      for session in device.process?.replicator.replica.sessions.values.sorted(by: { $0.link < $1.link })
+        ?? []
+      where session.device == peer.key {
+        device.process?.send(Message.goodbye(.paused).encoded, to: session.link)
+        hangUp(session.link, device)
+      }
+      later(random.wait(20_000), .end(.pausedPeer(device.number, device.generation, peer.key)))
+    default: return invite(by: device)
+    }
+    return true
+  }
+
+  func prefer(_ device: Device, _ wants: Bool) {
+    device.preference = wants
+    judged { try $0.preferred(device) }
+    device.process?.handle([.preferenceChanged(wants)])
+  }
+
+  func learn(_ device: Device, _ statement: Membership.Statement) {
+    device.process?.handle([.statementsAdded([statement.bytes])])
+  }
+
+  /// Somebody buys, for a while that begins or ends soon, or from an issuer that the circle does not know.
+  private func entitle(_ device: Device, _ fault: Fault) -> Bool {
+    let begin = now + Moment(random.below(60_000)) - 50_000
+    let end =
+      fault == .expire ? max(begin, now) + Moment(random.logarithmic(500, 60_000)) : begin + Self.start
+    let key = fault == .strangerIssuer ? authority.stranger : nil
+    let target = random.happens(perThousand: 700) ? random.pick(unpaid) ?? device : device
+    let devices = random.happens(perThousand: 850) ? [target.key] : nil
+    guard
+      let statement = try? authority.entitlement(
+        for: devices, begin..<end, issuedAt: min(begin, now), by: key)
+    else { return false }
+    learn(device, statement)
+    return true
+  }
+
+  private func invite(by device: Device) -> Bool {
+    guard devices.count < 12, let process = device.process, process.isMember else { return false }
+    // A certificate may be out though its issuer was killed over it: nobody else invites the same keys.
+    guests += 1
+    guard let keys = try? DeviceKeys("guest-\(guests)", seed: options.seed),
+      let statement = try? authority.certificate(for: keys, by: device.keys.signing, at: device.wall)
+    else { return false }
+    learn(device, statement)
+    guard !process.isEnded else { return true }
+    let guest = Device(keys, number: devices.count, world: self, isHonest: device.isHonest, preference: true)
+    guest.addressBook = [device.address]
+    guest.firstStatements = process.replicator.circle.statements(notIn: [])
+    devices.append(guest)
+    later(random.wait(1_000), .start(guest.number))
+    tally.count("invited")
+    return true
+  }
+
+  /// A device takes another one out of the circle; or two one another, at the same time.
+  private func revoke(by device: Device, _ fault: Fault) -> Bool {
+    let others = devices.filter { $0.key != device.key && !$0.isGone }
+    guard let other = random.pick(others), revocations < Self.revocationsMax else { return false }
+    // Enough must stay that there is something to converge.
+    guard isRevoked(other.key) || devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2 else {
+      return false
+    }
+    guard revoke(other, by: device) else { return false }
+    if fault == .mutual { _ = revoke(device, by: other) }
+    if fault == .revoke, random.happens(perThousand: 500) { overturn(device, other) }
+    if fault == .crossed, let third = random.pick(others.filter({ $0.key != other.key })) {
+      _ = revoke(other, by: third)
+    }
+    return true
+  }
+
+  /// Where more have taken one another out than an introduction has room for, only a person can bring them together.
+  private static let revocationsMax = 4
+
+  /// Some have heard that a device was taken out, and what the others wrote on top of it comes to them; then somebody
+  /// takes it in again.
+  private func overturn(_ device: Device, _ other: Device) {
+    let others = devices.filter { ![device.key, other.key].contains($0.key) }
+    let near = others.filter { _ in random.happens(perThousand: 500) }.map(\.number)
+    let time = someTime()
+    divide(time) { $0.key == device.key || near.contains($0.number) }
+    for part in 1...2 {
+      later(time * Moment(part) / 3, .end(.words([other.number])))
+      later(
+        time * Moment(part) / 3 + 40, .end(.words(others.map(\.number).filter { !near.contains($0) })))
+    }
+    turnTide(device, other, after: time + Moment(random.logarithmic(5, 1_000)))
+  }
+
+  private func turnTide(_ device: Device, _ other: Device, after wait: Moment) {
+    guard revocations < Self.revocationsMax else { return }
+    // There is room for it then.
+    revocations += 1
+    later(wait, .end(.turnOfTide(device.number, other.number)))
+  }
+
+  /// Somebody revokes with the root key who has taken a device out, and takes that one in again.
+  func turnTide(_ device: Device, _ other: Device) {
+    let able = devices.filter { ![device.key, other.key].contains($0.key) && $0.process?.isMember == true }
+    guard let third = random.pick(able) else { return }
+    revocations -= 1
+    if revoke(device, by: third, reinstating: other.key) { tally.count("taken in again") }
+  }
+
+  /// How long something lasts that is to begin and to end while the faults go on.
+  func someTime() -> Moment { 100 + options.faultsEvery * Moment(3 + random.below(8)) }
+
+  private func revoke(_ other: Device, by device: Device, reinstating reinstated: DeviceKey? = nil) -> Bool {
+    guard let process = device.process, process.isServing, process.isMember else { return false }
+    let store = process.replicator.store
+    let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
+    // Mostly all is kept that the issuer has seen; sometimes the log ends further back, or is not kept at all. Two that
+    // take out the same device seldom agree.
+    let isSevere = random.happens(perThousand: isRevoked(other.key) ? 700 : 300)
+    let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.compactMap { log, heads in
+      let tips = isSevere ? heads.map { earlier($0, store) } : heads.map(\.id)
+      return isSevere && random.happens(perThousand: 200)
+        ? nil : KeptLog(incarnation: log.incarnation, lane: log.lane, tips: tips)
+    }
+    let key = reinstated != nil || random.happens(perThousand: 200) ? authority.root : device.keys.signing
+    guard
+      let statement = try? process.replicator.circle.revocation(
+        RevocationOrder(device: other.key, kept: kept, reinstated: Set([reinstated].compactMap(\.self))),
+        by: key, at: device.wall)
+    else { return false }
+    revoked.insert(other.key)
+    revocations += 1
+    if random.happens(perThousand: 300), let third = random.pick(devices.filter { $0.key != device.key }) {
+      _ = hearsay(third, someTime())
+    }
+    if random.happens(perThousand: 200) { turnTide(device, other, after: someTime() / 2) }
+    learn(device, statement)
+    return true
+  }
+
+  /// A set on the way to a tip.
+  private func earlier(_ head: LogHead, _ store: Store) -> ChangeSetID {
+    let sequence = 1 + UInt64(random.below(Int(clamping: head.sequence)))
+    let want = Want(log: head.log, from: sequence, through: sequence, tip: head.id)
+    let found = try? store.read(head.log.lane, [want], bytesMax: 1, setsMax: 1).sets.first
+    return found?.id ?? head.id
+  }
+
+  func isRevoked(_ key: DeviceKey) -> Bool { revoked.contains(key) }
+
+  func restamp(_ device: Device) -> Bool {
+    guard let process = device.process, process.isServing, process.isMember, !process.replicator.isSpent
+    else {
+      return false
+    }
+    let store = process.replicator.store
+    let horizon = Clock(milliseconds: device.wall + Limits.clockDriftMilliseconds)
+    guard let ended = try? store.logsAhead(of: device.key, horizon: horizon), !ended.isEmpty else {
+      return false
+    }
+    do {
+      try process.replicator.restamp(ended, now: device.time)
+      tally.count("restamped")
+      // It may have been killed behind the transaction: then nobody can look at its store any more.
+      if !process.isEnded { judged { try $0.wroteAgain(device) } }
+    } catch {
+      guard !process.isEnded, !(error is WritingAgainError) else { return false }
+      process.storeFailed(error)
+    }
+    return true
+  }
+}

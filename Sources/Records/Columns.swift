@@ -151,7 +151,17 @@ extension FieldType {
     guard columns.count == columnTypes.count, let first = columns.first, let last = columns.last else {
       return nil
     }
+    if columns.count == 1 { return value(from: first) }
     if columns.allSatisfy({ $0 == .null }) { return .null }
+    return value(first, columns[columns.startIndex + 1], last)
+  }
+
+  /// The same for a type of one column.
+  package func value(from column: ColumnValue) -> Value? {
+    column == .null ? .null : value(column, column, column)
+  }
+
+  private func value(_ first: ColumnValue, _ second: ColumnValue, _ last: ColumnValue) -> Value? {
     switch (self, first, last) {
     case (.bool, .integer(let flag), _): return .bool(flag != 0)
     case (.integer, .integer(let number), _), (.timestamp, .integer(let number), _):
@@ -167,7 +177,7 @@ extension FieldType {
     case (.instant, .integer(let time), let zone):
       return Self.optionalText(zone).map { .array([.integer(time), $0]) }
     case (.datedInstant, .integer(let time), .text(let day)):
-      return Self.optionalText(columns[columns.startIndex + 1]).map {
+      return Self.optionalText(second).map {
         .array([.integer(time), $0, .text(day)])
       }
     case (.money, .text(let amount), let currency):

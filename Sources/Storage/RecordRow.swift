@@ -40,12 +40,15 @@ extension RecordRow {
     if !statement.isNull(3) {
       extra = try decodedFields(statement.bytes(3)).mapValues { try Value(encoded: $0[...]) }
     }
-    var fields = kind == nil ? extra : [:]
+    var fields = kind == nil ? extra : Dictionary(minimumCapacity: kind?.fields.count ?? 0)
     for field in kind?.fields ?? [] {
       let range = column..<column + field.columns.count
       column = range.upperBound
       guard stamps[field.number] != nil, extra[field.number] == nil else { continue }
-      fields[field.number] = field.type.value(from: range.map { statement.value($0) }[...])
+      fields[field.number] =
+        range.count == 1
+        ? field.type.value(from: statement.value(range.lowerBound))
+        : field.type.value(from: range.map { statement.value($0) }[...])
     }
     self.fields = fields
     unread = kind == nil ? [:] : extra

@@ -184,7 +184,7 @@ package struct TripSummary: Hashable, Sendable {
     activities = Int(row.integer(2))
     firstStart = row.isNull(3) ? nil : row.integer(3)
     lastEnd = row.isNull(4) ? nil : row.integer(4)
-    totals = ((try? JSON.parse(row.text(5)))?.array ?? []).map {
+    totals = ((try? JSON.parse(row.bytes(5)))?.array ?? []).map {
       Total(amount: $0["amount"]?.string, currency: $0["currency"]?.string)
     }
   }

@@ -7,6 +7,8 @@ import Wire
 @main
 struct Bench {
   static func main() {
+    // Whoever looks whether a change has come sleeps for ten microseconds, and not for sixty.
+    try? Data("1000".utf8).write(to: URL(filePath: "/proc/self/timerslack_ns"))
     do {
       let options = try Options(Array(CommandLine.arguments.dropFirst()))
       let stage = try Stage(options)

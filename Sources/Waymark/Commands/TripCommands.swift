@@ -10,18 +10,16 @@ extension Node {
     let list = RecordList(store: store, names: names)
     let summaries = try store.tripSummaries()
     let start = Registry.trip.number("startDate")
-    let dated = try list.records(Registry.trip, request).map { trip in
-      let summary = summaries[trip.key.id] ?? TripSummary()
-      return (begin: trip[start]?.asInteger ?? summary.firstStart, item: (trip: trip, summary: summary))
-    }
+    let trips = try list.records(Registry.trip, request)
     // Trips without any date come last; the list is in the order of names already.
-    let sorted = dated.enumerated().sorted {
-      ($0.element.begin ?? .max, $0.offset) < ($1.element.begin ?? .max, $1.offset)
-    }
+    let order = trips.enumerated()
+      .map { (begin: $1[start]?.asInteger ?? summaries[$1.key.id]?.firstStart ?? .max, place: $0) }
+      .sorted { ($0.begin, $0.place) < ($1.begin, $1.place) }
     var writer = RecordDocument(store: store)
-    let items = try sorted.map { entry in
-      let (trip, summary) = entry.element.item
-      return JSON.object(try writer.members(Registry.trip, trip) + summaryMembers(summary))
+    let items = try order.map { _, place in
+      var members = try writer.members(Registry.trip, trips[place])
+      members += summaryMembers(summaries[trips[place].key.id] ?? TripSummary())
+      return JSON.object(members)
     }
     return document(request.command, [.init("trips", .array(items))])
   }

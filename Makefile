@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall test service demo examples embed docs api pictures bench interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall test service demo examples embed docs api pictures bench growth interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
@@ -148,6 +148,12 @@ bench: release ## rates, latencies, bytes and memory beside a bare SQLite: ROWS=
 	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" --waymark "$$bin/waymark" --rows $(or $(ROWS),100000) \
 	  --many $(or $(MANY),1000000) --rounds $(or $(ROUNDS),5) --pipeline ../shared/bench \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(REPORT),--report $(REPORT))
+
+growth: release ## the same as records, authors and nodes grow: ONLY=records,authors,nodes RECORDS=1000,… AUTHORS=… NODES=… HOP=10 REPORT=…
+	swift build -c release --product Bench
+	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" growth --waymark "$$bin/waymark" \
+	  $(if $(ONLY),--only $(ONLY)) $(if $(RECORDS),--records $(RECORDS)) $(if $(AUTHORS),--authors $(AUTHORS)) \
+	  $(if $(NODES),--nodes $(NODES)) $(if $(HOP),--hop $(HOP)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(REPORT),--report $(REPORT))
 
 upgrade: build ## an older program, made from this tree, in one circle with the present one
 	@Tests/Upgrade/run

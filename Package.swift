@@ -79,8 +79,10 @@ let package = Package(
     .executableTarget(
       name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
     .executableTarget(
-      name: "Bench", dependencies: ["Processes", "SQLite", "Waymark", "Wire"], path: "Tests/Bench", swiftSettings: common
-    ),
+      name: "Bench",
+      dependencies: [
+        "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
+      ], path: "Tests/Bench", swiftSettings: common),
     tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "Records", "SQLite", "Wire"]),
     .target(

@@ -10,7 +10,9 @@ struct Bench {
     // Whoever looks whether a change has come sleeps for ten microseconds, and not for sixty.
     try? Data("1000".utf8).write(to: URL(filePath: "/proc/self/timerslack_ns"))
     do {
-      let options = try Options(Array(CommandLine.arguments.dropFirst()))
+      let words = CommandLine.arguments.dropFirst()
+      if words.first == "growth" { return try Growth(words.dropFirst()).run() }
+      let options = try Options(Array(words))
       let stage = try Stage(options)
       defer { stage.remove() }
       var table = Table(stage.machine)

@@ -47,14 +47,19 @@ struct Table {
         Self.ratio(row.value, row.pipeline), row.goal, row.isMet.map { $0 ? "met" : "not met" } ?? "",
       ])
     }
-    let widths = (0..<6).map { column in lines.map { $0[column].count }.max() ?? 0 }
+    return ([machine, ""] + Self.laidOut(lines)).joined(separator: "\n")
+  }
+
+  /// Lines of as many cells each, the first of them the head.
+  static func laidOut(_ lines: [[String]]) -> [String] {
+    let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
     let table = lines.map { line in
       "| "
         + zip(line, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ")
         + " |"
     }
     let rule = "|" + widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|"
-    return ([machine, "", table[0], rule] + table.dropFirst()).joined(separator: "\n")
+    return [table[0], rule] + table.dropFirst()
   }
 
   var json: JSON {

@@ -15,21 +15,7 @@ struct ChangeMeasure {
   func one() throws -> [Row] {
     let pair = try Pair(stage, "one")
     defer { pair.remove() }
-    let eye = try Eye(pair.other.store, pair.trip)
-    var times: [Double] = []
-    let before = try pair.first.wire()
-    for number in 1...changes {
-      let begun = now()
-      try pair.change(number)
-      while try eye.sees() < number {
-        guard now() < begun + 30 else { throw Failure("waited 30 seconds for change \(number)") }
-        usleep(10)
-      }
-      times.append((now() - begun) * 1e3)
-      usleep(200)
-    }
-    let after = try pair.first.wire()
-    let bytes = (after.sent - before.sent + after.received - before.received) / Double(changes)
+    let (times, bytes) = try pair.latencies(changes)
     let floor = try Pipeline(stage.options.pipeline, in: stage.folder).map {
       try $0.run(try stage.workload(.logs, min(stage.options.rows, 10_000)).tabs)
     }
@@ -90,15 +76,41 @@ final class Pair {
   let trip: String
   private let stage: Stage
 
-  init(_ stage: Stage, _ name: String) throws {
-    self.stage = stage
-    first = try stage.founder("\(name)-first")
+  convenience init(_ stage: Stage, _ name: String) throws {
+    let first = try stage.founder("\(name)-first")
     try first.start()
-    other = try stage.member("\(name)-other", of: first)
+    let other = try stage.member("\(name)-other", of: first)
     try other.start("--peer", first.address)
+    try self.init(first, other, stage)
+  }
+
+  /// Two that run and are connected.
+  init(_ first: BenchNode, _ other: BenchNode, _ stage: Stage) throws {
+    self.stage = stage
+    self.first = first
+    self.other = other
     trip = try first.ask("trip.add", ["fields": [["name", "Rome"], ["notes", "0"]]])["id"]?.string ?? ""
     try first.wait()
     try other.wait()
+  }
+
+  /// One change after the other, each when the last has arrived: milliseconds of each, bytes of one in the mean.
+  func latencies(_ changes: Int) throws -> (milliseconds: [Double], bytes: Double) {
+    let eye = try Eye(other.store, trip)
+    var times: [Double] = []
+    let before = try first.wire()
+    for number in 1...changes {
+      let begun = now()
+      try change(number)
+      while try eye.sees() < number {
+        guard now() < begun + 30 else { throw Failure("waited 30 seconds for change \(number)") }
+        usleep(10)
+      }
+      times.append((now() - begun) * 1e3)
+      usleep(200)
+    }
+    let after = try first.wire()
+    return (times, (after.sent - before.sent + after.received - before.received) / Double(changes))
   }
 
   func change(_ number: Int) throws { try first.ask("trip.edit", Self.edit(trip, number)) }

@@ -10,7 +10,7 @@ struct EqualMeasure {
 
   func run() throws -> [Row] {
     let meeting = try Meeting(stage, "equal")
-    defer { meeting.remove() }
+    defer { meeting.remove(from: stage) }
     var times: [Double] = []
     var bytes: [Double] = []
     for _ in 0..<max(5, stage.options.rounds) {
@@ -35,7 +35,7 @@ struct DifferenceMeasure {
 
   func run() throws -> [Row] {
     let meeting = try Meeting(stage, "difference")
-    defer { meeting.remove() }
+    defer { meeting.remove(from: stage) }
     var (single, joint) = ([(seconds: Double, bytes: Double)](), [(seconds: Double, bytes: Double)]())
     var (count, equal) = (0, [Double]())
     for _ in 0..<stage.options.rounds {
@@ -94,22 +94,27 @@ struct DifferenceMeasure {
 }
 
 /// Two devices with many logs in common, that part and meet again.
-private final class Meeting {
+final class Meeting {
   let full: BenchNode
   let other: BenchNode
   let rows: Int
-  private let stage: Stage
 
-  init(_ stage: Stage, _ name: String) throws {
-    self.stage = stage
+  /// Two that run, are connected and hold the same.
+  init(_ full: BenchNode, _ other: BenchNode, rows: Int) {
+    self.full = full
+    self.other = other
+    self.rows = rows
+  }
+
+  convenience init(_ stage: Stage, _ name: String) throws {
     let workload = try stage.workload(.logs, stage.options.rows)
-    rows = workload.rows
-    full = try stage.founder("\(name)-full")
+    let full = try stage.founder("\(name)-full")
     for part in workload.parts { try full.importing(part) }
     try full.start()
-    other = try stage.member("\(name)-other", of: full)
+    let other = try stage.member("\(name)-other", of: full)
     try other.start("--peer", full.address)
     try other.wait()
+    self.init(full, other, rows: workload.rows)
   }
 
   func part() throws {
@@ -134,7 +139,7 @@ private final class Meeting {
     return (seconds, after.sent - before.sent + after.received - before.received)
   }
 
-  func remove() {
+  func remove(from stage: Stage) {
     stage.forget(other)
     stage.forget(full)
   }

@@ -1,0 +1,192 @@
+import Membership
+import Processes
+import Replication
+import Storage
+import Wire
+
+/// Nodes in memory, and the real messages between them, under a clock that jumps.
+///
+/// Every message takes the same time, so that a stretch of time is a number of hops. Nothing gets lost and everybody
+/// keeps to the rules: what else can happen is the simulator's business.
+final class Network {
+  static let start: Moment = 1_800_000_000_000
+
+  let family: Family
+  private let hopMilliseconds: Moment
+  private(set) var nodes: [MemoryNode] = []
+  private(set) var traffic = Traffic()
+  private(set) var now: Moment = 0
+  private var links: [Link] = []
+  private var due: [Moment: [Event]] = [:]
+  /// The set that is waited for, who has it, and since when the last of them.
+  private var awaited: (id: ChangeSetID, holders: Int, since: Moment)?
+
+  private struct Link {
+    let ends: [Int]
+    var isOpen = true
+    /// Bytes on their way to each end.
+    var underWay = [0, 0]
+    /// Which end was told that there is no room.
+    var isFull = [false, false]
+  }
+
+  private enum Event {
+    case input(node: Int, Input)
+    case message(LinkID, end: Int, Message, bytes: Int)
+    case timer(node: Int, ReplicaTimer, order: Int)
+  }
+
+  init(_ family: Family, hopMilliseconds: Moment = 10) {
+    self.family = family
+    self.hopMilliseconds = hopMilliseconds
+  }
+
+  var time: Now { Now(wall: Self.start + now, steady: now) }
+
+  func add(_ node: MemoryNode) {
+    nodes.append(node)
+    node.handle([.started])
+  }
+
+  // MARK: Links
+
+  /// One node dials another.
+  @discardableResult
+  func connect(_ dialler: Int, _ dialled: Int) throws -> LinkID {
+    let id = LinkID(UInt64(links.count))
+    guard let introduction = nodes[dialler].replicator.replica.dialledIntroduction(now: time.wall) else {
+      throw Failure("node \(dialler) is no member")
+    }
+    links.append(Link(ends: [dialler, dialled]))
+    later(
+      hopMilliseconds,
+      .input(
+        node: dialled,
+        .opened(id, remote: nodes[dialler].transport, introduction: introduction)))
+    nodes[dialler].handle([.opened(id, remote: nodes[dialled].transport, introduction: nil)])
+    return id
+  }
+
+  func disconnect(_ id: LinkID) {
+    let index = Int(id.rawValue)
+    guard links[index].isOpen else { return }
+    links[index].isOpen = false
+    for node in links[index].ends { later(1, .input(node: node, .closed(id))) }
+  }
+
+  func send(_ bytes: [UInt8], on id: LinkID, from node: Int) throws {
+    let index = Int(id.rawValue)
+    guard links[index].isOpen else { return }
+    let end = links[index].ends[0] == node ? 1 : 0
+    let message = try Message(decoding: bytes)
+    let sealed = bytes.count + Self.sealBytes * (bytes.count / Limits.frameBytesMax + 1)
+    traffic.count(message, bytes: sealed)
+    links[index].underWay[end] += sealed
+    later(hopMilliseconds, .message(id, end: end, message, bytes: sealed))
+  }
+
+  /// What a sealed frame adds: length, kind of fragment, authentication.
+  private static let sealBytes = 2 + 1 + 16
+
+  func isCongested(_ id: LinkID, from node: Int) -> Bool {
+    let index = Int(id.rawValue)
+    let end = links[index].ends[0] == node ? 1 : 0
+    guard links[index].underWay[end] > Limits.sendBufferBytesMax / 8 else { return false }
+    links[index].isFull[end] = true
+    return true
+  }
+
+  func forgetTraffic() { traffic = Traffic() }
+
+  // MARK: Time
+
+  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment, for node: Int, order: Int) {
+    later(max(milliseconds, 1), .timer(node: node, timer, order: order))
+  }
+
+  private func later(_ milliseconds: Moment, _ event: Event) {
+    due[now + milliseconds, default: []].append(event)
+  }
+
+  /// Lets time pass: so much, or until something is so.
+  @discardableResult
+  func run(_ milliseconds: Moment, until isSo: () -> Bool = { false }) -> Bool {
+    let end = now + milliseconds
+    while !isSo() {
+      guard let next = due.keys.min(), next <= end else {
+        now = end
+        return isSo()
+      }
+      now = next
+      turn(due.removeValue(forKey: next) ?? [])
+    }
+    return true
+  }
+
+  /// What comes to a node at one moment shares a turn, as it does in the real one.
+  private func turn(_ events: [Event]) {
+    var order: [Int] = []
+    var inputs: [Int: [Input]] = [:]
+    for event in events {
+      guard let (node, input) = arrived(event) else { continue }
+      if inputs[node] == nil { order.append(node) }
+      inputs[node, default: []].append(input)
+    }
+    for node in order { nodes[node].handle(inputs[node] ?? []) }
+  }
+
+  private func arrived(_ event: Event) -> (node: Int, Input)? {
+    switch event {
+    case .input(let node, let input): return (node, input)
+    case .timer(let node, let timer, let order):
+      return nodes[node].takes(timer, order) ? (node, .timer(timer)) : nil
+    case .message(let id, let end, let message, let bytes):
+      let index = Int(id.rawValue)
+      links[index].underWay[end] -= bytes
+      if links[index].isFull[end], links[index].underWay[end] == 0 {
+        links[index].isFull[end] = false
+        later(1, .input(node: links[index].ends[1 - end], .drained(id)))
+      }
+      return links[index].isOpen ? (links[index].ends[end], .received(id, message)) : nil
+    }
+  }
+
+  // MARK: One change
+
+  /// What it took until everybody had a change, and until nobody said anything more of it.
+  struct Spread {
+    let hops: Double
+    let traffic: Traffic
+  }
+
+  /// One node writes; everybody else gets it without the comparison that comes every few seconds.
+  func spread(from node: Int) throws -> Spread {
+    forgetTraffic()
+    let begun = now
+    let ids = try nodes[node].write()
+    guard let id = ids.last else { throw Failure("node \(node) wrote nothing") }
+    awaited = (id, 1, now)
+    defer { awaited = nil }
+    let count = nodes.count
+    guard run(60_000, until: { self.awaited?.holders == count }) else {
+      throw Failure("a change of node \(node) came to \(awaited?.holders ?? 0) of \(count) nodes in a minute")
+    }
+    let hops = Double(now - begun) / Double(hopMilliseconds)
+    run(Self.quietMilliseconds)
+    return Spread(hops: hops, traffic: traffic)
+  }
+
+  func stored(_ heads: [LogHead]) {
+    guard let awaited, heads.contains(where: { $0.id == awaited.id }) else { return }
+    self.awaited = (awaited.id, awaited.holders + 1, now)
+  }
+
+  /// How long after the last arrival all has been said; nothing is compared anew before the next change.
+  static let quietMilliseconds: Moment = 3_000
+
+  /// - Throws: if two nodes do not hold the same.
+  func checkAgreement() throws {
+    let digests = Set(nodes.map { $0.replicator.store.digest(.records).sum })
+    guard digests.count == 1 else { throw Failure("the nodes hold \(digests.count) different states") }
+  }
+}

@@ -1,0 +1,42 @@
+import Replication
+import Wire
+
+/// What was said between nodes, by what it is about.
+struct Traffic {
+  private var counts: [About: (messages: Int, bytes: Int)] = [:]
+  /// Change sets that were sent, each copy for itself.
+  private(set) var sets = 0
+
+  enum About: CaseIterable {
+    /// Sets, and the end of an answer with sets.
+    case sets
+    /// Who has what, and who wants what.
+    case heads
+    /// Whether two nodes hold the same.
+    case state
+    /// Certificates and what opens a session.
+    case circle
+  }
+
+  mutating func count(_ message: Message, bytes: Int) {
+    if case .sets(_, let sets) = message { self.sets += sets.count }
+    let known = counts[message.about] ?? (0, 0)
+    counts[message.about] = (known.messages + 1, known.bytes + bytes)
+  }
+
+  subscript(about: About) -> (messages: Int, bytes: Int) { counts[about] ?? (0, 0) }
+
+  var messages: Int { counts.values.reduce(0) { $0 + $1.messages } }
+  var bytes: Int { counts.values.reduce(0) { $0 + $1.bytes } }
+}
+
+extension Message {
+  fileprivate var about: Traffic.About {
+    switch self {
+    case .sets, .served: .sets
+    case .heads, .want: .heads
+    case .state, .summary: .state
+    case .introduction, .statementIDs, .statements, .goodbye, .query, .answer, .refusal: .circle
+    }
+  }
+}

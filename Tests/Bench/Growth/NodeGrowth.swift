@@ -8,6 +8,8 @@ struct NodeGrowth {
   private let edges: [(Int, Int)]
   private var random: SplitMix
 
+  private static let authorCount = 20
+
   /// Who is connected with whom.
   enum Shape: String {
     case mesh
@@ -18,11 +20,12 @@ struct NodeGrowth {
   static func grids(_ sizes: [Int], hopMilliseconds: Int) throws -> [Grid] {
     let columns = [
       "nodes", "links a node", "hops to all", "messages a node", "B a node", "of these sets, B", "heads, B",
-      "state, B", "copies of a set a node", "first change: hops", "messages a node", "copies",
+      "state, B", "copies of the set for each that lacks it", "an author's first: hops", "messages a node",
       "ms of processor a node",
     ]
     var grid = Grid(
-      "Nodes: one change, cores and stores in memory, \(hopMilliseconds) ms a hop", columns)
+      "Nodes: the third change in a row of up to \(authorCount) authors, medians; \(hopMilliseconds) ms a hop; a circle "
+        + "admits \(Limits.devicesMax) devices, more only show how it goes on", columns)
     for size in sizes {
       for shape in shapes(size) {
         progress("\(size) nodes, \(shape.rawValue) …")
@@ -75,10 +78,10 @@ struct NodeGrowth {
     return items
   }
 
-  /// Changes of up to twenty authors by chance: the first of each, and the third in a row, when all know where its
+  /// Changes of some authors by chance: the first of each, and the third in a row, when all know where its
   /// changes come from and it has seen nothing new of others.
   private mutating func figures() throws -> [Double] {
-    let authors = Array(Self.shuffled(network.nodes.count, &random).prefix(20))
+    let authors = Array(Self.shuffled(network.nodes.count, &random).prefix(Self.authorCount))
     var (first, later) = ([Network.Spread](), [Network.Spread]())
     let begun = now()
     for author in authors {
@@ -96,8 +99,8 @@ struct NodeGrowth {
     return [
       2 * Double(edges.count) / count, later.map(\.hops).median, each(later, \.messages),
       each(later, \.bytes), each(later) { $0[.sets].bytes }, each(later) { $0[.heads].bytes },
-      each(later) { $0[.state].bytes }, each(later, \.sets), first.map(\.hops).median,
-      each(first, \.messages), each(first, \.sets), seconds / Double(3 * authors.count) / count * 1e3,
+      each(later) { $0[.state].bytes }, each(later, \.sets) * count / (count - 1), first.map(\.hops).median,
+      each(first, \.messages), seconds / Double(3 * authors.count) / count * 1e3,
     ]
   }
 }

@@ -36,6 +36,8 @@ struct RecordGrowth {
     defer { stage.forget(other) }
     try other.start("--peer", full.address)
     try other.wait()
+    // What was left for a quiet moment is done by then.
+    sleep(3)
     let met = try meetings(Meeting(full, other, rows: size))
     let pair = try Pair(full, other, stage)
     let change = try pair.latencies(changes)

@@ -61,7 +61,9 @@ struct Options {
       case "--many": manyRows = try Self.number(value)
       case "--rounds": rounds = try Self.number(value)
       case "--waymark": waymark = value
-      case "--pipeline": pipeline = FileManager.default.fileExists(atPath: value) ? value : nil
+      // It is built in a folder of its own.
+      case "--pipeline":
+        pipeline = FileManager.default.fileExists(atPath: value) ? URL(filePath: value).path : nil
       case "--report": report = value
       default: throw Failure("there is no option \(word)")
       }

@@ -6,16 +6,21 @@ package import Wire
 
 /// Sets that have no place for now: they lead to no kept tip, or a cut that had left out what they stand on has ended.
 extension Store {
-  /// The logs of sets that have no place.
-  func logsAside() throws -> Set<LogKey> {
+  /// The logs of sets that have no place, and those that these sets have seen: the cuts of either may give them one.
+  func logsAroundAside() throws -> Set<LogKey> {
     var found: Set<LogKey> = []
-    try eachAside { found.insert($1.log) }
+    try eachAside { _, header in
+      found.insert(header.log)
+      found.formUnion(header.dependencies.map { $0.log(lane: header.log.lane) })
+    }
     return found
   }
 
   /// Whether sets of an incarnation have no place. Others may hold them: what is written in their place forks the log.
   package func hasAside(_ device: DeviceKey, _ incarnation: Incarnation) throws -> Bool {
-    try logsAside().contains { ($0.device, $0.incarnation) == (device, incarnation) }
+    var isFound = false
+    try eachAside { isFound = isFound || ($1.log.device, $1.log.incarnation) == (device, incarnation) }
+    return isFound
   }
 
   /// Whether sets that have just been stored were all that one set aside stood on and that was not here.

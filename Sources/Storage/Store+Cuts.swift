@@ -14,7 +14,7 @@ extension Store {
   package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
-    let displaced = try logsAside().union(logs.excused())
+    let displaced = try displaced()
     let wanted = wantedCuts(displaced)
     let changed = try LaidOutCuts(stored: Self.metaBytes(LaidOutCuts.key, connection)).difference(to: wanted)
     guard !changed.isEmpty else { return false }
@@ -37,7 +37,10 @@ extension Store {
   }
 
   /// Keeps for which cuts the logs have just been laid out.
-  func noteLaidOut() throws { try noteLaidOut(wantedCuts(try logsAside().union(logs.excused()))) }
+  func noteLaidOut() throws { try noteLaidOut(wantedCuts(try displaced())) }
+
+  /// The logs whose cuts decide over sets that have no place, or that have one without all that they have seen.
+  private func displaced() throws -> Set<LogKey> { try logsAroundAside().union(logs.excused()) }
 
   /// The logs that a set is the first here to be of, or to have seen, and that are cut.
   func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {

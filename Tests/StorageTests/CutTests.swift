@@ -147,6 +147,17 @@ import Wire
     #expect(carol.store.heads(.records).isEmpty)
   }
 
+  @Test func `what waits for a log of which nothing is here comes back when that log is excluded`() throws {
+    let (carol, _) = try reader([[]], bob.known)
+    try lift(carol)
+    #expect(carol.store.heads(.records).isEmpty)
+    try cut(carol, [[]])
+    #expect(try carol.store.text(trip(2), 1) == "Oslo")
+    #expect(try state(carol) == state(reader([[]], bob.known).0))
+    try lift(carol)
+    #expect(carol.store.heads(.records).isEmpty)
+  }
+
   @Test func `several cuts leave what all of them leave`() throws {
     let cuts: Set<Set<ChangeSetID>> = [[tip(4)], [tip(2)]]
     try cut(bob, cuts)

@@ -21,11 +21,6 @@ extension Replica {
     circle.introduction(of: device, wallMilliseconds: now)?.encoded
   }
 
-  /// What this side shows where it dials; also if it is out of the circle, to ask whether it still is.
-  package func dialledIntroduction(now: Moment) -> [UInt8]? {
-    circle.dialledIntroduction(of: device, wallMilliseconds: now)?.encoded
-  }
-
   mutating func introduced(
     _ link: LinkID, _ bytes: [UInt8], _ now: Now, _ effects: inout [Effect]
   ) {

@@ -43,17 +43,13 @@ struct DayIndex {
   mutating func bringBack() throws {
     recent = 0
     guard isAway else { return }
-    let make = { [connection] in
-      try connection.transaction { try connection.execute(Self.index.sql) }
-    }
-    // In memory if there is no room for temporary files either.
-    do {
-      if try logs() > Self.logsInMemory { try connection.sortingInFiles(make) } else { try make() }
-    } catch {
-      try make()
-    }
+    let isSmall = try logs() <= Self.logsInMemory
+    // In memory also where there is no place for temporary files.
+    if isSmall || (try? connection.sortingInFiles(make)) == nil { try make() }
     isAway = false
   }
+
+  private func make() throws { try connection.transaction { try connection.execute(Self.index.sql) } }
 
   private func logs() throws -> Int {
     try connection.with("SELECT sum(live) FROM child_counts WHERE kind = ?1") { row in

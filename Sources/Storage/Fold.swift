@@ -14,6 +14,7 @@ final class Fold {
   private let undos: Undos
   private let rivals: Rivals
   private let aggregates: Aggregates
+  var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
   private var hashInput = RecordDigestInput()
   /// What the newest fast insert packed; the next one most often has the same fields.
@@ -27,15 +28,19 @@ final class Fold {
     undos = try Undos(connection)
     rivals = try Rivals(connection)
     aggregates = try Aggregates(connection)
+    dayIndex = try DayIndex(connection)
   }
 
   /// What is in memory and was not asked for.
   struct Memory {
     fileprivate let digests: Digests.Memory
     fileprivate let aggregates: Aggregates.Memory
+    fileprivate let dayIndex: DayIndex
   }
 
-  var memory: Memory { Memory(digests: digests.memory, aggregates: aggregates.memory) }
+  var memory: Memory {
+    Memory(digests: digests.memory, aggregates: aggregates.memory, dayIndex: dayIndex)
+  }
 
   /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
   func restore(_ memory: Memory) {
@@ -43,6 +48,7 @@ final class Fold {
     packed = (0, [], [])
     digests.restore(memory.digests)
     aggregates.restore(memory.aggregates)
+    dayIndex = memory.dayIndex
   }
 
   /// Reads again from the tables what is kept in memory.
@@ -51,6 +57,7 @@ final class Fold {
     packed = (0, [], [])
     try digests.reload()
     try aggregates.reload()
+    dayIndex = try DayIndex(connection)
   }
 
   func table(_ kind: KindNumber) throws -> RecordTable {
@@ -65,6 +72,7 @@ final class Fold {
   /// Folds a set that everything it stands on is folded for.
   func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
     causality.remember(place)
+    try dayIndex.makeWay(for: set)
     try undos.note(set)
     for entry in set.body.entries { try fold(entry, in: set.body, at: place.origin) }
     report.folded(set)

@@ -33,7 +33,7 @@ extension Store {
         }
         moved.insert(set.header.log)
         placed.append(set.id)
-        if folds { try fold(set, at: place, into: &report) }
+        if folds { try fold.fold(set, at: place, into: &report) }
       }
       // Also what had seen other branches: a kept tip tells of them that they are left out.
       if moved.contains(where: logs.isCut) {
@@ -78,7 +78,7 @@ extension Store {
       guard set.header.clock <= horizon, try logs.isReady(set.header) else { continue }
       let place = try fold.causality.place(number)
       try logs.folded(set, at: place)
-      try fold(set, at: place, into: &report)
+      try fold.fold(set, at: place, into: &report)
       moved.insert(set.header.log)
     }
   }

@@ -67,7 +67,7 @@ extension Store {
 
   /// Lays out all logs again, with the sets that were set aside, and folds what counts.
   func layOut(_ horizon: Clock) throws -> CommitReport {
-    try emptyDerived()
+    try Derived.create(connection)
     try takeOut("SELECT \(Self.columns) FROM change_sets UNION SELECT \(Self.columns) FROM set_aside")
     try connection.execute("DELETE FROM set_aside")
     try putBackAll()

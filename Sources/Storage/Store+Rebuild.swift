@@ -9,10 +9,11 @@ extension Store {
   @discardableResult
   package func rebuild() throws -> CommitReport {
     try atomically {
-      try emptyDerived()
+      try Derived.create(connection)
+      try fold.reload()
       var report = CommitReport()
       for number in try foldedNumbers() {
-        try fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
+        try fold.fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
       }
       try fold.finish(&report)
       report.settingsDigest = fold.digests[.settings]

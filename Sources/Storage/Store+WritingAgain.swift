@@ -252,7 +252,7 @@ extension Store {
     }
     let place = try logs.append(set, .folded)
     try noteDeclared(set, place)
-    try fold(set, at: place, into: &report)
+    try fold.fold(set, at: place, into: &report)
   }
 
   /// When a whole record was changed last, as merging reads it.

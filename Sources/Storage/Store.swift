@@ -13,7 +13,6 @@ package final class Store {
   let connection: Connection
   let logs: Logs
   let fold: Fold
-  private var dayIndex: DayIndex
   /// What this log has declared to have seen; kept for the log that asked last.
   var declared: (branch: Int64, sequences: [Int64: Int64])?
   /// Of sets that came in lately.
@@ -66,7 +65,6 @@ package final class Store {
     let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try Logs(connection)
     fold = try Fold(connection, logs)
-    dayIndex = try DayIndex(connection)
     if !isCurrent { try rebuild() }
   }
 
@@ -102,7 +100,7 @@ package final class Store {
 
   /// Runs `body` as one transaction; if it throws, memory is as before too.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
-    let (logsBefore, foldBefore, indexBefore) = (logs.memory, fold.memory, dayIndex)
+    let (logsBefore, foldBefore) = (logs.memory, fold.memory)
     do {
       return try connection.transaction {
         let result = try body()
@@ -113,7 +111,6 @@ package final class Store {
       forgetPast()
       logs.restore(logsBefore)
       fold.restore(foldBefore)
-      dayIndex = indexBefore
       throw error
     }
   }
@@ -134,12 +131,12 @@ package final class Store {
 
   /// Does what was left for a quiet moment: indexes, and the write-ahead log.
   package func rest() throws {
-    try dayIndex.bringBack()
+    try fold.dayIndex.bringBack()
     try checkpoint()
   }
 
   /// Whether an index is away until the next quiet moment.
-  package var lacksIndex: Bool { dayIndex.isAway }
+  package var lacksIndex: Bool { fold.dayIndex.isAway }
 
   /// Moves the write-ahead log into the database.
   ///
@@ -147,19 +144,6 @@ package final class Store {
   package func checkpoint(isShrinking: Bool = false) throws {
     try connection.checkpoint(isShrinking: isShrinking)
     try connection.fitCache()
-  }
-
-  /// Makes the tables that are derived anew, empty.
-  func emptyDerived() throws {
-    try Derived.create(connection)
-    try fold.reload()
-    dayIndex = try DayIndex(connection)
-  }
-
-  /// Folds a set that everything it stands on is folded for.
-  func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
-    try dayIndex.makeWay(for: set)
-    try fold.fold(set, at: place, into: &report)
   }
 
   /// Makes sure that what the store shows is on the disk, after a sync that failed.

@@ -126,8 +126,10 @@ final class World {
   @discardableResult
   func connect(_ from: String, _ to: String, showing shown: [UInt8]? = nil) -> Connection? {
     let (dialler, dialled) = (self[from], self[to])
-    guard dialler.replica.circle.evaluation.member(transport: dialled.transport) != nil,
-      let introduction = shown ?? dialler.replica.dialledIntroduction(now: wall(dialler))
+    let circle = dialler.replica.circle
+    guard circle.evaluation.member(transport: dialled.transport) != nil,
+      let introduction = shown
+        ?? circle.dialledIntroduction(of: dialler.key, wallMilliseconds: wall(dialler))?.encoded
     else { return nil }
     connectionCount += 1
     let connection = Connection(connectionCount, dialler, dialled)

@@ -156,7 +156,6 @@ extension Node {
     guard open.contains(where: { seenSets[$0] != newest }) else { return }
     for lane in open { seenSets[lane] = newest }
     remembered.isSeenNews = true
-    rememberSoon()
   }
 
   /// The sets have other numbers now: what was seen before, was here before.

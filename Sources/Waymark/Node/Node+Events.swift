@@ -30,6 +30,7 @@ extension Node {
     case .inSync(let device):
       log.debug("sync", "in sync with \(name(of: device))")
       noteSeen(with: device)
+      rememberSoon()
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
       }

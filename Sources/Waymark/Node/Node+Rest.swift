@@ -29,7 +29,7 @@ extension Node {
     } catch  where isBrokenStore(error) {
       storeBroke(error)
     } catch {
-      log.warning("store", "the store could not be tidied: \(error)")
+      log.warning("store", "the store could not be tidied, and will be after the next change: \(error)")
     }
   }
 

@@ -54,7 +54,10 @@ final class Network {
   @discardableResult
   func connect(_ dialler: Int, _ dialled: Int) throws -> LinkID {
     let id = LinkID(UInt64(links.count))
-    guard let introduction = nodes[dialler].replicator.replica.dialledIntroduction(now: time.wall) else {
+    let replicator = nodes[dialler].replicator
+    guard
+      let introduction = replicator.circle.introduction(of: replicator.device, wallMilliseconds: time.wall)
+    else {
       throw Failure("node \(dialler) is no member")
     }
     links.append(Link(ends: [dialler, dialled]))
@@ -62,7 +65,7 @@ final class Network {
       hopMilliseconds,
       .input(
         node: dialled,
-        .opened(id, remote: nodes[dialler].transport, introduction: introduction)))
+        .opened(id, remote: nodes[dialler].transport, introduction: introduction.encoded)))
     nodes[dialler].handle([.opened(id, remote: nodes[dialled].transport, introduction: nil)])
     return id
   }

@@ -72,8 +72,9 @@ extension Judge {
   }
 
   private func certificates(_ view: NodeView) throws -> Name32 {
-    NodeState.certificates(
-      try NodeReading.statementIDs(view.connection).map { try statement($0, view) })
+    try view.certificates {
+      NodeState.certificates(try NodeReading.statementIDs(view.connection).map { try statement($0, view) })
+    }
   }
 
   /// A message has come out of a connection and is about to be handled.

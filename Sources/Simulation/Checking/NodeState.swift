@@ -12,11 +12,11 @@ struct NodeState: Hashable {
   }
 
   init(_ view: NodeView, _ library: SetLibrary) {
-    certificates = Self.certificates(view.statements.values)
+    certificates = view.certificates
     let heads = view.heads ?? ViewHeads(view, library)
     view.heads = heads
     lanes = (0...1).map {
-      LaneState(heads: heads.hash($0), folded: heads.foldedHash($0), digest: view.digests.digest($0))
+      LaneState(heads: heads.hashes[$0].heads, folded: heads.hashes[$0].folded, digest: view.digests.totals[$0])
     }
   }
 

@@ -12,16 +12,21 @@ final class NodeView {
   let name: String
   let device: Name32
   var connection: Connection {
-    didSet { dataVersion = nil }
+    didSet { (dataVersion, told) = (nil, nil) }
   }
   private var dataVersion: Int64?
+  /// The hash of the statements that the store held when it was last asked for in the midst of a step.
+  private var told: (version: Int64, certificates: Name32)?
   /// By index in the library.
   private(set) var standing: [Standing] = []
   /// What the store numbers 1, 2, 3 …: indexes in the library.
   private(set) var numbers: [Int] = []
   /// The number of each set, by index in the library; 0 for those that are not here.
   private var numberOf: [Int64] = []
-  var statements: [Name32: PlainStatement] = [:]
+  var statements: [Name32: PlainStatement] = [:] {
+    didSet { knownCertificates = nil }
+  }
+  private var knownCertificates: Name32?
   var circle: PlainCircle?
   /// What each record adds to its lane's digest.
   var digests = ViewDigests()
@@ -44,9 +49,29 @@ final class NodeView {
 
   /// Whether somebody else has written since the last time this was asked.
   func hasChanged() throws -> Bool {
-    let version = try connection.with("PRAGMA data_version") { try $0.step() ? $0.integer(0) : 0 }
+    let version = try version()
     defer { dataVersion = version }
     return version != dataVersion
+  }
+
+  private func version() throws -> Int64 {
+    try connection.with("PRAGMA data_version") { try $0.step() ? $0.integer(0) : 0 }
+  }
+
+  /// The hash of the statements of the last look.
+  var certificates: Name32 {
+    let hash = knownCertificates ?? NodeState.certificates(statements.values)
+    knownCertificates = hash
+    return hash
+  }
+
+  /// The hash of the statements that the store holds by now; computed again only after somebody else has written.
+  func certificates(by compute: () throws -> Name32) throws -> Name32 {
+    let version = try version()
+    if let told, told.version == version { return told.certificates }
+    let certificates = try compute()
+    told = (version, certificates)
+    return certificates
   }
 
   init(_ name: String, device: Name32, connection: Connection) {
@@ -130,6 +155,8 @@ struct ViewDigests {
   private(set) var sums: [[Name32]] = [
     Array(repeating: .zero, count: 256), Array(repeating: .zero, count: 256),
   ]
+  /// The digests of the two lanes: the sums of all those.
+  private(set) var totals: [Name32] = [.zero, .zero]
 
   static func bucket(_ key: PlainKey) -> (lane: Int, bucket: Int) {
     (PlainKinds.lane(UInt64(key.kind)) ?? 1, Int(key.id.high >> 56))
@@ -137,12 +164,12 @@ struct ViewDigests {
 
   mutating func set(_ key: PlainKey, _ hash: Name32?) {
     let (lane, bucket) = Self.bucket(key)
-    if let old = hashes[key] { sums[lane][bucket] = sums[lane][bucket] &+ old.negated }
+    if hashes[key] == hash { return }
+    let change = (hash ?? .zero) &+ (hashes[key]?.negated ?? .zero)
     hashes[key] = hash
-    if let hash { sums[lane][bucket] = sums[lane][bucket] &+ hash }
+    sums[lane][bucket] = sums[lane][bucket] &+ change
+    totals[lane] = totals[lane] &+ change
   }
-
-  func digest(_ lane: Int) -> Name32 { sums[lane].reduce(.zero, &+) }
 
   /// Protocol/merge.md, "Digest": what a record adds; nil if no set has written a cell of it.
   static func hash(_ record: PlainRecord, _ library: SetLibrary) -> Name32? {

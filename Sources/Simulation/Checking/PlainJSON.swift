@@ -21,7 +21,7 @@ enum PlainJSON {
         let digits = numberText()
         return digits.contains { ".eE".contains($0) } && Double(digits)?.bitPattern == number.bitPattern
       case .text: return string().map { $0 == Array(content[item.content]) } ?? false
-      case .bytes: return take("{\"bytes\":\"\(plainHex(content[item.content]))\"}")
+      case .bytes: return take("{\"bytes\":\"\(plainHex(Array(content[item.content])))\"}")
       case .array(let items):
         guard take("[") else { return false }
         for (index, item) in items.enumerated() {

@@ -12,7 +12,9 @@ struct Name32: Hashable, Comparable, CustomStringConvertible {
     self.last = last
   }
 
-  init?(_ bytes: some Collection<UInt8>) {
+  init?(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+  init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count == 32, let first = Name16(bytes.prefix(16)), let last = Name16(bytes.suffix(16)) else {
       return nil
     }
@@ -23,7 +25,11 @@ struct Name32: Hashable, Comparable, CustomStringConvertible {
     self.init(first: Name16(high: words.0, low: words.1), last: Name16(high: words.2, low: words.3))
   }
 
-  var bytes: [UInt8] { first.bytes + last.bytes }
+  var bytes: [UInt8] {
+    withUnsafeBytes(of: (first.high.bigEndian, first.low.bigEndian, last.high.bigEndian, last.low.bigEndian)) {
+      Array($0)
+    }
+  }
   var description: String { plainHex(bytes) }
 
   static func < (left: Name32, right: Name32) -> Bool {
@@ -49,18 +55,17 @@ struct Name16: Hashable, Comparable, CustomStringConvertible {
     self.low = low
   }
 
-  init?(_ bytes: some Collection<UInt8>) {
+  init?(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+  init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count == 16 else { return nil }
-    var high: UInt64 = 0
-    var low: UInt64 = 0
-    for byte in bytes {
-      high = high << 8 | low >> 56
-      low = low << 8 | UInt64(byte)
+    let (high, low) = bytes.withUnsafeBytes {
+      ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
     }
-    self.init(high: high, low: low)
+    self.init(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
   }
 
-  var bytes: [UInt8] { plainBigEndian(high) + plainBigEndian(low) }
+  var bytes: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
   var description: String { plainHex(bytes) }
 
   static func < (left: Name16, right: Name16) -> Bool {
@@ -106,7 +111,7 @@ func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
 }
 
 /// Judging writes many names and contents: one byte at a time this would be a third of a run.
-func plainHex(_ bytes: some Collection<UInt8>) -> String {
+func plainHex(_ bytes: [UInt8]) -> String {
   String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
     func digit(_ half: UInt8) -> UInt8 { half < 10 ? 0x30 + half : 0x57 + half }
     var end = 0

@@ -11,6 +11,7 @@ struct ViewHeads {
 
   /// Of each lane, in the order of the hashes.
   let heads: [[Head]]
+  let hashes: [(heads: Name32, folded: Name32)]
 
   init(_ view: NodeView, _ library: SetLibrary) {
     var isTip = Array(repeating: true, count: library.sets.count)
@@ -24,6 +25,12 @@ struct ViewHeads {
           foldedSequence: Self.folded(upTo: set, view, library)))
     }
     heads = found.map { $0.sorted(by: Self.precedes) }
+    hashes = heads.map {
+      (
+        PlainSealing.hash("waymark/heads/v1", Self.bytes($0) { $0.sequence }),
+        PlainSealing.hash("waymark/folded-heads/v1", Self.bytes($0) { $0.foldedSequence })
+      )
+    }
   }
 
   private static func folded(upTo tip: Int, _ view: NodeView, _ library: SetLibrary) -> UInt64 {
@@ -41,16 +48,8 @@ struct ViewHeads {
     return left.sequence == right.sequence ? left.id < right.id : left.sequence < right.sequence
   }
 
-  func hash(_ lane: Int) -> Name32 {
-    PlainSealing.hash("waymark/heads/v1", bytes(lane) { $0.sequence })
-  }
-
-  func foldedHash(_ lane: Int) -> Name32 {
-    PlainSealing.hash("waymark/folded-heads/v1", bytes(lane) { $0.foldedSequence })
-  }
-
-  private func bytes(_ lane: Int, _ sequence: (Head) -> UInt64) -> [UInt8] {
-    heads[lane].flatMap {
+  private static func bytes(_ heads: [Head], _ sequence: (Head) -> UInt64) -> [UInt8] {
+    heads.flatMap {
       $0.log.device.bytes + $0.log.incarnation.bytes + plainBigEndian(sequence($0)) + $0.id.bytes
     }
   }

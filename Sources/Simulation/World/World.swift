@@ -161,7 +161,8 @@ package final class World {
     guard let (at, event) = queue.take() else { return false }
     now = max(now, at)
     events += 1
-    note("\(now - Self.start) \(event)")
+    mix(UInt64(now - Self.start))
+    log?("\(now - Self.start) \(event)")
     happen(event)
     bury()
     if let objection = watch.objection { throw objection }
@@ -225,15 +226,11 @@ package final class World {
     return device.generation == generation ? device.process : nil
   }
 
-  /// Adds to the hash of the run, by which two runs are compared.
-  func note(_ text: @autoclosure () -> String) {
-    let text = text()
-    for byte in text.utf8 { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    log?(text)
+  /// Adds the bytes of a message to the hash of the run, by which two runs are compared.
+  func note(bytes: [UInt8]) {
+    mix(UInt64(bytes.count))
+    for byte in bytes.suffix(48) { mix(UInt64(byte)) }
   }
 
-  func note(bytes: [UInt8]) {
-    trace = (trace ^ UInt64(bytes.count)) &* 0x100_0000_01b3
-    for byte in bytes.suffix(48) { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01b3 }
-  }
+  private func mix(_ number: UInt64) { trace = (trace ^ number) &* 0x100_0000_01b3 }
 }

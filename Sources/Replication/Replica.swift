@@ -87,6 +87,8 @@ package struct Replica: Sendable {
 
   /// Takes in one event and says what must be done about it.
   package mutating func handle(_ input: Input, now: Now, into effects: inout [Effect]) {
+    // Whoever switches sync off is heard first: what the time changes may be told of by lanes that are still open.
+    if case .preferenceChanged(let preference) = input { self.preference = preference }
     heedTime(now, &effects)
     take(input, now, &effects)
     if !withheld.isEmpty { considerOwnLogs(now, &effects) }
@@ -112,9 +114,7 @@ package struct Replica: Sendable {
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
     case .ask(let link, let lane, let question): ask(link, lane, question, now, &effects)
     case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)
-    case .preferenceChanged(let preference):
-      self.preference = preference
-      gateMayHaveChanged(now, &effects)
+    case .preferenceChanged: gateMayHaveChanged(now, &effects)
     case .lookedUp(let link, let lane, let lacking): lookedUp(link, lane, lacking, now, &effects)
     case .rebuilt(let settings, let records, let newestForeignClock):
       self.newestForeignClock = newestForeignClock

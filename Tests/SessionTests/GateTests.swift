@@ -101,6 +101,25 @@ import Wire
     #expect(world["bob"].replica.preference)
   }
 
+  @Test func `who switches sync off is heard before a clock that was put on has opened a lane`() throws {
+    let world = try World(["alice", "bob"], premium: ["bob"])
+    let begin = world.now + 60_000
+    world.learn("alice", try world.family.entitlement(for: "alice", begin..<begin * 2))
+    try world.write("alice", insert(record(1)))
+    // For Bob it has begun.
+    world["bob"].clockAhead = 120_000
+    world.connect("alice", "bob")
+    world.run(2_000)
+    #expect(world["alice"].session(with: world["bob"])?.records.reason == .mine(.entitlementNotYetValid))
+    world.forgetTraffic()
+    world["alice"].clockAhead = 120_000
+    world.prefer("alice", false)
+    world.run(1_000)
+    #expect(!world.sent.contains { Self.tellsOfRecords($0.message) })
+    world.prefer("alice", true)
+    try #require(world.run { $0["bob"].name(record(1)) == "Rome" })
+  }
+
   @Test func `what one peer was asked for goes to no other when all lanes close at once`() throws {
     let world = try World()
     for number in 1...1_000 { try world.write("alice", insert(record(UInt64(number)))) }

@@ -91,7 +91,7 @@ import Vectors
       }
       #expect(cells == 0, "\(history.name)")
       #expect("\(sum)" == history.digest, "\(history.name)")
-      #expect("\(digests.digest(0) &+ digests.digest(1))" == history.digest, "\(history.name)")
+      #expect("\(digests.totals[0] &+ digests.totals[1])" == history.digest, "\(history.name)")
       for row in history.digests {
         let record = record(try key(row.kind, row.record), library)
         #expect(ViewDigests.hash(record, library).map { "\($0)" } == row.hash, "\(history.name)")

@@ -36,7 +36,10 @@ struct PlanBuilder {
   ///   - isComplete: refuses a record without the fields that every record of its kind needs.
   mutating func add(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     try Self.check(draft, isComplete: isComplete)
-    try add(valid: draft)
+    guard position(draft.kind, draft.id) == nil else {
+      throw RowError("its id \(draft.id.uuid) appears twice in the file")
+    }
+    append(draft)
   }
 
   /// Refuses what the rules refuse.
@@ -48,13 +51,8 @@ struct PlanBuilder {
     }
   }
 
-  /// Keeps a record that was checked, unless its id was there already.
-  mutating func add(valid draft: RecordDraft) throws(RowError) {
-    guard position(draft.kind, draft.id) == nil else {
-      throw RowError("its id \(draft.id.uuid) appears twice in the file")
-    }
-    append(draft)
-  }
+  /// Keeps records that were checked, and of whose kind no others come; nobody asks for one of them.
+  mutating func add(checked drafts: [RecordDraft]) { self.drafts += drafts }
 
   /// The draft of a record read before.
   func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {

@@ -123,28 +123,14 @@ struct RitualistReader {
 
   private static let startField = Registry.habit.number("startDate")
 
-  /// Most of a file is logs: they are read on several cores, and collected in the order of the file.
   private mutating func readLogs(_ text: JSONText) {
-    let pieces = text.pieces("habitLogs")
-    var index = 0
-    for first in stride(from: 0, to: pieces.count, by: Self.piecesAtOnce) {
-      let some = Array(pieces[first..<min(first + Self.piecesAtOnce, pieces.count)])
-      let read = concurrently(some.count) { [zones, skippedHabits] in
-        some[$0].map { LogRow.read($0, zones, without: skippedHabits) }
-      }
-      for row in read.joined() {
-        attempt(Place("habitLogs", index)) { (reader) throws(RowError) in try reader.add(row.get()) }
-        index += 1
-      }
+    let logs = RitualistLogs(text, zones, without: skippedHabits)
+    for (index, error) in logs.refused { builder.skip(Place("habitLogs", index), error.reason) }
+    for row in logs.rows {
+      builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")
+      note(row)
     }
-  }
-
-  private static let piecesAtOnce = 16
-
-  private mutating func add(_ row: LogRow) throws(RowError) {
-    try builder.add(valid: row.draft)
-    builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")
-    note(row)
+    builder.add(checked: logs.drafts)
   }
 
   /// Counts what is unusual about a log that is kept.
@@ -226,51 +212,5 @@ struct RitualistReader {
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
       reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")
     }
-  }
-}
-
-/// A log as it stands in the file: what of it can be read without looking at any other row.
-private struct LogRow: Sendable {
-  let draft: RecordDraft
-  let habit: RecordID
-  let time: Int64
-  let zone: String?
-  let isZoneKnown: Bool
-  let unknownKeys: [String]
-
-  private static let keys = ["id", "habitID", "date", "value", "timezone"]
-  private static let habitField = Registry.log.number("habitID")
-  private static let dateField = Registry.log.number("date")
-  private static let valueField = Registry.log.number("value")
-
-  static func read(
-    _ json: JSON, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>
-  ) -> Result<LogRow, RowError> {
-    Result { () throws(RowError) in try LogRow(json, zones, without: skippedHabits) }
-  }
-
-  private init(_ json: JSON, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>) throws(RowError) {
-    let row = try Row(json)
-    guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
-    guard let time = try row.time("date") else { throw RowError("it has no date") }
-    guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
-    let zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
-    // Looked up once: the same zone says which day it was.
-    let offset = zone.flatMap { zones.seconds(time, $0) }
-    draft = RecordDraft(
-      Registry.log, try row.id(),
-      ascending: [
-        FieldValue(Self.habitField, .bytes(habit.bytes)),
-        FieldValue(
-          Self.dateField,
-          .datedInstant(milliseconds: time, zone: zone, zones: ZoneOffsets { _, _ in offset })),
-        FieldValue(Self.valueField, try row.float("value").map(Value.float) ?? .null),
-      ])
-    try PlanBuilder.check(draft, isComplete: true)
-    self.habit = habit
-    self.time = time
-    self.zone = zone
-    isZoneKnown = zone == nil || offset != nil
-    unknownKeys = json.members?.map(\.key).filter { !Self.keys.contains($0) } ?? []
   }
 }

@@ -55,8 +55,24 @@ extension FieldType {
     case (.float, .float(let number)): number.isFinite && !(number == 0 && number.sign == .minus)
     case (.text, .text(let text)): text.utf8.count <= Limits.textBytesMax
     case (.reference, .bytes(let bytes)), (.uuid, .bytes(let bytes)): bytes.count == Bytes16.count
+    case (.datedInstant, .array(let parts)):
+      parts.count == 3 && Self.isInstant(parts[0], parts[1]) && Self.isDay(parts[2])
     default: columns(of: value) != nil
     }
+  }
+
+  private static func isInstant(_ time: Value, _ zone: Value) -> Bool {
+    guard case .integer = time else { return false }
+    return switch zone {
+    case .null: true
+    case .text(let zone): zone.utf8.count <= Limits.textBytesMax
+    default: false
+    }
+  }
+
+  private static func isDay(_ value: Value) -> Bool {
+    guard case .text(let day) = value else { return false }
+    return CalendarDay(day) != nil
   }
 
   private func append(_ reader: inout CBORReader, to columns: inout [ColumnValue]) throws(WireError) {

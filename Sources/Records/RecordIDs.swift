@@ -39,18 +39,20 @@ extension RecordID {
   }
 
   /// Reads `8-4-4-4-12` hexadecimal digits of either case.
-  package init?(uuid text: String) {
-    guard text.utf8.count == 36 else { return nil }
+  package init?(uuid text: String) { self.init(uuid: text.utf8.span) }
+
+  /// Reads the same where it stands in a file.
+  package init?(uuid text: Span<UInt8>) {
+    guard text.count == 36 else { return nil }
     var words: (UInt64, UInt64) = (0, 0)
-    var position = 0
-    for byte in text.utf8 {
+    for position in 0..<36 {
+      let byte = text[position]
       if position == 8 || position == 13 || position == 18 || position == 23 {
         guard byte == UInt8(ascii: "-") else { return nil }
       } else {
         guard let digit = hexadecimalDigit(byte) else { return nil }
         if position < 18 { words.0 = words.0 << 4 | digit } else { words.1 = words.1 << 4 | digit }
       }
-      position += 1
     }
     self.init(Bytes16(words.0, words.1))
   }

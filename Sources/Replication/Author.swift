@@ -13,7 +13,9 @@ package struct EntryDraft: Sendable {
   package init(_ type: EntryType, _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)] = []) {
     self.type = type
     self.key = key
-    self.fields = fields.sorted { $0.field < $1.field }
+    // Most come in order already, and a list that is sorted is made anew.
+    let isAscending = fields.indices.dropFirst().allSatisfy { fields[$0 - 1].field <= fields[$0].field }
+    self.fields = isAscending ? fields : fields.sorted { $0.field < $1.field }
   }
 }
 
@@ -125,7 +127,8 @@ package struct Author: Sendable {
     var encoder = BodyEncoder(operation: operation)
     var start = 0
     while start < sorted.count {
-      let end = sorted[start...].firstIndex { $0.key != sorted[start].key } ?? sorted.count
+      var end = start + 1
+      while end < sorted.count, sorted[end].key == sorted[start].key { end += 1 }
       if try !encoder.append(sorted[start..<end]) {
         bodies.append(encoder.finish())
         encoder = BodyEncoder(operation: operation)
@@ -173,20 +176,22 @@ private struct BodyEncoder {
 
   /// False if the entries of one record have no room any more; nothing is changed then.
   mutating func append(_ drafts: ArraySlice<EntryDraft>) throws(ChangeSetError) -> Bool {
-    var writer = CBORWriter(reserving: 128)
+    let held = entries.bytes.count
     var added = 0
-    for draft in drafts { added += try write(draft, to: &writer) }
+    for draft in drafts { added += try Self.write(draft, to: &entries) }
     guard count + drafts.count <= Limits.setEntriesMax, items + added <= Limits.setItemsMax,
-      entries.bytes.count + writer.bytes.count <= Self.bytesMax
-    else { return false }
-    entries.raw(writer.bytes)
+      entries.bytes.count <= Self.bytesMax
+    else {
+      entries.bytes.removeLast(entries.bytes.count - held)
+      return false
+    }
     count += drafts.count
     items += added
     return true
   }
 
   /// Writes one entry and gives the count of its CBOR items.
-  private func write(_ draft: EntryDraft, to writer: inout CBORWriter) throws(ChangeSetError) -> Int {
+  private static func write(_ draft: EntryDraft, to writer: inout CBORWriter) throws(ChangeSetError) -> Int {
     writer.array(draft.type == .put ? 4 : 3)
     writer.unsigned(UInt64(draft.type.rawValue))
     writer.unsigned(UInt64(draft.key.kind.rawValue))
@@ -220,7 +225,7 @@ private struct BodyEncoder {
     return writer.bytes
   }
 
-  private func itemCount(_ value: Value) -> Int {
+  private static func itemCount(_ value: Value) -> Int {
     guard case .array(let items) = value else { return 1 }
     return items.reduce(1) { $0 + itemCount($1) }
   }

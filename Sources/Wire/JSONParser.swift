@@ -35,6 +35,8 @@ struct JSONParser {
   var index = 0
   /// Keys of the objects that the cursor is in, the innermost object's last.
   var keys: [String] = []
+  /// Keys of the flat object that is looked at.
+  var flatKeys: [UInt64] = []
   /// How many members the last object had: the next one is most often like it.
   private var width = 0
 

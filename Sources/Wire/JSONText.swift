@@ -79,12 +79,120 @@ package struct JSONItems: Sequence, IteratorProtocol {
 
   package mutating func next() -> JSON? {
     guard !isOver, itemsLeft > 0 else { return nil }
-    itemsLeft -= 1
     parser.skipBlanks()
     // What was checked cannot fail; if it did, the list would end.
     let item = try? parser.value(depth: 3)
-    isOver = (try? parser.isContinued(to: UInt8(ascii: "]"))) != true
+    goOn()
     return item
+  }
+
+  private mutating func goOn() {
+    itemsLeft -= 1
+    isOver = (try? parser.isContinued(to: UInt8(ascii: "]"))) != true
+  }
+}
+
+// MARK: Flat objects
+
+extension JSONItems {
+  /// Looks at the members of the next item without building it, if it is flat: an object whose keys have at most eight
+  /// bytes and whose values are plain numbers and plain ASCII texts, as rows of a table are.
+  ///
+  /// - Parameter member: gets the key as `flatKey` has it, the bytes of the value without quotes, and whether it is
+  ///   text; false ends the look.
+  /// - Returns: where the item ends, for `pass(to:)`; nil where it is anything else, and `next()` builds it.
+  package func flatEnd(_ member: (UInt64, Span<UInt8>, Bool) -> Bool) -> Int? {
+    guard !isOver, itemsLeft > 0 else { return nil }
+    return FlatObject.end(in: parser.bytes, from: parser.index, member)
+  }
+
+  /// Passes over an item that was looked at.
+  package mutating func pass(to end: Int) {
+    parser.index = end
+    goOn()
+  }
+}
+
+/// The key that `flatEnd` gives for a name of at most eight bytes.
+package func flatKey(_ name: StaticString) -> UInt64 {
+  name.description.utf8.reduce(0) { $0 << 8 | UInt64($1) }
+}
+
+/// Objects as nearly all of a large file are: found to be valid at a glance, or left to the parser.
+private enum FlatObject {
+  /// Where the object that begins at `start`, or behind blanks, ends.
+  static func end(
+    in bytes: [UInt8], from start: Int, _ member: (UInt64, Span<UInt8>, Bool) -> Bool
+  ) -> Int? {
+    let text = bytes.span
+    var index = start
+    guard letter(text, &index) == UInt8(ascii: "{") else { return nil }
+    index += 1
+    while true {
+      guard letter(text, &index) == UInt8(ascii: "\""), let keyEnd = textEnd(text, index + 1) else { return nil }
+      guard keyEnd - index <= 9 else { return nil }
+      var key: UInt64 = 0
+      for position in index + 1..<keyEnd { key = key << 8 | UInt64(text[position]) }
+      index = keyEnd + 1
+      guard letter(text, &index) == UInt8(ascii: ":") else { return nil }
+      index += 1
+      if letter(text, &index) == UInt8(ascii: "\"") {
+        guard let end = textEnd(text, index + 1), member(key, text.extracting(index + 1..<end), true) else {
+          return nil
+        }
+        index = end + 1
+      } else {
+        guard let end = numberEnd(text, index), member(key, text.extracting(index..<end), false) else {
+          return nil
+        }
+        index = end
+      }
+      switch letter(text, &index) {
+      case UInt8(ascii: ","): index += 1
+      case UInt8(ascii: "}"): return index + 1
+      default: return nil
+      }
+    }
+  }
+
+  /// The first byte that is no blank; zero at the end.
+  private static func letter(_ text: Span<UInt8>, _ index: inout Int) -> UInt8 {
+    while index < text.count {
+      let byte = text[index]
+      guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return byte }
+      index += 1
+    }
+    return 0
+  }
+
+  /// Where the quote is that ends a text; nil if anything comes before it that is not printable ASCII, or an escape.
+  private static func textEnd(_ text: Span<UInt8>, _ start: Int) -> Int? {
+    var index = start
+    while index < text.count {
+      let byte = text[index]
+      if byte == UInt8(ascii: "\"") { return index }
+      guard byte >= 0x20, byte < 0x7f, byte != UInt8(ascii: "\\") else { return nil }
+      index += 1
+    }
+    return nil
+  }
+
+  /// Where a number ends: a sign, digits that do not begin with a needless zero, a point and digits. Nil for others.
+  private static func numberEnd(_ text: Span<UInt8>, _ start: Int) -> Int? {
+    var index = start
+    if index < text.count, text[index] == UInt8(ascii: "-") { index += 1 }
+    let whole = index
+    passDigits(text, &index)
+    guard index > whole, index == whole + 1 || text[whole] != UInt8(ascii: "0") else { return nil }
+    guard index < text.count, text[index] == UInt8(ascii: ".") else { return index }
+    index += 1
+    let fraction = index
+    passDigits(text, &index)
+    return index > fraction ? index : nil
+  }
+
+  private static func passDigits(_ text: Span<UInt8>, _ index: inout Int) {
+    while index < text.count, text[index] >= UInt8(ascii: "0"), text[index] <= UInt8(ascii: "9") { index += 1 }
   }
 }
 
@@ -122,6 +230,10 @@ extension JSONParser {
 
   /// - Parameter notes: whether to give where the value of each key begins.
   fileprivate mutating func skipObject(depth: Int, notes: Bool) throws(JSONError) -> [JSONMember] {
+    if !notes, depth <= depthMax, let end = flatObjectEnd() {
+      index = end
+      return []
+    }
     try enter(depth)
     if try isClosed(by: UInt8(ascii: "}")) { return [] }
     var members: [JSONMember] = []
@@ -140,6 +252,16 @@ extension JSONParser {
     } while try isContinued(to: UInt8(ascii: "}"))
     try checkKeys(from: outer, at: start)
     return members
+  }
+
+  /// Where a flat object ends in which no key appears twice; nil where the grammar has to be looked at closely.
+  private mutating func flatObjectEnd() -> Int? {
+    flatKeys.removeAll(keepingCapacity: true)
+    return FlatObject.end(in: bytes, from: index) { key, _, _ in
+      guard flatKeys.count < 16, !flatKeys.contains(key) else { return false }
+      flatKeys.append(key)
+      return true
+    }
   }
 
   private mutating func skipString() throws(JSONError) {

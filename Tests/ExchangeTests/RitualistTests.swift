@@ -8,6 +8,10 @@ private let logID = "1F8FAD5B-D9CB-469F-A165-70867728950E"
 
 /// A file with one habit, one category, one log and a profile, changed by a step.
 private func plan(_ change: (inout JSON) -> Void = { _ in }) throws -> ImportPlan {
+  try Importer.plan(file(change).bytes())
+}
+
+private func file(_ change: (inout JSON) -> Void) -> JSON {
   var file: JSON = [
     "exportedAt": "2025-11-09T08:00:00Z",
     "profile": [
@@ -38,16 +42,20 @@ private func plan(_ change: (inout JSON) -> Void = { _ in }) throws -> ImportPla
     "syncMetadata": ["profileId": "2F8FAD5B-D9CB-469F-A165-70867728950E"],
   ]
   change(&file)
-  return try Importer.plan(file.bytes())
+  return file
 }
 
 /// The file with one key of the first row of a list set.
 private func plan(_ list: String, _ key: String, _ value: JSON?) throws -> ImportPlan {
-  try plan { file in
+  try Importer.plan(Array(fileText(list, key, value).utf8))
+}
+
+private func fileText(_ list: String, _ key: String, _ value: JSON?) -> String {
+  file { file in
     var rows = file[list]?.array ?? []
     rows[0][key] = value
     file[list] = .array(rows)
-  }
+  }.text()
 }
 
 extension ImportPlan {
@@ -153,6 +161,45 @@ struct RitualistTests {
     }
     #expect(plan.skipped.map(\.place) == broken.map { "habitLogs[\($0)]" })
     #expect(plan.drafts.count { $0.kind == Registry.log } == count - broken.count)
+  }
+
+  /// Values that a log may have, or may not, under its keys.
+  private static let logValues: [(String, [JSON?])] = [
+    (
+      "value",
+      [
+        0, 1, 0.1, -1.5, 77.201, .number("1e2"), .number("-0"), .number("-0.0"), .number("123456789012345"),
+        .number("1234567890123456.5"), .number("0.000000000000001"), .number("0.30000000000000004"),
+        .number("1e400"), .null, nil, true, "1", [1],
+      ]
+    ),
+    (
+      "date",
+      [
+        "2025-11-08T23:30:00Z", "2025-11-08T23:30:00.5Z", "2025-11-08T23:30:00+01:00", "2025-11-08", "soon",
+        "2025-02-30T00:00:00Z", "9999-12-31T23:59:59Z", .null, nil, 7,
+      ]
+    ),
+    ("timezone", ["Europe/Rome", "", "Mars/Olympus", "Zoë", "../x", .null, nil, 7]),
+    ("habitID", [.string(habitID), .string(habitID.lowercased()), "", "x", .null, nil]),
+    ("id", [.string(logID), .string(logID.lowercased()), "", "0f8fad5b", .null, nil, 7]),
+    ("mood", ["good", 1, .null]),
+  ]
+
+  @Test func `a log is read the same whether it is written as all are or otherwise`() throws {
+    for (key, values) in Self.logValues {
+      for value in values {
+        let usual = try plan("habitLogs", key, value)
+        var text = fileText("habitLogs", key, value)
+        // An escape in a key says the same, and is nothing that is read at a glance.
+        #expect(text.contains("\"date\"") || key == "date")
+        text = text.replacing("\"habitID\"", with: "\"\\u0068abitID\"").replacing("\"id\":", with: "\"\\u0069d\":")
+        let other = try Importer.plan(Array(text.utf8))
+        #expect(usual.drafts == other.drafts, "\(key) is \(value?.text() ?? "absent")")
+        #expect(usual.skipped == other.skipped, "\(key) is \(value?.text() ?? "absent")")
+        #expect(usual.warnings == other.warnings, "\(key) is \(value?.text() ?? "absent")")
+      }
+    }
   }
 
   @Test func `a log before the start of its habit is kept and counted`() throws {

@@ -57,4 +57,73 @@ struct JSONTextTests {
   func `text without members has no keys`(text: String) throws {
     #expect(try JSONText(checking: Array(text.utf8)).keys.isEmpty)
   }
+
+  /// A list of a flat row, and all texts that differ from it by one byte put in, taken out or replaced.
+  private static func neighbours(of text: String) -> [[UInt8]] {
+    let bytes = Array(text.utf8)
+    let others = Array("\"\\{]:,.-e01 a".utf8) + [0x1f, 0x7f, 0xc3]
+    var texts = [bytes]
+    for index in bytes.indices {
+      texts.append(Array(bytes[..<index] + bytes[(index + 1)...]))
+      for other in others {
+        texts.append(Array(bytes[..<index] + [other] + bytes[index...]))
+        texts.append(Array(bytes[..<index] + [other] + bytes[(index + 1)...]))
+      }
+    }
+    return texts
+  }
+
+  @Test(arguments: [
+    "{\"list\":[{\"id\":\"A-1\",\"b\":-0.5,\"c\":10},{\"a\":1}]}",
+    "{\"list\" : [ { \"a\" : \"\" , \"aa\":0 } ]}",
+  ])
+  func `flat rows are refused and read exactly as all others, whatever byte is wrong`(text: String) throws {
+    var flat = 0
+    for bytes in Self.neighbours(of: text) {
+      let shown = String(decoding: bytes, as: UTF8.self)
+      let parsed = Result { () throws(JSONError) in try JSON.parse(bytes) }
+      let checked = Result { () throws(JSONError) in try JSONText(checking: bytes) }
+      switch (parsed, checked) {
+      case (.failure(let expected), .failure(let error)): #expect(error == expected, "\(shown)")
+      case (.success(let tree), .success(let text)):
+        flat += try lookAtRows(text, tree)
+      default: Issue.record("\(shown) is read in one way and not in the other")
+      }
+    }
+    #expect(flat > 50)
+  }
+
+  /// Reads what is flat as such and all else as a tree; gives how many were flat.
+  private func lookAtRows(_ text: JSONText, _ tree: JSON) throws -> Int {
+    var rows: [JSON] = []
+    var flat = 0
+    for piece in text.pieces("list") {
+      var items = piece
+      while true {
+        var row: JSON = [:]
+        let end = items.flatEnd { key, value, isText in
+          var letters = key
+          var name: [UInt8] = []
+          while letters > 0 {
+            name.insert(UInt8(truncatingIfNeeded: letters), at: 0)
+            letters >>= 8
+          }
+          let content = String(decoding: value.indices.map { value[$0] }, as: UTF8.self)
+          row[String(decoding: name, as: UTF8.self)] = isText ? .string(content) : .number(content)
+          return true
+        }
+        if let end {
+          items.pass(to: end)
+          rows.append(row)
+          flat += 1
+        } else if let item = items.next() {
+          rows.append(item)
+        } else {
+          break
+        }
+      }
+    }
+    #expect(rows == tree["list"]?.array ?? [])
+    return flat
+  }
 }

@@ -129,6 +129,7 @@ struct ImportDifference {
   /// - Parameter drafts: ascending by key.
   init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
     self.drafts = drafts
+    entries.reserveCapacity(self.drafts.count)
     if let profile = try store.record(FixedRecords.profile) { profileHeldAt = try store.profileTime(profile) }
     var start = 0
     while start < self.drafts.count {
@@ -183,10 +184,19 @@ struct ImportDifference {
 
   private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) {
     guard let held else {
-      let fields = draft.fields.filter { $0.value != .null }.map { (field: $0.number, value: $0.value) }
-      return note(draft, EntryDraft.putting(draft.key, fields, on: nil), isNew: true)
+      entries.append(Self.new(draft))
+      return count(draft, isChanged: true, isNew: true)
     }
     note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
+  }
+
+  /// A record that is not held at all, as nearly all are in the first import of a large file.
+  private static func new(_ draft: RecordDraft) -> EntryDraft {
+    var fields: [(field: FieldNumber, value: Value)] = []
+    fields.reserveCapacity(draft.fields.count + 1)
+    fields.append((Fields.life, .bool(true)))
+    for said in draft.fields where said.value != .null { fields.append((said.number, said.value)) }
+    return EntryDraft(.put, draft.key, fields)
   }
 
   /// The fields that the file changes.
@@ -218,9 +228,13 @@ struct ImportDifference {
 
   private mutating func note(_ draft: RecordDraft, _ entries: [EntryDraft], isNew: Bool) {
     self.entries += entries
+    count(draft, isChanged: !entries.isEmpty, isNew: isNew)
+  }
+
+  private mutating func count(_ draft: RecordDraft, isChanged: Bool, isNew: Bool) {
     // The pieces of a file are no records to a person.
     guard draft.key.kind != KindNumbers.content else { return }
-    if entries.isEmpty { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
+    if !isChanged { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
   }
 }
 

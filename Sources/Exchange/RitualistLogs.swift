@@ -1,0 +1,188 @@
+import Records
+import Wire
+
+/// The logs of Ritualist's export, which are most of a large file.
+///
+/// They are read on all cores, without being a tree first. Drafts are made in the order of keys: whoever walks through
+/// them afterwards finds them side by side in memory.
+struct RitualistLogs {
+  /// Ascending by id, each once.
+  private(set) var drafts: [RecordDraft] = []
+  /// What the drafts were made of.
+  private(set) var rows: [LogRow] = []
+  /// Rows that are left out, in the order of the file.
+  private(set) var refused: [(index: Int, error: RowError)] = []
+
+  init(_ text: JSONText, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>) {
+    let pieces = text.pieces("habitLogs")
+    let read = concurrently(pieces.count) {
+      LogPiece(pieces[$0], from: $0 * JSONText.itemsInPiece, zones, without: skippedHabits)
+    }
+    refused = read.flatMap(\.refused)
+    collect(read.flatMap(\.rows))
+    refused.sort { $0.index < $1.index }
+  }
+
+  private mutating func collect(_ read: [LogRow]) {
+    var order = read.indices.map { (id: read[$0].id, row: $0) }
+    order.sort { ($0.id.raw.word0, $0.id.raw.word1, $0.row) < ($1.id.raw.word0, $1.id.raw.word1, $1.row) }
+    drafts.reserveCapacity(order.count)
+    rows.reserveCapacity(order.count)
+    for (id, index) in order {
+      let row = read[index]
+      do throws(RowError) {
+        let draft = row.draft
+        try PlanBuilder.check(draft, isComplete: true)
+        guard drafts.last?.id != id else { throw RowError("its id \(id.uuid) appears twice in the file") }
+        drafts.append(draft)
+        rows.append(row)
+      } catch {
+        refused.append((row.index, error))
+      }
+    }
+  }
+}
+
+/// A log as it stands in the file: what of it can be read without looking at any other row.
+struct LogRow: Sendable {
+  /// Where it stands among the logs of the file.
+  let index: Int
+  let id: RecordID
+  let habit: RecordID
+  let time: Int64
+  let value: Double?
+  let zone: String?
+  /// Seconds east of UTC; nil if the zone is not known, or there is none.
+  let offset: Int?
+  let unknownKeys: [String]
+
+  private static let habitField = Registry.log.number("habitID")
+  private static let dateField = Registry.log.number("date")
+  private static let valueField = Registry.log.number("value")
+
+  var isZoneKnown: Bool { zone == nil || offset != nil }
+
+  var draft: RecordDraft {
+    RecordDraft(
+      Registry.log, id,
+      ascending: [
+        FieldValue(Self.habitField, .bytes(habit.bytes)),
+        FieldValue(
+          Self.dateField,
+          .datedInstant(milliseconds: time, zone: zone, zones: ZoneOffsets { [offset] _, _ in offset })),
+        FieldValue(Self.valueField, value.map(Value.float) ?? .null),
+      ])
+  }
+}
+
+/// Some rows of the list, read by one thread.
+private struct LogPiece: Sendable {
+  private(set) var rows: [LogRow] = []
+  private(set) var refused: [(index: Int, error: RowError)] = []
+  private let zones: ZoneOffsets
+  private let skippedHabits: Set<RecordID>
+  /// Most rows have the zone of the row before.
+  private var zone: String?
+  private var zoneBytes: [UInt8] = []
+
+  init(
+    _ items: JSONItems, from first: Int, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>
+  ) {
+    self.zones = zones
+    self.skippedHabits = skippedHabits
+    rows.reserveCapacity(JSONText.itemsInPiece)
+    var items = items
+    var index = first
+    while true {
+      if let row = flat(&items, index) {
+        rows.append(row)
+      } else if let json = items.next() {
+        do throws(RowError) { rows.append(try row(json, index)) } catch { refused.append((index, error)) }
+      } else {
+        return
+      }
+      index += 1
+    }
+  }
+
+  // MARK: Any row
+
+  private static let keys = ["id", "habitID", "date", "value", "timezone"]
+
+  private func row(_ json: JSON, _ index: Int) throws(RowError) -> LogRow {
+    let row = try Row(json)
+    guard let habit = try row.identifier("habitID") else { throw RowError("it has no habitID") }
+    guard let time = try row.time("date") else { throw RowError("it has no date") }
+    guard !skippedHabits.contains(habit) else { throw RowError("its habit \(habit.uuid) is left out") }
+    let zone = try row.text("timezone").flatMap { $0.isEmpty ? nil : $0 }
+    return LogRow(
+      index: index, id: try row.id(), habit: habit, time: time, value: try row.float("value"), zone: zone,
+      offset: zone.flatMap { zones.seconds(time, $0) },
+      unknownKeys: json.members?.map(\.key).filter { !Self.keys.contains($0) } ?? [])
+  }
+
+  // MARK: Rows as nearly all are
+
+  private static let idKey = flatKey("id")
+  private static let habitKey = flatKey("habitID")
+  private static let dateKey = flatKey("date")
+  private static let valueKey = flatKey("value")
+  private static let zoneKey = flatKey("timezone")
+
+  /// A row that has what every row has, written as every row is written; nil for all others, with nothing passed over.
+  private mutating func flat(_ items: inout JSONItems, _ index: Int) -> LogRow? {
+    var (id, habit): (RecordID?, RecordID?)
+    var (time, value): (Int64?, Double?)
+    var hasZone = false
+    let end = items.flatEnd { key, text, isText in
+      switch (key, isText) {
+      case (Self.idKey, true): id = RecordID(uuid: text)
+      case (Self.habitKey, true): habit = RecordID(uuid: text)
+      case (Self.dateKey, true): time = WrittenTime(utc: text)?.milliseconds
+      case (Self.valueKey, false):
+        value = shortDecimal(text)
+        return value != nil
+      case (Self.zoneKey, true):
+        hasZone = !text.isEmpty
+        if hasZone { keepZone(text) }
+      default: return false
+      }
+      return true
+    }
+    guard let end, let id, let habit, let time, !skippedHabits.contains(habit) else { return nil }
+    items.pass(to: end)
+    let zone = hasZone ? zone : nil
+    return LogRow(
+      index: index, id: id, habit: habit, time: time, value: value, zone: zone,
+      offset: zone.flatMap { zones.seconds(time, $0) }, unknownKeys: [])
+  }
+
+  private mutating func keepZone(_ text: Span<UInt8>) {
+    if text.count == zoneBytes.count, text.indices.allSatisfy({ text[$0] == zoneBytes[$0] }) { return }
+    zoneBytes = text.indices.map { text[$0] }
+    zone = String(decoding: zoneBytes, as: UTF8.self)
+  }
+}
+
+/// A number of at most fifteen digits without exponent: then digits and power of ten are both exact, and their
+/// quotient is the nearest double (Clinger, "How to read floating point numbers accurately"). Nil for all others.
+private func shortDecimal(_ text: Span<UInt8>) -> Double? {
+  var digits: UInt64 = 0
+  var count = 0
+  var scale = 1.0
+  var isFraction = false
+  for index in text.indices {
+    let digit = text[index] &- UInt8(ascii: "0")
+    if digit < 10 {
+      digits = digits * 10 + UInt64(digit)
+      count += 1
+      if isFraction { scale *= 10 }
+    } else if text[index] == UInt8(ascii: "."), !isFraction {
+      isFraction = true
+    } else {
+      return nil
+    }
+    guard count <= 15 else { return nil }
+  }
+  return Double(digits) / scale
+}

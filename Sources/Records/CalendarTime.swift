@@ -115,7 +115,8 @@ package struct WrittenTime: Hashable, Sendable {
       text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
       text[19] == UInt8(ascii: "Z"),
       let century = twoDigits(text, 0), let year = twoDigits(text, 2), let month = twoDigits(text, 5),
-      let date = twoDigits(text, 8), let day = CalendarDay(year: century * 100 + year, month: month, day: date),
+      let date = twoDigits(text, 8),
+      let day = CalendarDay(year: century * 100 + year, month: month, day: date),
       let hour = twoDigits(text, 11), hour < 24, let minute = twoDigits(text, 14), minute < 60,
       let second = twoDigits(text, 17), second < 60
     else { return nil }

@@ -129,7 +129,9 @@ private enum FlatObject {
     guard letter(text, &index) == UInt8(ascii: "{") else { return nil }
     index += 1
     while true {
-      guard letter(text, &index) == UInt8(ascii: "\""), let keyEnd = textEnd(text, index + 1) else { return nil }
+      guard letter(text, &index) == UInt8(ascii: "\""), let keyEnd = textEnd(text, index + 1) else {
+        return nil
+      }
       guard keyEnd - index <= 9 else { return nil }
       var key: UInt64 = 0
       for position in index + 1..<keyEnd { key = key << 8 | UInt64(text[position]) }
@@ -192,7 +194,9 @@ private enum FlatObject {
   }
 
   private static func passDigits(_ text: Span<UInt8>, _ index: inout Int) {
-    while index < text.count, text[index] >= UInt8(ascii: "0"), text[index] <= UInt8(ascii: "9") { index += 1 }
+    while index < text.count, text[index] >= UInt8(ascii: "0"), text[index] <= UInt8(ascii: "9") {
+      index += 1
+    }
   }
 }
 

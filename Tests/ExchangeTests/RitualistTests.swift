@@ -193,7 +193,8 @@ struct RitualistTests {
         var text = fileText("habitLogs", key, value)
         // An escape in a key says the same, and is nothing that is read at a glance.
         #expect(text.contains("\"date\"") || key == "date")
-        text = text.replacing("\"habitID\"", with: "\"\\u0068abitID\"").replacing("\"id\":", with: "\"\\u0069d\":")
+        text = text.replacing("\"habitID\"", with: "\"\\u0068abitID\"").replacing(
+          "\"id\":", with: "\"\\u0069d\":")
         let other = try Importer.plan(Array(text.utf8))
         #expect(usual.drafts == other.drafts, "\(key) is \(value?.text() ?? "absent")")
         #expect(usual.skipped == other.skipped, "\(key) is \(value?.text() ?? "absent")")

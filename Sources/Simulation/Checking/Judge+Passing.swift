@@ -17,7 +17,8 @@ extension Judge {
     let sums = try NodeReading.digests(view.connection)
     ledger.passed.append(
       (0...1).map {
-        LaneState(heads: heads.hashes[$0].heads, folded: heads.hashes[$0].folded, digest: sums[$0].reduce(.zero, &+))
+        LaneState(
+          heads: heads.hashes[$0].heads, folded: heads.hashes[$0].folded, digest: sums[$0].reduce(.zero, &+))
       })
   }
 }

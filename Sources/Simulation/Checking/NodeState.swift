@@ -16,7 +16,8 @@ struct NodeState: Hashable {
     let heads = view.heads ?? ViewHeads(view, library)
     view.heads = heads
     lanes = (0...1).map {
-      LaneState(heads: heads.hashes[$0].heads, folded: heads.hashes[$0].folded, digest: view.digests.totals[$0])
+      LaneState(
+        heads: heads.hashes[$0].heads, folded: heads.hashes[$0].folded, digest: view.digests.totals[$0])
     }
   }
 

@@ -26,7 +26,8 @@ struct Name32: Hashable, Comparable, CustomStringConvertible {
   }
 
   var bytes: [UInt8] {
-    withUnsafeBytes(of: (first.high.bigEndian, first.low.bigEndian, last.high.bigEndian, last.low.bigEndian)) {
+    withUnsafeBytes(of: (first.high.bigEndian, first.low.bigEndian, last.high.bigEndian, last.low.bigEndian))
+    {
       Array($0)
     }
   }

@@ -39,7 +39,10 @@ extension RecordID {
   }
 
   /// Reads `8-4-4-4-12` hexadecimal digits of either case.
-  package init?(uuid text: String) { self.init(uuid: text.utf8.span) }
+  package init?(uuid text: String) {
+    let bytes = Array(text.utf8)
+    self.init(uuid: bytes.span)
+  }
 
   /// Reads the same where it stands in a file.
   package init?(uuid text: Span<UInt8>) {

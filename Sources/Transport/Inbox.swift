@@ -32,7 +32,8 @@ package struct Inbox<Message: Sendable>: Sendable {
       taken += items[count].bytes
       count += 1
     }
-    let messages = items.prefix(count).map(\.message)
+    // A key path of a generic type would be resolved anew each time.
+    let messages = items.prefix(count).map { $0.message }
     items.removeFirst(count)
     bytes -= taken
     return (messages, !items.isEmpty, wasFull && !isFull)

@@ -8,6 +8,7 @@ extension World {
   /// Ends all faults. What they have left behind is there.
   func heal() {
     isHealing = true
+    healedAt = now
     weather = Weather()
     for device in devices where !device.isGone {
       device.disk.mend()
@@ -210,6 +211,10 @@ extension World {
     let members = members()
     if let full = members.first(where: \.isDiskFull) {
       return ["\(full.device.name) has not looked whether there is room"]
+    }
+    // The clocks have just been set right, and for what came due so, a timer rings within a minute.
+    if now < healedAt + 62_000, let late = members.first(where: { !$0.waitsByRight }) {
+      return ["\(late.device.name) has not looked what its clock lets it fold"]
     }
     var found: [String] = []
     // Two copies of one device that run at the same time take each other's links; what they lack, others bring.

@@ -28,6 +28,9 @@ package protocol LogIndex {
 
   /// Whether a cut excludes a set that another depends on.
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
+
+  /// Whether all is folded that an excluded dependency stands on and that no cut excludes, as far as it is stored.
+  func isFolded(below id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
 }
 
 /// What becomes of a verified set on its way into the store.
@@ -61,7 +64,10 @@ package enum Placement: Hashable, Sendable {
       let log = LogKey(
         device: dependency.device, incarnation: dependency.incarnation, lane: header.log.lane)
       // Honest logs go on, whatever becomes of a log that they have seen.
-      if try index.excludes(dependency: dependency.id, log, dependency.sequence) { continue }
+      if try index.excludes(dependency: dependency.id, log, dependency.sequence) {
+        folds = try folds && index.isFolded(below: dependency.id, log, dependency.sequence)
+        continue
+      }
       guard let seen = try index.stored(dependency.id, log, dependency.sequence) else {
         return .missing(log, sequence: dependency.sequence)
       }

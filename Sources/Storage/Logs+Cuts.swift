@@ -43,6 +43,23 @@ extension Logs {
     return sequence > newestAllowed(branch)
   }
 
+  func isFolded(below id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
+    guard let branch = try branch(of: id, log, sequence) else { return true }
+    return branch.foldedSequence >= newestAllowed(onTheWayTo: branch, sequence)
+  }
+
+  /// The newest set that no cut excludes, of a set and all that it stands on in its log; 0 if there is none.
+  private func newestAllowed(onTheWayTo branch: Branch, _ sequence: UInt64) -> UInt64 {
+    var (next, last): (Branch?, UInt64) = (branch, sequence)
+    while let branch = next {
+      let allowed = min(newestAllowed(branch), last)
+      if allowed >= branch.first { return allowed }
+      last = min(last, branch.first - 1)
+      next = branch.parent.flatMap { self[branch: $0] }
+    }
+    return 0
+  }
+
   /// The cuts of a log; nil for one that is open.
   func cuts(of log: LogKey) -> LogCuts? {
     if let known = cuts[log] { return known }

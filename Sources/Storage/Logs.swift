@@ -354,7 +354,8 @@ final class Logs: LogIndex {
     }
     return try header.dependencies.allSatisfy {
       let log = $0.log(lane: header.log.lane)
-      return try isFolded($0.id, log, $0.sequence) || excludes(dependency: $0.id, log, $0.sequence)
+      if try isFolded($0.id, log, $0.sequence) { return true }
+      return try excludes(dependency: $0.id, log, $0.sequence) && isFolded(below: $0.id, log, $0.sequence)
     }
   }
 

@@ -21,6 +21,10 @@ private struct MemoryLog: LogIndex {
     excludes(new: id, log)
   }
 
+  func isFolded(below id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool {
+    sets[log]?.values.joined().allSatisfy { $0.isFolded || excludes(new: $0.id, log) } ?? true
+  }
+
   mutating func add(_ set: VerifiedChangeSet, folded: Bool = true) {
     sets[set.header.log, default: [:]][set.header.sequence, default: []].append(
       StoredPosition(id: set.id, clock: set.header.clock, isFolded: folded))
@@ -110,6 +114,9 @@ private struct MemoryLog: LogIndex {
     #expect(try Placement.of(alice[0], in: log, horizon: now) == .place(folds: false))
     #expect(try Placement.of(alice[1], in: log, horizon: now) == .excluded)
     #expect(try Placement.of(bob[0], in: log, horizon: now) == .place(folds: true))
+    // Bob has seen the first set too, by the second.
+    log.add(alice[0], folded: false)
+    #expect(try Placement.of(bob[0], in: log, horizon: now) == .place(folds: false))
   }
 
   @Test func `a clock not above what the set follows is refused`() throws {

@@ -173,6 +173,23 @@ import Wire
     #expect(position.unseen.map(\.sequence).sorted() == [1, 2])
   }
 
+  @Test(arguments: [0, 2])
+  func `who has seen what a cut excludes folds behind what it stands on and no cut excludes`(
+    _ first: Int
+  ) throws {
+    let dora = try Device("dora")
+    try dora.receive(Array(alice.known.prefix(3)))
+    try dora.write(at: 200, edit(rome, [1: .text("dora's")]))
+    // Until the third set is here, nobody knows whether the first two lead to it.
+    let cuts: Set<Set<ChangeSetID>> = [[tip(2)], [tip(3)]]
+    let (carol, _) = try reader(cuts, Array(dora.known.prefix(first)))
+    try carol.receive(Array(dora.known.dropFirst(first)))
+    #expect(try carol.store.text(rome, 1) == "dora's")
+    #expect(try carol.store.conflicts().isEmpty, "Dora had seen what she wrote over")
+    try cut(dora, cuts)
+    #expect(try state(carol) == state(dora))
+  }
+
   @Test func `what waits for a set and not for its time has no time at which to look again`() throws {
     let dora = try Device("dora")
     try dora.receive(Array(alice.known.prefix(2)))

@@ -88,7 +88,14 @@ extension Judge {
     if let seen, view[seen] == .folded { return true }
     guard let cuts = cuts(of: dependency.log(lane: header.log.lane), view) else { return seen == nil }
     if !mayBeLate, !knowsTips(cuts, view) { return false }
-    return seen.map { !isAllowed($0, view) } ?? true
+    return seen.map { !isAllowed($0, view) && isFolded(below: $0, view) } ?? true
+  }
+
+  /// Whether what an excluded set stands on is folded, as far as no cut excludes it.
+  private func isFolded(below set: Int, _ view: NodeView) -> Bool {
+    var next = library.predecessors[set]
+    while let set = next, !isAllowed(set, view) { next = library.predecessors[set] }
+    return next.map { view[$0] == .folded } ?? true
   }
 
   private func knowsTips(_ cuts: [Set<Name32>], _ view: NodeView) -> Bool {

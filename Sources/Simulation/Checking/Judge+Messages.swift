@@ -185,6 +185,10 @@ extension Judge {
     }
   }
 
+  private func isAside(_ id: Name32, _ view: NodeView) throws -> Bool {
+    try NodeReading.asideIDs(view.connection).contains(id)
+  }
+
   /// What a node said and sent in its step fits what its store shows after it.
   ///
   /// - Parameter before: where it stood when the step began.
@@ -211,8 +215,9 @@ extension Judge {
       guard let set = library.index(of: id) else {
         throw Violation(.sentUnstored, view.name, "it sent set \(id) to \(to), which nobody holds")
       }
-      // The kept tip of a cut may have come in the same step, and what leads to none has gone.
-      guard view[set] != .absent || wasHeld && !isAllowed(set, view) else {
+      // The kept tip of a cut may have come in the same step, and what leads to none has gone; or the end of a cut, and
+      // what has seen more than is here waits aside.
+      guard try view[set] != .absent || wasHeld && (!isAllowed(set, view) || isAside(id, view)) else {
         throw Violation(
           .sentUnstored, view.name,
           "it sent set \(id) of \(library.sets[set].header.log) to \(to) and does not hold it; "

@@ -63,7 +63,7 @@ package final class Judge {
     ledger.wasCutShort = false
     // What a node that was killed had handed out before must be there.
     (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
-    (ledger.arrived, ledger.outsiders) = ([], [])
+    (ledger.arrived, ledger.outsiders) = ([], [:])
     ledger.forgetRun()
     if mayHaveLost { ledger.unseen = [] }
     try checkSaid(self.view(node), before: nil)
@@ -216,8 +216,8 @@ final class NodeLedger {
   var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
   /// The state hashes that it has told while its disk was full, and that its store never showed.
   var saidWithoutRoom: Set<Name32> = []
-  /// To whom it has sent in this step what only members get.
-  var outsiders: Set<String> = []
+  /// To whom that is no member it has sent in this step what only members get; the hash of its statements before it.
+  var outsiders: [String: Name32] = [:]
   /// How many statements its beliefs were compared with.
   var believed = 0
   var acknowledged: Set<Name32> = []
@@ -242,7 +242,7 @@ final class NodeLedger {
 
   func forgetStep() {
     (said, unseen, doubts, claims, passed) = ([], [], [], [], [])
-    (arrived, outsiders, mayHaveSent) = ([], [], [:])
+    (arrived, outsiders, mayHaveSent) = ([], [:], [:])
   }
 
   /// A new process knows nothing of what its predecessor heard.

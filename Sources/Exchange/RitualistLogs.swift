@@ -81,9 +81,6 @@ private struct LogPiece: Sendable {
   private(set) var refused: [(index: Int, error: RowError)] = []
   private let zones: ZoneOffsets
   private let skippedHabits: Set<RecordID>
-  /// Most rows have the zone of the row before.
-  private var zone: String?
-  private var zoneBytes: [UInt8] = []
 
   init(
     _ items: JSONItems, from first: Int, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>
@@ -130,59 +127,31 @@ private struct LogPiece: Sendable {
   private static let zoneKey = flatKey("timezone")
 
   /// A row that has what every row has, written as every row is written; nil for all others, with nothing passed over.
-  private mutating func flat(_ items: inout JSONItems, _ index: Int) -> LogRow? {
+  private func flat(_ items: inout JSONItems, _ index: Int) -> LogRow? {
     var (id, habit): (RecordID?, RecordID?)
     var (time, value): (Int64?, Double?)
-    var hasZone = false
+    var zone: String?
     let end = items.flatEnd { key, text, isText in
       switch (key, isText) {
       case (Self.idKey, true): id = RecordID(uuid: text)
       case (Self.habitKey, true): habit = RecordID(uuid: text)
-      case (Self.dateKey, true): time = WrittenTime(utc: text)?.milliseconds
+      case (Self.dateKey, true): time = WrittenTime(string(text))?.milliseconds
       case (Self.valueKey, false):
-        value = shortDecimal(text)
+        value = JSON.number(string(text)).float.map(wireFloat)
         return value != nil
-      case (Self.zoneKey, true):
-        hasZone = !text.isEmpty
-        if hasZone { keepZone(text) }
+      case (Self.zoneKey, true): zone = text.isEmpty ? nil : string(text)
       default: return false
       }
       return true
     }
     guard let end, let id, let habit, let time, !skippedHabits.contains(habit) else { return nil }
     items.pass(to: end)
-    let zone = hasZone ? zone : nil
     return LogRow(
       index: index, id: id, habit: habit, time: time, value: value, zone: zone,
       offset: zone.flatMap { zones.seconds(time, $0) }, unknownKeys: [])
   }
-
-  private mutating func keepZone(_ text: Span<UInt8>) {
-    if text.count == zoneBytes.count, text.indices.allSatisfy({ text[$0] == zoneBytes[$0] }) { return }
-    zoneBytes = text.indices.map { text[$0] }
-    zone = String(decoding: zoneBytes, as: UTF8.self)
-  }
 }
 
-/// A number of at most fifteen digits without exponent: then digits and power of ten are both exact, and their
-/// quotient is the nearest double (Clinger, "How to read floating point numbers accurately"). Nil for all others.
-private func shortDecimal(_ text: Span<UInt8>) -> Double? {
-  var digits: UInt64 = 0
-  var count = 0
-  var scale = 1.0
-  var isFraction = false
-  for index in text.indices {
-    let digit = text[index] &- UInt8(ascii: "0")
-    if digit < 10 {
-      digits = digits * 10 + UInt64(digit)
-      count += 1
-      if isFraction { scale *= 10 }
-    } else if text[index] == UInt8(ascii: "."), !isFraction {
-      isFraction = true
-    } else {
-      return nil
-    }
-    guard count <= 15 else { return nil }
-  }
-  return Double(digits) / scale
+private func string(_ text: Span<UInt8>) -> String {
+  String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
 }

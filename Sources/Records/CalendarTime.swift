@@ -109,21 +109,6 @@ package struct WrittenTime: Hashable, Sendable {
     offsetSeconds = if case .seconds(let seconds) = offset { seconds } else { nil }
   }
 
-  /// Reads `2026-05-03T15:00:00Z`, as most files write it, and nothing else.
-  package init?(utc text: Span<UInt8>) {
-    guard text.count == 20, text[4] == UInt8(ascii: "-"), text[7] == UInt8(ascii: "-"),
-      text[10] == UInt8(ascii: "T"), text[13] == UInt8(ascii: ":"), text[16] == UInt8(ascii: ":"),
-      text[19] == UInt8(ascii: "Z"),
-      let century = twoDigits(text, 0), let year = twoDigits(text, 2), let month = twoDigits(text, 5),
-      let date = twoDigits(text, 8),
-      let day = CalendarDay(year: century * 100 + year, month: month, day: date),
-      let hour = twoDigits(text, 11), hour < 24, let minute = twoDigits(text, 14), minute < 60,
-      let second = twoDigits(text, 17), second < 60
-    else { return nil }
-    wallMilliseconds = day.daysSince1970 * 86_400_000 + Int64((hour * 60 + minute) * 60 + second) * 1_000
-    offsetSeconds = 0
-  }
-
   private static func clock(_ bytes: ArraySlice<UInt8>) -> (milliseconds: Int64, rest: ArraySlice<UInt8>)? {
     guard bytes.count >= 5, bytes[bytes.startIndex + 2] == UInt8(ascii: ":"),
       let hour = decimal(bytes.prefix(2)), hour < 24,
@@ -237,9 +222,4 @@ private func decimal(_ digits: ArraySlice<UInt8>) -> Int? {
     value = value * 10 + Int(digit - UInt8(ascii: "0"))
   }
   return value
-}
-
-private func twoDigits(_ text: Span<UInt8>, _ start: Int) -> Int? {
-  let (tens, ones) = (text[start] &- UInt8(ascii: "0"), text[start + 1] &- UInt8(ascii: "0"))
-  return tens < 10 && ones < 10 ? Int(tens) * 10 + Int(ones) : nil
 }

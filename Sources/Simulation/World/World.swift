@@ -33,6 +33,7 @@ package final class World {
   var isHealing = false
   /// When copies of one device have had their turns.
   var turnsEnd: Moment?
+  /// When all faults ended, and all clocks were set right.
   var healedAt: Moment = 0
   /// What people have done, or tried to.
   var operations: [OperationID] = []

@@ -20,8 +20,9 @@ package protocol LogIndex {
   /// A set of a log, if it is stored at that sequence.
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition?
 
-  /// Whether a cut may end the log: then its sets fold when the store has seen which of them are kept.
-  func isCut(_ log: LogKey) -> Bool
+  /// Whether a cut is in effect here that ends the log: a further set of it folds only if it turns out to be a kept
+  /// tip.
+  func isEnded(_ log: LogKey) -> Bool
 
   /// Whether a set that is not stored leads to none of the tips that cuts keep, as far as is known.
   func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool
@@ -52,7 +53,7 @@ package enum Placement: Hashable, Sendable {
     let header = set.header
     if try index.stored(set.id, header.log, header.sequence) != nil { return .duplicate }
     if index.excludes(new: set.id, header.log) { return .excluded }
-    var folds = header.clock <= horizon && !index.isCut(header.log)
+    var folds = header.clock <= horizon && !index.isEnded(header.log)
     if let previous = header.previous {
       guard let predecessor = try index.stored(previous, header.log, header.sequence - 1) else {
         return .missing(header.log, sequence: header.sequence - 1)

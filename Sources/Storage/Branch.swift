@@ -39,6 +39,6 @@ enum FoldState: Int64 {
   /// Its time, or that of a set that it stands on, is to come.
   case waits = 0
   case folded = 1
-  /// A cut of its log excludes it, or may.
+  /// A cut of its log that is in effect excludes it.
   case held = 2
 }

@@ -5,12 +5,15 @@ import SQLite
 import Wire
 
 /// What the cuts of one log leave of it: sets that lead to a tip of any cut stay in store, so that everybody can
-/// see how the tips hang together; those that lead to a tip of every cut fold.
+/// see how the tips hang together; those that lead to a tip of every cut in effect fold.
+///
+/// A cut is in effect with the last of its tips. Before, nobody here can tell what leads to one, and what has been
+/// seen of the log must not go out of sight: without premium the tip may never come.
 struct LogCuts {
   let cuts: Set<Set<ChangeSetID>>
   /// Where the tips are that are in store.
   private(set) var places: [ChangeSetID: Place] = [:]
-  /// Of each cut the newest sequence of every branch that leads to one of its tips; nil until somebody asks.
+  /// Of each cut in effect the newest sequence of every branch that leads to one of its tips; nil until somebody asks.
   var reach: [[Int64: UInt64]]?
 
   init(cuts: Set<Set<ChangeSetID>>) { self.cuts = cuts }
@@ -27,10 +30,13 @@ struct LogCuts {
 
   var tips: Set<ChangeSetID> { cuts.reduce(into: []) { $0.formUnion($1) } }
   var knowsAllTips: Bool { places.count == tips.count }
+  var inEffect: [Set<ChangeSetID>] { cuts.filter { $0.allSatisfy { places[$0] != nil } } }
 }
 
 extension Logs {
   func isCut(_ log: LogKey) -> Bool { cuts(of: log) != nil }
+
+  func isEnded(_ log: LogKey) -> Bool { cuts(of: log)?.inEffect.isEmpty == false }
 
   func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool {
     guard let found = cuts(of: log) else { return false }
@@ -38,8 +44,9 @@ extension Logs {
   }
 
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
-    guard let found = cuts(of: log), found.knowsAllTips else { return false }
-    guard let branch = try branch(of: id, log, sequence) else { return true }
+    guard let found = cuts(of: log) else { return false }
+    // What is not here may still lead to a tip that is to come.
+    guard let branch = try branch(of: id, log, sequence) else { return found.knowsAllTips }
     return sequence > newestAllowed(branch)
   }
 
@@ -123,7 +130,7 @@ extension Logs {
 
   // MARK: Judging
 
-  /// The newest set of a branch that no cut excludes; the sequence before its first if there is none.
+  /// The newest set of a branch that no cut in effect excludes; the sequence before its first if there is none.
   func newestAllowed(_ branch: Branch) -> UInt64 {
     guard isCut(branch.log) else { return branch.sequence }
     return reach(of: branch.log).map { $0[branch.number] ?? 0 }.min().map { max($0, branch.first - 1) }
@@ -139,7 +146,7 @@ extension Logs {
   private func reach(of log: LogKey) -> [[Int64: UInt64]] {
     guard var found = cuts(of: log) else { return [] }
     if let known = found.reach { return known }
-    let reach = found.cuts.map { self.reach(to: $0.compactMap { found.places[$0] }) }
+    let reach = found.inEffect.map { self.reach(to: $0.compactMap { found.places[$0] }) }
     found.reach = reach
     cuts[log] = .some(found)
     return reach
@@ -161,18 +168,32 @@ extension Logs {
     return reach
   }
 
-  /// Lets go of the held sets that turn out to be allowed.
-  func releaseHeld(in logs: Set<LogKey>) throws {
+  /// Holds back the sets that wait and that a cut excludes, and lets go of those that it turns out to allow.
+  func settle(_ logs: Set<LogKey>) throws {
     for log in logs.sorted() where isCut(log) {
       for branch in self[log] {
-        try connection.with(
-          "UPDATE change_sets SET folded = 0 WHERE branch = ?1 AND sequence <= ?2 AND folded = 2"
-        ) { row in
-          try row.bind(1, branch.number)
-          try row.bind(2, Int64(bitPattern: newestAllowed(branch)))
-          try row.run()
-        }
+        let allowed = newestAllowed(branch)
+        try move(branch, "sequence <= ?2", allowed, from: .held, to: .waits)
+        try move(branch, "sequence > ?2", allowed, from: .waits, to: .held)
       }
     }
+  }
+
+  private func move(
+    _ branch: Branch, _ bound: String, _ sequence: UInt64, from old: FoldState, to new: FoldState
+  ) throws {
+    let sql = "UPDATE change_sets SET folded = ?3 WHERE branch = ?1 AND \(bound) AND folded = ?4"
+    try connection.with(sql) { row in
+      try row.bind(1, branch.number)
+      try row.bind(2, Int64(bitPattern: sequence))
+      try row.bind(3, new.rawValue)
+      try row.bind(4, old.rawValue)
+      try row.run()
+    }
+  }
+
+  /// Whether a kept tip that has come shows that more of a log is folded than its cuts allow.
+  func foldsTooMuch(_ log: LogKey) -> Bool {
+    isEnded(log) && self[log].contains { $0.foldedSequence > newestAllowed($0) }
   }
 }

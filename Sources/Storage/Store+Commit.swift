@@ -25,7 +25,7 @@ extension Store {
         report.placements.append(placement)
         guard case .place(let folds) = placement else { continue }
         newlyCut.formUnion(self.newlyCut(set.header))
-        let place = try logs.append(set, folds ? .folded : logs.isCut(set.header.log) ? .held : .waits)
+        let place = try logs.append(set, folds ? .folded : logs.isEnded(set.header.log) ? .held : .waits)
         try noteDeclared(set, place)
         seals.note(set, place)
         if let sibling = try logs.sibling(of: set, at: place) {
@@ -37,13 +37,15 @@ extension Store {
       }
       // Also what had seen other branches: a kept tip tells of them that they are left out.
       if moved.contains(where: logs.isCut) {
-        try logs.releaseHeld(in: moved)
+        try logs.settle(moved)
         try foldWaiting(horizon, &report, &moved)
       }
       try finish(&report, moved)
       try noting(report)
       try noteCuts(of: newlyCut)
-      if try moved.contains(where: hasUnkept) || areGround(placed) || isSeenTip(among: placed, of: moved) {
+      if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areGround(placed)
+        || isSeenTip(among: placed, of: moved)
+      {
         // What came with this batch is known now only; the rest is told anew.
         let (placements, forks) = (report.placements, report.forks)
         report = try layOut(horizon)

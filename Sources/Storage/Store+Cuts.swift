@@ -77,7 +77,7 @@ extension Store {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
       try putBackAll()
     }
-    try logs.releaseHeld(in: Set(logs.all))
+    try logs.settle(Set(logs.all))
     var report = CommitReport()
     var moved = Set(logs.all)
     try foldWaiting(horizon, &report, &moved)

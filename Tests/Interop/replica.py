@@ -14,7 +14,7 @@ class Lane:
 
     def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: []):
         self.lane, self.circle, self.cuts_of = lane, circle, cuts
-        self.by_id, self.numbers, self.pasts, self.folded, self.cut, self.left_out = {}, {}, {}, {}, {}, set()
+        self.by_id, self.numbers, self.pasts, self.folded, self.cut = {}, {}, {}, {}, {}
 
     # Placing
 
@@ -37,21 +37,28 @@ class Lane:
                 raise KeyError("no such dependency")
             seen.append(known)
         require(all(verified.clock > each.clock for each in seen), "clock rule")
-        past = 1 << len(self.numbers)
-        for each in seen:
-            past |= self.pasts[each.id]
-        self.numbers[verified.id], self.pasts[verified.id] = len(self.numbers), past
+        self.numbers[verified.id] = len(self.numbers)
         self.by_id[verified.id] = verified
+        self.pasts[verified.id] = self.past(verified)
         if any(verified.id in tips for tips in self.cuts_of(*verified.log, self.lane)):
             self.judge(now)
         else:
             self.fold(verified, now)
         return True
 
+    def past(self, verified):
+        """A set and all that it has seen, one bit each: also an excluded set and what that stands on, if they are kept."""
+        past = 1 << self.numbers[verified.id]
+        for each in [verified.previous, *(each[3] for each in verified.dependencies)]:
+            if each in self.by_id and self.is_stored(self.by_id[each]):
+                past |= self.pasts[each]
+        return past
+
     def fold(self, verified, now):
         """Folds a set, unless its time has not come, what it has seen is parked, or a cut keeps it out."""
         before = [each[3] for each in verified.dependencies] + [verified.previous] * (verified.previous is not None)
-        is_free = all(each in self.folded or each in self.left_out or each not in self.by_id for each in before)
+        grounds = [self.newest_allowed(each) for each in before if each in self.by_id]
+        is_free = all(each is None or each in self.folded for each in grounds)
         if verified.clock >> 16 <= now + DRIFT and is_free and not self.is_cut(verified):
             self.folded[verified.id] = verified
 
@@ -64,42 +71,43 @@ class Lane:
 
     def judge(self, now):
         """Cuts may have changed: everything is judged and folded anew."""
-        self.cut, self.folded, self.left_out = {}, {}, set()
+        self.cut, self.folded = {}, {}
         for each in self.by_id.values():
-            if self.is_cut(each):
-                self.left_out.add(each.id)
+            self.pasts[each.id] = self.past(each)
         self.wake(now)
 
     def cuts(self, log):
-        """For each cut of a log the past that it keeps; None in place of the whole if a tip is not here."""
+        """For each cut of a log the sets that it keeps; None if a tip is not here."""
         if log not in self.cut:
             self.cut[log] = [self.kept(tips) for tips in self.cuts_of(*log, self.lane)]
         return self.cut[log]
 
     def kept(self, tips):
-        if not all(tip in self.pasts for tip in tips):
+        if not all(tip in self.by_id for tip in tips):
             return None
-        kept = 0
-        for tip in tips:
-            kept |= self.pasts[tip]
-        return kept
+        return {each.id for tip in tips for each in self.path(tip)}
 
     def is_cut(self, verified):
-        bit = 1 << self.numbers[verified.id]
-        return any(kept is None or not kept & bit for kept in self.cuts(verified.log))
+        """Whether a cut in effect excludes a set."""
+        return any(kept is not None and verified.id not in kept for kept in self.cuts(verified.log))
 
     def is_stored(self, verified):
         """What leads to a tip of any cut stays; while a tip is not here, all stays."""
-        cuts, bit = self.cuts(verified.log), 1 << self.numbers[verified.id]
-        return not cuts or None in cuts or any(kept & bit for kept in cuts)
+        cuts = self.cuts(verified.log)
+        return not cuts or None in cuts or any(verified.id in kept for kept in cuts)
 
     def is_excused(self, log, dependency):
-        """Whether a cut excludes what a set depends on."""
-        cuts = self.cuts(log)
-        if not cuts or None in cuts:
-            return False
-        known = self.by_id.get(dependency)
-        return known is None or self.is_cut(known)
+        """Whether a cut excludes what a set depends on: of what is not here, for certain once all tips are."""
+        cuts, known = self.cuts(log), self.by_id.get(dependency)
+        return bool(cuts) and None not in cuts if known is None else self.is_cut(known)
+
+    def newest_allowed(self, id):
+        """The newest set that no cut excludes, of a set and what it stands on, if it is stored; None if there is none."""
+        if not self.is_stored(self.by_id[id]):
+            return None
+        while id is not None and self.is_cut(self.by_id[id]):
+            id = self.by_id[id].previous
+        return id
 
     # Looking
 

@@ -13,7 +13,7 @@ private struct MemoryLog: LogIndex {
     sets[log]?[sequence]?.first { $0.id == id }
   }
 
-  func isCut(_ log: LogKey) -> Bool { kept[log] != nil }
+  func isEnded(_ log: LogKey) -> Bool { kept[log] != nil }
 
   func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool { kept[log].map { !$0.contains(id) } ?? false }
 

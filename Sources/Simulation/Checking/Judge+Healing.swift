@@ -100,9 +100,7 @@ extension Judge {
 
   private func isOf(_ lane: Int, _ set: Int) -> Bool { library.sets[set].header.log.lane == lane }
 
-  /// What is due and stands on nothing that waits is folded. Of a log of which a kept tip is not here nobody can know
-  /// what it leaves out: who has seen sets of it waits for the tip, for ever if only those hold it who are out of the
-  /// circle or may not send it. Where one of these nodes holds it, they don't hold the same sets.
+  /// What is due and stands on nothing that waits is folded.
   private func checkNothingWaits(_ view: NodeView, _ lane: Int) throws {
     let wall = ledgers[view.name]?.wall ?? 0
     for set in view.numbers where isOf(lane, set) && view[set] == .waits {

@@ -80,15 +80,16 @@ extension Judge {
     }
   }
 
-  /// Whether a dependency is folded, or left out by a cut for certain: while a kept tip is not here, who knows?
+  /// Whether a dependency is folded, or left out by a cut: of what is not here, for certain once all kept tips are.
   func isSatisfied(
     _ dependency: PlainDependency, of header: PlainHeader, _ view: NodeView, _ mayBeLate: Bool = false
   ) -> Bool {
     let seen = library.index(of: dependency.id).flatMap { view[$0] == .absent ? nil : $0 }
     if let seen, view[seen] == .folded { return true }
     guard let cuts = cuts(of: dependency.log(lane: header.log.lane), view) else { return seen == nil }
-    if !mayBeLate, !knowsTips(cuts, view) { return false }
-    return seen.map { !isAllowed($0, view) && isFolded(below: $0, view) } ?? true
+    if let seen { return !isAllowed(seen, view) && isFolded(below: seen, view) }
+    // One that keeps nothing leaves no doubt.
+    return mayBeLate || cuts.contains([]) || cuts.allSatisfy { isInEffect($0, view) }
   }
 
   /// Whether what an excluded set stands on is folded, as far as no cut excludes it.
@@ -98,18 +99,15 @@ extension Judge {
     return next.map { view[$0] == .folded } ?? true
   }
 
-  private func knowsTips(_ cuts: [Set<Name32>], _ view: NodeView) -> Bool {
-    // One that keeps nothing leaves no doubt.
-    cuts.contains([])
-      || cuts.allSatisfy {
-        $0.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false }
-      }
+  /// A cut is in effect where all its tips are.
+  private func isInEffect(_ tips: Set<Name32>, _ view: NodeView) -> Bool {
+    tips.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false }
   }
 
-  /// Whether a set leads to a tip of every cut of its log.
+  /// Whether a set leads to a tip of every cut of its log that is in effect.
   func isAllowed(_ set: Int, _ view: NodeView) -> Bool {
     guard let cuts = cuts(of: library.sets[set].header.log, view) else { return true }
-    return cuts.allSatisfy { leads(set, toOneOf: $0, view) }
+    return cuts.allSatisfy { !isInEffect($0, view) || leads(set, toOneOf: $0, view) }
   }
 
   private func leads(_ set: Int, toOneOf tips: Set<Name32>, _ view: NodeView) -> Bool {

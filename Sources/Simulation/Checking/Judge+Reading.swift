@@ -48,6 +48,7 @@ extension Judge {
     try checkRecords(touchedBy: news.folded, view)
     for set in news.stored { try checkWaits(set, view) }
     try checkReleased(by: news.stored, view)
+    try checkEnded(by: news.stored, view)
     try checkAside(view)
     view.unjudged = []
   }
@@ -96,6 +97,18 @@ extension Judge {
       throw Violation(
         .revocation, view.name,
         "change set \(library.sets[set].id) waits though the kept tip of its log has come")
+    }
+  }
+
+  /// With the last kept tip a cut is in effect: what it leaves out is folded no more.
+  private func checkEnded(by stored: [Int], _ view: NodeView) throws {
+    let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
+    guard !logs.isEmpty, ledgers[view.name]?.hasRoom == true else { return }
+    for set in view.numbers where view[set] == .folded && logs.contains(library.sets[set].header.log) {
+      if isAllowed(set, view) { continue }
+      throw Violation(
+        .revocation, view.name,
+        "change set \(library.sets[set].id) is folded though the tips of a cut are here that leaves it out")
     }
   }
 

@@ -96,7 +96,7 @@ import Wire
     try world.learn(cut, on: ["bob"])
   }
 
-  @Test func `what has seen sets of a log waits for a kept tip of it that nobody brings`() throws {
+  @Test func `nobody waits for a kept tip that nobody brings`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
     try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
     try world.sync("bob", to: "alice")

@@ -103,7 +103,9 @@ let package = Package(
     tests("ProcessTests", ["Exchange", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
-    tests("ReplicationTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+    tests(
+      "ReplicationTests",
+      ["Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(

@@ -272,10 +272,11 @@ def ranks():
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
-save("merge.json", {
-    "chapter": "Protocol/merge.md",
-    "notes": NOTES,
-    "circle": CIRCLE.hex(),
-    "histories": [history(seed) for seed in range(1, 41)],
-    "ranks": ranks(),
-})
+if __name__ == "__main__":
+    save("merge.json", {
+        "chapter": "Protocol/merge.md",
+        "notes": NOTES,
+        "circle": CIRCLE.hex(),
+        "histories": [history(seed) for seed in range(1, 41)],
+        "ranks": ranks(),
+    })

@@ -48,10 +48,11 @@ class Lane:
 
     def past(self, verified):
         """A set and all that it has seen, one bit each: also an excluded set and what that stands on, if they are kept."""
-        past = 1 << self.numbers[verified.id]
-        for each in [verified.previous, *(each[3] for each in verified.dependencies)]:
+        past = self.pasts.get(verified.previous, 0) | 1 << self.numbers[verified.id]
+        for each in [each[3] for each in verified.dependencies]:
             if each in self.by_id and self.is_stored(self.by_id[each]):
-                past |= self.pasts[each]
+                for seen in self.path(each):
+                    past |= 1 << self.numbers[seen.id]
         return past
 
     def fold(self, verified, now):

@@ -11,6 +11,7 @@ from replica import Lane
 
 FOLDER = pathlib.Path(__file__).parents[2] / "Protocol" / "vectors"
 FAR = (1 << 48) - 1
+TRIP, TITLE = 1, 1
 
 
 def load(name):
@@ -116,7 +117,40 @@ def merging():
     assert ranks == sorted(ranks)
 
 
+def cutting():
+    document = load("cuts.json")
+    for case in document["cases"]:
+        cuts = {(unhex(log["device"]), unhex(log["incarnation"])): [set(map(unhex, tips)) for tips in log["cuts"]]
+                for log in case["cuts"]}
+        lane = Lane(1, unhex(document["circle"]), lambda device, incarnation, _: cuts.get((device, incarnation), []))
+        sets, waiting = [parse(parts(each)) for each in case["sets"]], []
+        for stage in case["stages"]:
+            waiting = arriving(lane, waiting + [sets[each] for each in stage["arrives"]])
+            heads = sorted([sets[tip].id, folded] for tip, folded in stage["heads"])
+            assert sorted(row[3:] for row in lane.heads()) == heads, (case["name"], stage)
+            assert lane.hashes()[2].hex() == stage["digest"], (case["name"], stage)
+            title = merge.cells(lane.folded.values()).get((TRIP, bytes(15) + b"\x01", TITLE))
+            if title:
+                won, lost = merge.winner(title), merge.rivals(title, lane.covers)
+                assert (won.set.id, sorted(each.set.id for each in lost)) == (
+                    sets[stage["winner"]].id, sorted(sets[each].id for each in stage["losers"])), (case["name"], stage)
+
+
+def arriving(lane, waiting):
+    """Places what can be placed, again and again; what is left has no place yet."""
+    while True:
+        left = []
+        for each in waiting:
+            try:
+                lane.place(each, FAR)
+            except KeyError:
+                left.append(each)
+        if len(left) == len(waiting):
+            return left
+        waiting = left
+
+
 def run(step):
-    for each in (cbor, change_sets, circles, merging):
+    for each in (cbor, change_sets, circles, merging, cutting):
         each()
-    step("the vectors of encoding, change sets, circle and merge")
+    step("the vectors of encoding, change sets, circle, merge and cuts")

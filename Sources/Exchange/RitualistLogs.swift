@@ -26,14 +26,48 @@ struct RitualistLogs {
   private mutating func collect(_ read: [LogRow]) {
     var order = read.indices.map { (id: read[$0].id, row: $0) }
     order.sort { ($0.id.raw.word0, $0.id.raw.word1, $0.row) < ($1.id.raw.word0, $1.id.raw.word1, $1.row) }
+    let sorted = order
+    let parts = Self.parts(sorted.map(\.id))
+    let made = concurrently(parts.count) { part in LogDrafts(sorted[parts[part]].lazy.map { read[$0.row] }) }
     drafts.reserveCapacity(order.count)
     rows.reserveCapacity(order.count)
-    for (id, index) in order {
-      let row = read[index]
+    for part in made {
+      drafts += part.drafts
+      rows += part.rows
+      refused += part.refused
+    }
+  }
+
+  /// Parts for one thread each; one id is in one part, however often it appears.
+  private static func parts(_ ids: [RecordID]) -> [Range<Int>] {
+    var parts: [Range<Int>] = []
+    var first = 0
+    while first < ids.count {
+      var end = min(first + JSONText.itemsInPiece, ids.count)
+      while end < ids.count, ids[end] == ids[end - 1] { end += 1 }
+      parts.append(first..<end)
+      first = end
+    }
+    return parts
+  }
+}
+
+/// The drafts of some rows that are in the order of their ids, made by one thread.
+private struct LogDrafts: Sendable {
+  private(set) var drafts: [RecordDraft] = []
+  private(set) var rows: [LogRow] = []
+  private(set) var refused: [(index: Int, error: RowError)] = []
+
+  init(_ sorted: some Collection<LogRow>) {
+    drafts.reserveCapacity(sorted.count)
+    rows.reserveCapacity(sorted.count)
+    for row in sorted {
       do throws(RowError) {
         let draft = row.draft
         try PlanBuilder.check(draft, isComplete: true)
-        guard drafts.last?.id != id else { throw RowError("its id \(id.uuid) appears twice in the file") }
+        guard drafts.last?.id != row.id else {
+          throw RowError("its id \(row.id.uuid) appears twice in the file")
+        }
         drafts.append(draft)
         rows.append(row)
       } catch {

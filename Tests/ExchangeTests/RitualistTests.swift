@@ -146,6 +146,27 @@ struct RitualistTests {
     #expect(plan.drafts.count == 4)
   }
 
+  @Test func `of many rows with one id the first stays, wherever drafts are made`() throws {
+    let count = 4_000
+    // Ids fall while places rise; a thousand and more of them are the same.
+    let plan = try plan { file in
+      let row = file["habitLogs"]?[0] ?? .null
+      file["habitLogs"] = .array(
+        (0..<count).map { number in
+          var row = row
+          let id = (1_000..<2_500).contains(number) ? 1_000 : number
+          row["id"] = .string(RecordID(Bytes16(UInt64(count - id), 7)).uuid)
+          if number == 1_000 { row["value"] = 2_000_000 }
+          return row
+        })
+    }
+    #expect(plan.skipped.count == 1_500 - 1)
+    #expect(plan.skipped.first?.place == "habitLogs[1000]", "it is too large")
+    #expect(plan.skipped.last?.place == "habitLogs[2499]")
+    #expect(!plan.skipped.map(\.place).contains("habitLogs[1001]"), "the first that can be held")
+    #expect(plan.drafts.count { $0.kind == Registry.log } == count - 1_499)
+  }
+
   @Test func `of many logs each keeps its place, wherever it was read`() throws {
     let count = 40_000
     let broken = [0, 1_023, 1_024, 17_000, count - 1]

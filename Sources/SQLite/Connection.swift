@@ -103,10 +103,10 @@ package final class Connection {
 
   /// Runs `body` in a write transaction: all of it is durable after, or none of it.
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
-    try execute("BEGIN IMMEDIATE")
+    try with("BEGIN IMMEDIATE") { try $0.run() }
     do {
       let result = try body()
-      try execute("COMMIT")
+      try with("COMMIT") { try $0.run() }
       return result
     } catch {
       // SQLite may have rolled back by itself (disk full); then there is nothing left to undo.

@@ -17,6 +17,8 @@ package struct CommitReport: Sendable {
   package var records: Set<RecordKey>? = []
   /// The newest clock folded by each author.
   package var foldedClocks: [DeviceKey: Clock] = [:]
+  /// The clock of the parked set that is due first; nil if nothing is parked.
+  package var nextParkedClock: Clock?
   package var entries: [KindNumber: EntryCounts] = [:]
   /// Records of known kinds that were alive before and are dead now.
   var deaths: [RecordKey: Death] = [:]

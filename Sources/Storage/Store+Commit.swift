@@ -88,10 +88,13 @@ extension Store {
   /// The clock of the parked set that is due first; nil if nothing is parked.
   package var nextParkedClock: Clock? {
     get throws {
-      // Clocks are kept as signed numbers; the negative ones are the latest.
-      let sql = "SELECT clock FROM change_sets WHERE folded = 0 ORDER BY clock < 0, clock LIMIT 1"
+      // Clocks are kept as signed numbers; the negative ones are the latest. Asked after each commit, nearly always of
+      // no set at all: to sort would take a table of its own each time.
+      let sql =
+        "SELECT coalesce(min(clock) FILTER (WHERE clock >= 0), min(clock)) FROM change_sets WHERE folded = 0"
       return try connection.with(sql) { row in
-        try row.step() ? Clock(raw: UInt64(bitPattern: row.integer(0))) : nil
+        guard try row.step(), !row.isNull(0) else { return nil }
+        return Clock(raw: UInt64(bitPattern: row.integer(0)))
       }
     }
   }
@@ -140,6 +143,7 @@ extension Store {
     report.heads = moved.sorted().flatMap { logs[$0].map(\.logHead) }
     report.settingsDigest = fold.digests[.settings]
     report.recordsDigest = fold.digests[.records]
+    report.nextParkedClock = try nextParkedClock
   }
 
   private func parkedNumbers() throws -> [Int64] {

@@ -15,9 +15,7 @@ extension Store {
       for number in try foldedNumbers() {
         try fold.fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
       }
-      try fold.finish(&report)
-      report.settingsDigest = fold.digests[.settings]
-      report.recordsDigest = fold.digests[.records]
+      try finish(&report, [])
       return report
     }
   }

@@ -93,6 +93,36 @@ import Wire
     #expect(try await bob.status().peer("carol") != nil)
   }
 
+  @Test func `who syncs no records goes on seeing what a lost device wrote, though its newest is elsewhere`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
+    let (alice, bob, carol) = (circle["alice"], circle["bob"], circle["carol"])
+    for device in [bob, carol] {
+      try await device.start()
+      try await device.waitForSync(with: alice)
+    }
+    try await carol.text("trip", "add", "name=Rome")
+    for device in [alice, bob] {
+      try await eventually("\(device.name) has it") { try await trips(device) == ["Rome"] }
+    }
+    try await bob.text("sync", "off")
+    try await carol.text("trip", "add", "name=Oslo")
+    try await eventually("alice has it") { try await trips(alice) == ["Rome", "Oslo"] }
+    try await carol.stop()
+    try await alice.json("revoke", "carol", "--yes")
+    try await eventually("bob hears of it") { try await member("carol", in: bob)["revoked"] == true }
+    #expect(try await trips(bob) == ["Rome"])
+    try await bob.stop()
+    try await bob.start()
+    #expect(try await trips(bob) == ["Rome"])
+    try await bob.text("sync", "on")
+    try await eventually("bob has all") { try await trips(bob) == ["Rome", "Oslo"] }
+    try await expectEqual(alice, bob)
+  }
+
   @Test func `a device that hears of its own end reads on, writes and sends nothing, also after a restart`()
     async throws
   {

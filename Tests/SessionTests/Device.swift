@@ -159,7 +159,7 @@ final class Device {
     return Committed(
       items: items, heads: report.heads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
-      nextParkedClock: obeyed { try store.nextParkedClock })
+      nextParkedClock: report.nextParkedClock)
   }
 
   func read(

@@ -22,7 +22,7 @@ extension Replicator {
   package func rebuild(now: Now) throws {
     let report = try store.rebuild()
     didCommit(report)
-    handle(.committed(try committed([], report)), now: now)
+    handle(.committed(committed([], report)), now: now)
   }
 
   func obey(_ effects: [Effect], _ now: Now) {
@@ -121,7 +121,7 @@ extension Replicator {
       Committed.Item(set: item.set, link: item.link, placement: placement)
     }
     didCommit(report)
-    return try committed(placed, report)
+    return committed(placed, report)
   }
 
   private func noting(_ report: CommitReport) throws { try shell?.noting(report) }
@@ -132,19 +132,19 @@ extension Replicator {
     shell?.didCommit(report)
   }
 
-  private func committed(_ items: [Committed.Item], _ report: CommitReport) throws -> Committed {
+  private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
     let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
     return Committed(
       items: items, heads: report.heads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
-      nextParkedClock: try store.nextParkedClock)
+      nextParkedClock: report.nextParkedClock)
   }
 
   private func foldParked(_ now: Now, _ following: inout [Effect]) {
     trying {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
-      var committed = try committed([], report)
+      var committed = committed([], report)
       // A timer for what waits for other sets, and not for its time, would ring for ever.
       committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
       replica.handle(.committed(committed), now: now, into: &following)

@@ -9,10 +9,13 @@
 struct Ballast {
   private let path: String
   private let directory: String
+  /// How large the disk is; the largest there could be if the system does not say.
+  let diskBytes: UInt64
 
   init(_ home: Home) {
     path = home.path + "/ballast"
     directory = home.path
+    diskBytes = Disk(directory)?.bytes ?? .max
   }
 
   /// Takes the room if there is enough beside it.
@@ -31,9 +34,6 @@ struct Ballast {
   }
 
   func release() { unlink(path) }
-
-  /// How large the disk is; the largest there could be if the system does not say.
-  var diskBytes: UInt64 { Disk(directory)?.bytes ?? .max }
 
   /// Whether the disk has room to write again without running full at once.
   var hasRoom: Bool {

@@ -77,7 +77,7 @@ final class Host {
       try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed)
     case .foldParked:
       let report = try store.foldParked(horizon: Self.horizon(now))
-      replica.handle(.committed(try committed([], report)), now: now, into: &following)
+      replica.handle(.committed(committed([], report)), now: now, into: &following)
     case .release(let lane): replica.handle(.released(lane), now: now, into: &following)
     case .schedule(let timer, let wait):
       order += 1
@@ -112,7 +112,7 @@ final class Host {
     let items = zip(sets, report.placements).map {
       Committed.Item(set: $0.set, link: $0.link, placement: $1)
     }
-    replica.handle(.committed(try committed(items, report)), now: now, into: &following)
+    replica.handle(.committed(committed(items, report)), now: now, into: &following)
     if report.isLaidOutAnew { rebuilt(now, &following) }
     let proofs = report.forks.compactMap { fork in
       try? ForkProof.statement(
@@ -124,12 +124,12 @@ final class Host {
     }
   }
 
-  private func committed(_ items: [Committed.Item], _ report: CommitReport) throws -> Committed {
+  private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
     Committed(
       items: items, heads: report.heads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest,
       newestForeignClock: report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero,
-      nextParkedClock: try store.nextParkedClock)
+      nextParkedClock: report.nextParkedClock)
   }
 
   private func rebuilt(_ now: Now, _ following: inout [Effect]) {
@@ -166,7 +166,7 @@ final class Host {
     let report = try store.commit(sets, horizon: Clock(raw: .max))
     let items = zip(sets, report.placements).map { Committed.Item(set: $0, link: nil, placement: $1) }
     try require(report.placements.allSatisfy(\.isPlace), "an own write has no place: \(report.placements)")
-    try handle(.committed(try committed(items, report)), now: now)
+    try handle(.committed(committed(items, report)), now: now)
     return sets
   }
 

@@ -83,7 +83,7 @@ class Replica:
         return None if before is None else self.position[before]
 
     def with_ground(self, here):
-        """What may be stored: its predecessor and dependencies are, but for what is excluded for certain."""
+        """What may be stored: its predecessor and dependencies are, but for what a cut in effect excludes."""
         stored, grows = set(), True
         while grows:
             placed = {i for i in here if i not in stored and self.has_ground(i, stored)}
@@ -94,14 +94,8 @@ class Replica:
         if self.previous(i) is not None and self.previous(i) not in stored:
             return False
         return all(
-            self.position.get(id) in stored or self.knows_all_tips(log, stored) and not self.is_tip(id, log)
+            self.position.get(id) in stored or any(self.knows(tips, stored) for tips in self.cuts.get(log, []))
             for log, id in self.dependencies(i))
-
-    def is_tip(self, id, log):
-        return any(id in tips for tips in self.cuts[log])
-
-    def knows_all_tips(self, log, stored):
-        return log in self.cuts and all(self.knows(tips, stored) for tips in self.cuts[log])
 
     def knows(self, tips, stored):
         return all(self.position.get(tip) in stored for tip in tips)
@@ -235,6 +229,10 @@ def cases():
     yield "two cuts intersect; what leads to a tip of either is stored", history, one_by_one(history)
     history.cut(alice, [0], [1, 3])
     yield "the shorter cut is in effect first", history, one_by_one(history)
+    history.cut(alice, [1], [4])
+    yield "what has seen an excluded set comes before it", history, [[0, 1], [5], [2, 3], [4]]
+    history.cut(alice, [], [4])
+    yield "what a cut leaves out whole, another keeps", history, [[5], [0, 1], [2, 3], [4]]
 
     history = History()
     writer, reader = history.writer(alice), history.writer(bob)

@@ -44,9 +44,9 @@ extension Logs {
   }
 
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
-    guard let found = cuts(of: log) else { return false }
-    // What is not here may still lead to a tip that is to come.
-    guard let branch = try branch(of: id, log, sequence) else { return found.knowsAllTips }
+    guard isCut(log) else { return false }
+    // What is not here leads to no tip that is; before a cut is in effect, it may lead to one that is to come.
+    guard let branch = try branch(of: id, log, sequence) else { return isEnded(log) }
     return sequence > newestAllowed(branch)
   }
 

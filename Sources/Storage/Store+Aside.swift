@@ -58,23 +58,10 @@ extension Store {
       }
     }
   }
-
-  func setAside(_ set: VerifiedChangeSet) throws {
-    let sql =
-      "INSERT OR IGNORE INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
-    try connection.with(sql) { row in
-      try row.bind(1, set.id.bytes)
-      try row.bind(2, Int64(bitPattern: set.header.clock.raw))
-      try row.bind(3, set.raw.header)
-      try row.bind(4, set.raw.signature)
-      try row.bind(5, set.raw.body)
-      try row.run()
-    }
-  }
 }
 
 extension Logs {
-  /// What a set stands on that is not stored, and that no cut leaves out.
+  /// What a set stands on that is not stored, and that no cut in effect leaves out.
   func missingGround(of header: ChangeSetHeader) throws -> Set<ChangeSetID> {
     var missing: Set<ChangeSetID> = []
     if let previous = header.previous, try branch(of: previous, header.log, header.sequence - 1) == nil {
@@ -82,9 +69,8 @@ extension Logs {
     }
     for dependency in header.dependencies {
       let log = dependency.log(lane: header.log.lane)
-      if try !isCut(log) && branch(of: dependency.id, log, dependency.sequence) == nil {
-        missing.insert(dependency.id)
-      }
+      guard try branch(of: dependency.id, log, dependency.sequence) == nil else { continue }
+      if try !excludes(dependency: dependency.id, log, dependency.sequence) { missing.insert(dependency.id) }
     }
     return missing
   }

@@ -44,7 +44,7 @@ extension Store {
       try noting(report)
       try noteCuts(of: newlyCut)
       if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areGround(placed)
-        || isSeenTip(among: placed, of: moved)
+        || showsWhatWasSeen(placed, of: moved)
       {
         // What came with this batch is known now only; the rest is told anew.
         let (placements, forks) = (report.placements, report.forks)

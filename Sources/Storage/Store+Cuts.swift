@@ -104,6 +104,18 @@ extension Store {
   }
 
   private func putBackAll() throws {
+    // A tip may come after what has seen the rest of its log: with it a cut is in effect, and that is no reason to wait.
+    while try putBack() {}
+    // The rest has seen what a cut had left out, and what must come first again now.
+    try connection.execute(
+      """
+      INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
+      DROP TABLE taken_out;
+      """)
+  }
+
+  /// Puts back what all is here of that it stands on; false if there is nothing like that.
+  private func putBack() throws -> Bool {
     // A clock is above those of all that its set stands on. Late clocks are kept as negative numbers.
     let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
     try connection.with(sql) { row in
@@ -111,15 +123,12 @@ extension Store {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
         let set = try Self.stored(raw, id, nil)
-        if try logs.missingGround(of: set.header).isEmpty {
-          _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
-        } else {
-          // It has seen what a cut had left out, and what must come first again now.
-          try setAside(set)
-        }
+        guard try logs.missingGround(of: set.header).isEmpty else { continue }
+        _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
       }
     }
-    try connection.execute("DROP TABLE taken_out")
+    try connection.execute("DELETE FROM taken_out WHERE id IN (SELECT id FROM change_sets)")
+    return connection.changes > 0
   }
 
   /// Whether sets of a log have no place any more: all kept tips are here, and they lead to none.
@@ -127,11 +136,14 @@ extension Store {
     logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
   }
 
-  /// Whether a kept tip has come of a log of which sets here have seen what was not here: they were stored while the log
-  /// was excluded whole. Who has seen what of it counts from now on, and it folds before them.
-  func isSeenTip(among placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
-    let ended = moved.filter { logs.cuts(of: $0)?.tips.isDisjoint(with: placed) == false }
-    return try !ended.isEmpty && !logs.excused().isDisjoint(with: ended)
+  /// Whether what sets here have seen is another than when they were stored: some of a log has come that a cut had left
+  /// out of their past, or a kept tip of a log that sets wait aside for.
+  func showsWhatWasSeen(_ placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
+    let cut = moved.filter(logs.isEnded)
+    guard !cut.isEmpty else { return false }
+    if try !logs.excused().isDisjoint(with: cut) { return true }
+    let ended = cut.filter { logs.cuts(of: $0)?.tips.isDisjoint(with: placed) == false }
+    return try !ended.isEmpty && !logsAroundAside().isDisjoint(with: ended)
   }
 
   /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.

@@ -98,9 +98,9 @@ class Lane:
         return not cuts or None in cuts or any(verified.id in kept for kept in cuts)
 
     def is_excused(self, log, dependency):
-        """Whether a cut excludes what a set depends on: of what is not here, for certain once all tips are."""
-        cuts, known = self.cuts(log), self.by_id.get(dependency)
-        return bool(cuts) and None not in cuts if known is None else self.is_cut(known)
+        """Whether a cut excludes what a set depends on: what is not here is, once a cut is in effect."""
+        known = self.by_id.get(dependency)
+        return any(cut is not None for cut in self.cuts(log)) if known is None else self.is_cut(known)
 
     def newest_allowed(self, id):
         """The newest set that no cut excludes, of a set and what it stands on, if it is stored; None if there is none."""

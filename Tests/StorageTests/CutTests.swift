@@ -183,18 +183,28 @@ import Wire
     #expect(try state(carol) == state(dora))
   }
 
-  @Test func `what waits for a set and not for its time has no time at which to look again`() throws {
-    let (reader, _) = try reader([[]], bob.known)
-    // Bob's set came without what it has seen; whether that leads to the tip, nobody knows before it is here.
-    try cut(reader, [[tip(5)]])
-    #expect(try reader.store.parkedCount(.records) == 1)
-    #expect(try reader.store.nextParkedClock != nil)
+  @Test func `of what is below the time that has come, no timer is needed`() throws {
+    let reader = try Device("carol")
+    try reader.receive(alice.known, horizon: .zero)
+    #expect(try reader.store.nextParkedClock == Clock(milliseconds: 10))
+    #expect(try reader.store.nextParkedClock(after: Clock(milliseconds: 30)) == Clock(milliseconds: 40))
     #expect(try reader.store.nextParkedClock(after: Device.horizon) == nil)
-    try reader.receive(
-      bob.draft(at: 900_000, [edit(trip(2), [1: .text("Bergen")])]), horizon: Clock(milliseconds: 1))
-    #expect(try reader.store.nextParkedClock(after: Clock(milliseconds: 1)) == Clock(milliseconds: 100))
-    try reader.receive(alice.known)
-    #expect(try reader.store.text(trip(2), 1) == "Bergen")
+  }
+
+  @Test func `who has seen what a cut leaves out folds without it, and has seen it when it comes`() throws {
+    let dora = try Device("dora")
+    try dora.receive(Array(alice.known.prefix(4)))
+    try dora.write(at: 200, edit(rome, [1: .text("dora's")]))
+    // The first cut leaves out what Dora has seen; it leads to the tip of the second.
+    let cuts: Set<Set<ChangeSetID>> = [[tip(2)], [tip(5)]]
+    let (carol, _) = try reader(cuts, Array(alice.known.prefix(2)) + dora.known.suffix(1))
+    #expect(try carol.store.text(rome, 1) == "dora's")
+    try carol.receive(Array(alice.known.suffix(3)))
+    #expect(try carol.store.conflicts().isEmpty, "Dora had seen what she wrote over")
+    let late = try Device("erin")
+    try late.receive(alice.known + dora.known.suffix(1))
+    try cut(late, cuts)
+    #expect(try state(carol) == state(late))
   }
 
   @Test func `a cut takes nothing out of sight before its kept tip is here`() throws {

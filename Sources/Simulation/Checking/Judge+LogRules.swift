@@ -80,7 +80,7 @@ extension Judge {
     }
   }
 
-  /// Whether a dependency is folded, or left out by a cut: of what is not here, for certain once all kept tips are.
+  /// Whether a dependency is folded, or left out by a cut: what is not here is, once any is in effect.
   func isSatisfied(
     _ dependency: PlainDependency, of header: PlainHeader, _ view: NodeView, _ mayBeLate: Bool = false
   ) -> Bool {
@@ -88,8 +88,7 @@ extension Judge {
     if let seen, view[seen] == .folded { return true }
     guard let cuts = cuts(of: dependency.log(lane: header.log.lane), view) else { return seen == nil }
     if let seen { return !isAllowed(seen, view) && isFolded(below: seen, view) }
-    // One that keeps nothing leaves no doubt.
-    return mayBeLate || cuts.contains([]) || cuts.allSatisfy { isInEffect($0, view) }
+    return mayBeLate || cuts.contains { isInEffect($0, view) }
   }
 
   /// Whether what an excluded set stands on is folded, as far as no cut excludes it.
@@ -100,7 +99,7 @@ extension Judge {
   }
 
   /// A cut is in effect where all its tips are.
-  private func isInEffect(_ tips: Set<Name32>, _ view: NodeView) -> Bool {
+  func isInEffect(_ tips: Set<Name32>, _ view: NodeView) -> Bool {
     tips.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false }
   }
 

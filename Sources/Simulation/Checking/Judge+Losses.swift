@@ -66,7 +66,9 @@ extension Judge {
     // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
     if isCut, ledger.hasTwin, try NodeReading.asideIDs(view.connection).contains(id) { return }
     // A cut has ended that left out what it has seen: that must come first again.
-    if isKept(set, view), lacksGround(set, view), try NodeReading.asideIDs(view.connection).contains(id) {
+    if !isCut || isKept(set, view), lacksGround(set, view),
+      try NodeReading.asideIDs(view.connection).contains(id)
+    {
       return
     }
     guard isOwn else {
@@ -93,7 +95,8 @@ extension Judge {
     // On a disk that is full a cut takes effect as soon as there is room.
     guard ledgers[view.name]?.hasRoom != false else { return }
     for id in try NodeReading.asideIDs(view.connection).sorted() {
-      guard let set = library.index(of: id), view[set] == .absent, isKept(set, view), !lacksGround(set, view)
+      guard let set = library.index(of: id), view[set] == .absent,
+        isKept(set, view) || isAllowed(set, view), !lacksGround(set, view)
       else { continue }
       throw Violation(
         .state, view.name,
@@ -109,13 +112,14 @@ extension Judge {
     }
   }
 
-  /// Whether something is not here that a set stands on, and that no cut leaves out.
+  /// Whether something is not here that a set stands on, and that no cut in effect leaves out.
   private func lacksGround(_ set: Int, _ view: NodeView) -> Bool {
     if let previous = library.predecessors[set], view[previous] == .absent { return true }
     let header = library.sets[set].header
     return header.dependencies.contains {
       let isHere = library.index(of: $0.id).map { view[$0] != .absent } ?? false
-      return !isHere && cuts(of: $0.log(lane: header.log.lane), view) == nil
+      let cuts = cuts(of: $0.log(lane: header.log.lane), view) ?? []
+      return !isHere && !cuts.contains { isInEffect($0, view) }
     }
   }
 

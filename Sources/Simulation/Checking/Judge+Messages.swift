@@ -255,7 +255,7 @@ extension Judge {
   {
     for peer in peers {
       guard let other = views[peer], let ledger = ledgers[peer], !ledger.wasCutShort else { return }
-      let theirs = ledger.states + [NodeState(other, library)]
+      let theirs = [NodeState(other, library)] + ledger.states.reversed()
       let isTold = openLink.map { self.isTold(view, $0) } ?? false
       let isRecordsOpen = isTold && isOwnGateOpen(view) && isPeerPremium(view, peer)
       let mine = Set(states.map { $0.hash(withRecords: isRecordsOpen) })

@@ -254,6 +254,7 @@ final class NodeLedger {
   func remember(_ state: NodeState) {
     if states.last == state { return }
     states.append(state)
-    if states.count > 256 { states.removeFirst(64) }
+    // A link that is held up may bring what was said long ago.
+    if states.count > 4_096 { states.removeFirst(1_024) }
   }
 }

@@ -7,7 +7,7 @@ from guest import DRIFT
 
 
 class Folding:
-    """`wanted`: what folds; `unknown`: what nothing can be said of, because a tip that a cut keeps is not here."""
+    """`wanted`: what folds; `excluded`: what a cut in effect leaves out."""
 
     def __init__(self, snapshot, wall):
         self.snapshot, self.wall = snapshot, wall
@@ -15,33 +15,34 @@ class Folding:
         self.next = defaultdict(list)
         for each in self.sets.values():
             self.next[each.previous].append(each)
-        self.wanted, self.unknown, self.excluded = set(), set(), set()
         self.kept = {}
+        self.excluded = {each.id for each in self.sets.values() if self.is_excluded(each)}
+        self.wanted = set()
         for each in sorted(self.sets.values(), key=lambda each: each.stamp):
             self.place(each)
 
     def place(self, each):
+        if each.id in self.excluded or each.clock >> 16 > self.wall + DRIFT:
+            return
+        grounds = [self.newest_allowed(identity) for identity in (each.previous, *(d[3] for d in each.dependencies))]
+        if all(ground is None or ground in self.wanted for ground in grounds):
+            self.wanted.add(each.id)
+
+    def is_excluded(self, each):
         if (each.log, each.lane) not in self.kept:
             self.kept[each.log, each.lane] = self.kept_of(each)
-        kept = self.kept[each.log, each.lane]
-        if kept is None:
-            self.unknown.add(each.id)
-        elif not all(each.id in ids for ids in kept):
-            self.excluded.add(each.id)
-        else:
-            seen = [identity for identity in (each.previous, *(d[3] for d in each.dependencies))
-                    if identity is not None and identity in self.sets and identity not in self.excluded]
-            if any(identity in self.unknown for identity in seen):
-                self.unknown.add(each.id)
-            elif each.clock >> 16 <= self.wall + DRIFT and all(identity in self.wanted for identity in seen):
-                self.wanted.add(each.id)
+        return not all(each.id in ids for ids in self.kept[each.log, each.lane])
+
+    def newest_allowed(self, identity):
+        """The newest set that no cut excludes, of a set and what it stands on; None if there is none here."""
+        while identity in self.excluded:
+            identity = self.sets[identity].previous
+        return identity if identity in self.sets else None
 
     def kept_of(self, each):
-        """For each cut of a log the sets that lead to its tips; None while a tip is not here."""
+        """For each cut of a log that is in effect the sets that lead to its tips."""
         cuts = self.snapshot.membership.cuts(*each.log, each.lane)
-        if any(tip not in self.sets for tips in cuts for tip in tips):
-            return None
-        return [self.leading(tips) for tips in cuts]
+        return [self.leading(tips) for tips in cuts if all(tip in self.sets for tip in tips)]
 
     def leading(self, tips):
         found, waiting = set(), list(tips)
@@ -55,7 +56,7 @@ class Folding:
     def check(self, who, latest):
         """`latest`: what folds by the latest time that the device's clock has ever shown; that stays folded."""
         folded = {each.id for each in self.snapshot.folded}
-        for what, ids in (("does not fold", self.wanted - folded), ("folds", folded - latest.wanted - self.unknown)):
+        for what, ids in (("does not fold", self.wanted - folded), ("folds", folded - latest.wanted)):
             for identity in ids:
                 each = self.sets[identity]
                 raise Difference(

@@ -244,6 +244,9 @@ def cases():
 
     for seed in range(1, 21):
         yield f"seed {seed}", *by_chance(seed)
+    for seed in range(21, 61):
+        history, arrives = by_chance(seed)
+        yield f"seed {seed}, two logs cut, and not all comes", history, some_of(seed, history, arrives)
 
 
 def by_chance(seed):
@@ -260,6 +263,22 @@ def by_chance(seed):
     history.cut(alice, *(dice.sample(own, min(len(own), dice.choice((1, 1, 2)))) for _ in range(dice.choice((1, 1, 2)))))
     order = causal(history, dice)
     return history, [[i] for i in order]
+
+
+def some_of(seed, history, arrives):
+    """Cuts a second log too; some sets never come, the others in any order, several at once."""
+    dice = random.Random(seed)
+    own = [i for i, s in enumerate(history.sets) if s.fields[2] == bob.key]
+    if own:
+        history.cut(bob, *(dice.sample(own, 1) for _ in range(dice.choice((1, 1, 2)))))
+    order = [i for [i] in arrives if dice.random() < 0.85]
+    dice.shuffle(order)
+    stages = []
+    while order:
+        count = dice.choice((1, 2, 3, 5))
+        stages.append(order[:count])
+        order = order[count:]
+    return stages
 
 
 def latest(history, positions):

@@ -70,12 +70,13 @@ extension Store {
     try Derived.create(connection)
     try takeOut("SELECT \(Self.columns) FROM change_sets UNION SELECT \(Self.columns) FROM set_aside")
     try connection.execute("DELETE FROM set_aside")
-    try putBackAll()
+    let isInOrder = try putBackAll()
     // Only with everything in its place it is clear what leads to which tip. Without the rest the branches are
-    // those of a store that never had it.
-    if try logs.all.reduce(false, { try prune($1) || $0 }) {
+    // those of a store that never had it; what stays has its place, whatever it had seen of the rest.
+    if try logs.all.reduce(!isInOrder, { try prune($1) || $0 }) {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
-      try putBackAll()
+      try putBack { _ in true }
+      try connection.execute("DROP TABLE taken_out")
     }
     try logs.settle(Set(logs.all))
     var report = CommitReport()
@@ -93,6 +94,7 @@ extension Store {
       """
       DROP TABLE IF EXISTS taken_out;
       CREATE TABLE taken_out AS \(sets);
+      CREATE INDEX taken_out_by_id ON taken_out(id);
       DELETE FROM change_sets;
       DELETE FROM branches;
       DELETE FROM dependencies;
@@ -103,19 +105,33 @@ extension Store {
     forgetPast()
   }
 
-  private func putBackAll() throws {
+  /// Puts back what has its place; false if some of it came before what it has seen.
+  private func putBackAll() throws -> Bool {
     // A tip may come after what has seen the rest of its log: with it a cut is in effect, and that is no reason to wait.
-    while try putBack() {}
+    // What is to come itself must come first, though, or it would not count as seen.
+    var isInOrder = true
+    while true {
+      while try putBackNext({ try self.logs.missingGround(of: $0).isEmpty && !self.hasSeenTakenOut($0) }) {}
+      guard try putBackNext({ try self.logs.missingGround(of: $0).isEmpty }) else { break }
+      isInOrder = false
+    }
     // The rest has seen what a cut had left out, and what must come first again now.
     try connection.execute(
       """
       INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
       DROP TABLE taken_out;
       """)
+    return isInOrder
   }
 
-  /// Puts back what all is here of that it stands on; false if there is nothing like that.
-  private func putBack() throws -> Bool {
+  /// Puts back what may come next; false if there is nothing like that.
+  private func putBackNext(_ mayCome: (ChangeSetHeader) throws -> Bool) throws -> Bool {
+    try putBack(mayCome)
+    try connection.execute("DELETE FROM taken_out WHERE id IN (SELECT id FROM change_sets)")
+    return connection.changes > 0
+  }
+
+  private func putBack(_ mayCome: (ChangeSetHeader) throws -> Bool) throws {
     // A clock is above those of all that its set stands on. Late clocks are kept as negative numbers.
     let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
     try connection.with(sql) { row in
@@ -123,12 +139,21 @@ extension Store {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
         let set = try Self.stored(raw, id, nil)
-        guard try logs.missingGround(of: set.header).isEmpty else { continue }
+        guard try mayCome(set.header) else { continue }
         _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
       }
     }
-    try connection.execute("DELETE FROM taken_out WHERE id IN (SELECT id FROM change_sets)")
-    return connection.changes > 0
+  }
+
+  private func hasSeenTakenOut(_ header: ChangeSetHeader) throws -> Bool {
+    try header.dependencies.contains { dependency in
+      let log = dependency.log(lane: header.log.lane)
+      guard try logs.branch(of: dependency.id, log, dependency.sequence) == nil else { return false }
+      return try connection.with("SELECT 1 FROM taken_out WHERE id = ?1") { row in
+        try row.bind(1, dependency.id.bytes)
+        return try row.step()
+      }
+    }
   }
 
   /// Whether sets of a log have no place any more: all kept tips are here, and they lead to none.

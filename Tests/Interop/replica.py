@@ -40,7 +40,7 @@ class Lane:
         self.numbers[verified.id] = len(self.numbers)
         self.by_id[verified.id] = verified
         self.pasts[verified.id] = self.past(verified)
-        if any(verified.id in tips for tips in self.cuts_of(*verified.log, self.lane)):
+        if self.cuts_of(*verified.log, self.lane):
             self.judge(now)
         else:
             self.fold(verified, now)
@@ -71,7 +71,7 @@ class Lane:
     # Cuts
 
     def judge(self, now):
-        """Cuts may have changed: everything is judged and folded anew."""
+        """Cuts, or what they leave out, may have changed: everything is judged and folded anew."""
         self.cut, self.folded = {}, {}
         for each in self.by_id.values():
             self.pasts[each.id] = self.past(each)

@@ -38,17 +38,23 @@ import Wire
     Set(list?.array?.compactMap { $0["name"]?.string } ?? [])
   }
 
+  /// Three devices with premium that run and are in sync with the first, Alice's.
+  private func threeInSync(on stage: Stage) async throws -> (alice: Device, bob: Device, carol: Device) {
+    let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
+    let devices = (alice: circle["alice"], bob: circle["bob"], carol: circle["carol"])
+    for device in [devices.bob, devices.carol] {
+      try await device.start()
+      try await device.waitForSync(with: devices.alice)
+    }
+    return devices
+  }
+
   @Test func `a device that is revoked loses its session, nobody takes what it writes, and it joins anew`()
     async throws
   {
     let stage = try Stage()
     defer { stage.end() }
-    let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
-    let (alice, bob, carol) = (circle["alice"], circle["bob"], circle["carol"])
-    for device in [bob, carol] {
-      try await device.start()
-      try await device.waitForSync(with: alice)
-    }
+    let (alice, bob, carol) = try await threeInSync(on: stage)
     try await carol.text("trip", "add", "name=Rome")
     try await carol.waitForSync(with: alice)
     try await eventually("bob has it") { try await trips(bob) == ["Rome"] }
@@ -98,12 +104,7 @@ import Wire
   {
     let stage = try Stage()
     defer { stage.end() }
-    let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
-    let (alice, bob, carol) = (circle["alice"], circle["bob"], circle["carol"])
-    for device in [bob, carol] {
-      try await device.start()
-      try await device.waitForSync(with: alice)
-    }
+    let (alice, bob, carol) = try await threeInSync(on: stage)
     try await carol.text("trip", "add", "name=Rome")
     for device in [alice, bob] {
       try await eventually("\(device.name) has it") { try await trips(device) == ["Rome"] }

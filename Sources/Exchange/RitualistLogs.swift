@@ -24,11 +24,10 @@ struct RitualistLogs {
   }
 
   private mutating func collect(_ read: [LogRow]) {
-    var order = read.indices.map { (id: read[$0].id, row: $0) }
-    order.sort { ($0.id.raw.word0, $0.id.raw.word1, $0.row) < ($1.id.raw.word0, $1.id.raw.word1, $1.row) }
-    let sorted = order
-    let parts = Self.parts(sorted.map(\.id))
-    let made = concurrently(parts.count) { part in LogDrafts(sorted[parts[part]].lazy.map { read[$0.row] }) }
+    let order = read.indices.map { (id: read[$0].id, row: $0) }
+      .sorted { ($0.id.raw.word0, $0.id.raw.word1, $0.row) < ($1.id.raw.word0, $1.id.raw.word1, $1.row) }
+    let parts = Self.parts(order.map(\.id))
+    let made = concurrently(parts.count) { part in LogDrafts(order[parts[part]].lazy.map { read[$0.row] }) }
     drafts.reserveCapacity(order.count)
     rows.reserveCapacity(order.count)
     for part in made {

@@ -73,7 +73,8 @@ extension Store {
     let isInOrder = try putBackAll()
     // Only with everything in its place it is clear what leads to which tip. Without the rest the branches are
     // those of a store that never had it; what stays has its place, whatever it had seen of the rest.
-    if try logs.all.reduce(!isInOrder, { try prune($1) || $0 }) {
+    let isPruned = try logs.all.reduce(false) { try prune($1) || $0 }
+    if isPruned || !isInOrder {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
       try putBack { _ in true }
       try connection.execute("DROP TABLE taken_out")

@@ -44,6 +44,10 @@ extension Judge {
     library.index(of: id).map { view[$0] != .absent } ?? false
   }
 
+  func isAside(_ id: Name32, _ view: NodeView) throws -> Bool {
+    try NodeReading.asideIDs(view.connection).contains(id)
+  }
+
   /// What a store held is there, or something the chapters name has taken it out.
   func checkLosses(_ before: Set<Int>, _ view: NodeView) throws {
     guard let ledger = ledgers[view.name] else { return }
@@ -64,13 +68,9 @@ extension Judge {
     // Another's cut, or a revocation, takes out what its author may have promised.
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
     // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
-    if isCut, ledger.hasTwin, try NodeReading.asideIDs(view.connection).contains(id) { return }
+    if isCut, ledger.hasTwin, try isAside(id, view) { return }
     // A cut has ended that left out what it has seen: that must come first again.
-    if !isCut || isKept(set, view), lacksGround(set, view),
-      try NodeReading.asideIDs(view.connection).contains(id)
-    {
-      return
-    }
+    if !isCut || isKept(set, view), lacksGround(set, view), try isAside(id, view) { return }
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }
@@ -79,7 +79,7 @@ extension Judge {
     }
     let others = try writtenAgain(set, view)
     guard isWhole(set, in: others) else {
-      let isAside = try NodeReading.asideIDs(view.connection).contains(id)
+      let isAside = try isAside(id, view)
       throw Violation(
         .lostWrite, view.name,
         "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "

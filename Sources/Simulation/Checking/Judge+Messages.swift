@@ -185,10 +185,6 @@ extension Judge {
     }
   }
 
-  private func isAside(_ id: Name32, _ view: NodeView) throws -> Bool {
-    try NodeReading.asideIDs(view.connection).contains(id)
-  }
-
   /// What a node said and sent in its step fits what its store shows after it.
   ///
   /// - Parameter before: where it stood when the step began.

@@ -47,9 +47,12 @@ package final class Volume {
 
   /// Makes it durable which names the directory of a file holds.
   package func syncDirectory(of name: String) throws(SQLiteError) {
-    let code = run(FailureCode.syncDirectory) { () throws(FileFault) in try fileSystem.syncDirectory(of: name)
+    let code = run(FailureCode.syncDirectory) { () throws(FileFault) in
+      try fileSystem.syncDirectory(of: name)
     }
-    guard code == SQLITE_OK else { throw SQLiteError(code: code, message: "directory not synced", sql: nil) }
+    guard code == SQLITE_OK else {
+      throw SQLiteError(code: code, message: "the store's directory cannot be synced", sql: nil)
+    }
   }
 
   // MARK: Files

@@ -62,7 +62,7 @@ extension Store {
       // A link fails where the name is taken; a rename would overwrite what is there.
       guard link(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
     }
-    syncDirectory(of: path)
+    try syncDirectory(of: path)
     return BackupSummary(bytes: bytes, changeSets: changeSets)
   }
 
@@ -148,11 +148,8 @@ extension Store {
     return Int64(status.st_size)
   }
 
-  private static func syncDirectory(of path: String) {
-    let slash = path.lastIndex(of: "/")
-    let directory = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
-    guard directory >= 0 else { return }
-    fsync(directory)
-    close(directory)
+  private static func syncDirectory(of path: String) throws(BackupTargetError) {
+    let code = Directory.sync(of: path)
+    guard code == 0 else { throw BackupTargetError(errno: code) }
   }
 }

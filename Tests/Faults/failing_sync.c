@@ -1,6 +1,6 @@
 /* Makes a node's disk fail: after so many syncs of the store's files further ones give EIO, as a disk does that has
  * lost what it was told to keep. FAIL_AFTER is that number, FAIL_TIMES how many fail then (all, unless it is given),
- * FAIL_FILE a part of the names it is about. */
+ * FAIL_FILE a part of the names it is about, or with = before it a whole name, as of a directory. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ static int fails(int file) {
   ssize_t length = readlink(link, path, PATH_MAX);
   if (length < 0) return 0;
   path[length] = 0;
-  if (!strstr(path, part)) return 0;
+  if (part[0] == '=' ? strcmp(path, part + 1) : !strstr(path, part)) return 0;
   long number = atomic_fetch_add(&count, 1) - atol(after);
   return number >= 0 && (!times || number < atol(times));
 }

@@ -108,6 +108,34 @@ import Wire
     #expect(try after.meta("word") == [2])
   }
 
+  /// SQLite passes over a directory that is not synced; the log with all that is committed later would go with its name.
+  @Test(arguments: [false, true])
+  func `a start that cannot make its log's name durable is refused`(_ isNew: Bool) throws {
+    var refused = 0
+    var felt = true
+    for after in 0..<20 where felt {
+      let disk = Disk()
+      if !isNew { try Store(on: Volume(disk), path: "store.db").setMeta("word", [1]) }
+      disk.faults.failure = DiskFaults.Failure(.inputOutput, at: [.syncDirectory], after: after, lasts: false)
+      do {
+        let volume = try Volume(disk)
+        let store = try Store(on: volume, path: "store.db")
+        try store.setMeta("word", [2])
+        withExtendedLifetime(store) { volume.cut() }
+        var random = SplitMix(seed: 1)
+        disk.powerLoss(Survival(.nothing), &random)
+        felt = disk.counters.syncErrors > 0
+        disk.faults = DiskFaults()
+        #expect(try Store(on: Volume(disk), path: "store.db").meta("word") == [2], "fault after \(after)")
+      } catch {
+        #expect(isLostWrite(error))
+        refused += 1
+      }
+    }
+    #expect(refused > 0)
+    #expect(!felt)
+  }
+
   @Test func `without syncs a power loss takes what was committed`() throws {
     let disk = Disk()
     let volume = try Volume(disk)

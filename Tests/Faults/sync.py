@@ -39,9 +39,13 @@ class Sync:
         begun = time.monotonic()
         for number in range(1, self.cycles + 1):
             self.once(number)
-        self.without_node("store.db-wal", after=1)
+        add = ["trip", "add", "name=after"]
+        self.without_node(add, "store.db-wal", after=1)
         # SQLite passes over that, and a power loss would take the log with its name.
-        self.without_node("=" + str(self.alice.home), after=0)
+        self.without_node(add, "=" + str(self.alice.home), after=0)
+        backup = self.alice.home.parent / "alice.backup"
+        self.alice.run("backup", str(backup))
+        self.without_node(["restore", "--yes", str(backup)], "store.db-wal", after=1)
         self.damaged()
         print(
             f"failed syncs {self.cycles}, acknowledged {len(self.trips)}, lost 0, ended after p50 "
@@ -81,18 +85,18 @@ class Sync:
         check(not lost, f"alice has lost {len(lost)} acknowledged trips: {sorted(lost)[:3]}")
         self.circle.settle(30)
 
-    def without_node(self, file, after):
+    def without_node(self, command, file, after):
         """A command on the store itself is no different: it says so, and leaves the store as it is."""
         alice = self.alice
         alice.end()
         alice.run("trip", "add", "name=before")
-        words = [alice.binary, "--home", str(alice.home), "trip", "add", "name=after"]
+        words = [alice.binary, "--home", str(alice.home), *command]
         failing = {"LD_PRELOAD": str(self.library), "FAIL_FILE": file, "FAIL_AFTER": str(after), "FAIL_TIMES": "1"}
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=alice.environment | failing)
         self.expect_sentence(done.returncode, done.stderr)
-        check(not done.stdout, f"a trip was acknowledged: {done.stdout}")
+        check(not done.stdout, f"it was acknowledged: {done.stdout}")
         check((alice.home / "verify-first").exists(), "nothing says that the store is to be verified")
-        if after > 0:
+        if file == "store.db-wal" and command[0] == "trip":
             check((alice.home / "store.db-wal").exists(), "the store was closed with a checkpoint after a failed sync")
         names = {trip["name"] for trip in alice.run("trip", "list")["trips"]}
         check("before" in names and not (alice.home / "verify-first").exists(), f"found {names}")

@@ -74,9 +74,6 @@ package enum WaymarkClient {
     guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
     do {
       return try Node(home: home, log: log)
-    } catch  where isLostWrite(error) {
-      home.markSuspect()
-      throw WaymarkError.brokenStore(home, error)
     } catch {
       throw WaymarkError.opening(home, error)
     }
@@ -163,7 +160,7 @@ extension WaymarkError {
   /// Why something of a store that is open failed.
   static func reading(_ home: Home, _ error: any Error) -> WaymarkError { opening(home, error, "read") }
 
-  /// Why a home can't be opened, with the exit code of the cause.
+  /// Why a home can't be opened, with the exit code of the cause; makes its store suspect if the disk failed it.
   static func opening(_ home: Home, _ error: any Error, _ verb: String = "opened") -> WaymarkError {
     switch error {
     case let failure as WaymarkError: return failure
@@ -180,6 +177,10 @@ extension WaymarkError {
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
     case _ where isNoRoom(error): return .diskFull(home)
+    case _ where isLostWrite(error):
+      // Nothing that a person starts next may take for written what was not.
+      home.markSuspect()
+      return .brokenStore(home, error)
     default:
       return .failed(
         "store", "The store in \(home.path) can't be \(verb): \(error).", next: "waymark verify --deep")

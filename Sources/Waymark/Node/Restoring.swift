@@ -50,8 +50,8 @@ public struct Restoring: Sendable {
       return try await carryOut(isConfirmed, isPreview, events)
     } catch let error as HomeError {
       throw WaymarkError.opening(home, error)
-    } catch  where isNoRoom(error) {
-      throw WaymarkError.diskFull(home)
+    } catch  where isNoRoom(error) || isLostWrite(error) {
+      throw WaymarkError.opening(home, error)
     }
   }
 

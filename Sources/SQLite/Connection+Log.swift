@@ -14,9 +14,42 @@ extension Connection {
   /// After a sync that failed, the system shows what it was told to write, takes it for written, and may never write
   /// it: the next sync succeeds without it (Rebello and others, "Can Applications Recover from fsync Failures?",
   /// 2020). What is committed behind such a hole would go with the first loss of power.
-  package func rewriteLog() throws(SQLiteError) {
+  package func rewriteLog() throws(SQLiteError) { try withLogToItself(Self.rewrite) }
+
+  /// Makes the file of the write-ahead log so long that commits write over what is there, if it is shorter.
+  ///
+  /// The sync of a file that grows takes twice as long, as the file system has its new length to write too. Zeros are
+  /// no frames: whoever reads the log stops at them (sqlite.org/fileformat2.html#the_write_ahead_log).
+  package func reserveLog(_ bytes: Int) throws(SQLiteError) {
+    try withLogToItself { log, methods in
+      var size: Int64 = 0
+      let code = methods.xFileSize(log, &size)
+      guard code == SQLITE_OK, size < bytes else { return code }
+      return Self.extend(log, methods, from: size, to: Int64(bytes))
+    }
+  }
+
+  private static func extend(
+    _ log: UnsafeMutablePointer<sqlite3_file>, _ methods: sqlite3_io_methods, from size: Int64,
+    to bytes: Int64
+  ) -> Int32 {
+    let zeros = [UInt8](repeating: 0, count: pieceBytes)
+    var code = SQLITE_OK
+    for offset in stride(from: size, to: bytes, by: pieceBytes) where code == SQLITE_OK {
+      code = methods.xWrite(log, zeros, Int32(min(Int64(pieceBytes), bytes - offset)), offset)
+    }
+    return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
+  }
+
+  /// SQLite looks at the last 17 bits of a count only: of more it writes less, and calls the disk full.
+  private static let pieceBytes = 1 << 16
+
+  /// Lends the write-ahead log while nobody writes to it.
+  private func withLogToItself(
+    _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> Int32
+  ) throws(SQLiteError) {
     try execute("BEGIN IMMEDIATE")
-    let result = Result { () throws(SQLiteError) in try withLog(Self.rewrite) }
+    let result = Result { () throws(SQLiteError) in try withLog(body) }
     try execute("ROLLBACK")
     try result.get()
   }
@@ -26,8 +59,7 @@ extension Connection {
   {
     var size: Int64 = 0
     var code = methods.xFileSize(log, &size)
-    // SQLite looks at the last 17 bits of a count only: of more it writes less, and calls the disk full.
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    var piece = [UInt8](repeating: 0, count: pieceBytes)
     var offset: Int64 = 0
     while code == SQLITE_OK, offset < size {
       let count = Int32(min(Int64(piece.count), size - offset))

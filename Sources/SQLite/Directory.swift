@@ -14,7 +14,8 @@ package enum Directory {
   package static func sync(of path: String) -> Int32 {
     let slash = path.lastIndex(of: "/")
     let directory = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { return errno }
+    // Where one may write and not look, nobody but the owner can do it.
+    guard directory >= 0 else { return errno == EACCES ? 0 : errno }
     defer { close(directory) }
     // Some file systems have no such thing for directories.
     return fsync(directory) == 0 || errno == EINVAL ? 0 : errno

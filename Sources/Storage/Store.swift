@@ -146,6 +146,11 @@ package final class Store {
     try connection.fitCache()
   }
 
+  /// Gives the write-ahead log its length before it is used, so that commits need not wait until it has grown.
+  package func reserveLog(_ bytes: Int = ConnectionSettings().journalSizeLimitBytes) throws {
+    try connection.reserveLog(bytes)
+  }
+
   /// Makes sure that what the store shows is on the disk, after a sync that failed.
   package func rewriteLog() throws { try connection.rewriteLog() }
 

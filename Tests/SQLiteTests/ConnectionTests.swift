@@ -81,6 +81,33 @@ import Testing
     }
   }
 
+  @Test func `a log that was given its length is written over, and read as if it were short`() throws {
+    try inTemporaryFolder { folder in
+      func size() throws -> Int {
+        try #require(try FileManager.default.attributesOfItem(atPath: folder + "/store-wal")[.size] as? Int)
+      }
+      let connection = try Connection(.file(folder + "/store"))
+      try connection.setUp()
+      try connection.execute("CREATE TABLE rows(value)")
+      try connection.checkpoint()
+      try connection.reserveLog(300_000)
+      #expect(try size() == 300_000)
+      for value in 1...3 { try connection.execute("INSERT INTO rows VALUES (\(value))") }
+      #expect(try size() == 300_000)
+      // No shorter than it is.
+      try connection.reserveLog(1_000)
+      #expect(try size() == 300_000)
+      // As if the process had been killed here.
+      for end in ["", "-wal"] {
+        try FileManager.default.copyItem(atPath: "\(folder)/store\(end)", toPath: "\(folder)/copy\(end)")
+      }
+      let copy = try Connection(.file(folder + "/copy"))
+      try copy.setUp()
+      #expect(try copy.with("SELECT sum(value) FROM rows") { try $0.step() ? $0.integer(0) : -1 } == 6)
+      #expect(!connection.isInTransaction)
+    }
+  }
+
   @Test func `a reader sees and cannot write`() throws {
     try inTemporaryFolder { folder in
       let writer = try Connection(.file(folder + "/store"))

@@ -161,13 +161,24 @@ extension World {
 
   // MARK: Processes
 
+  /// What a node does when it is quiet; its log gets a length that is soon passed.
+  private func rests(_ store: Store) -> Bool {
+    do {
+      try store.rest()
+      try store.reserveLog(1 << 16)
+      return true
+    } catch {
+      return false
+    }
+  }
+
   private func processes(_ fault: Fault) -> Bool {
     guard let device = random.pick(running), let process = device.process else { return false }
     log?("  on \(device.name)")
     switch fault {
     case .kill: stop(device, .killed, restartAfter: random.wait(3_000))
     case .restart:
-      if (try? process.replicator.store.rest()) == nil { return false }
+      guard rests(process.replicator.store) else { return false }
       stop(device, .killed, restartAfter: random.wait(1_000))
     case .killInside: device.disk.faults.changesUntilStop = random.logarithmic(1, 200)
     case .powerLoss:

@@ -174,6 +174,16 @@ extension Scenario {
         },
       ]),
     Scenario(
+      "the log gets its length, and is written past it",
+      given: { try trips($0, 1...2) },
+      steps: [
+        { try $0.store.reserveLog(3 << 14) },
+        { try $0.write(at: 40, edit(trip(1), [1: .text("Roma")])) },
+        { try $0.store.checkpoint() },
+        { try $0.store.reserveLog(1 << 16) },
+        { try $0.write(at: 50, edit(trip(2), [1: .text("Oslo")])) },
+      ]),
+    Scenario(
       "the log is moved while somebody reads",
       given: { stage in
         try trips(stage, 1...3)

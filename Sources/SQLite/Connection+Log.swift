@@ -1,11 +1,9 @@
 internal import CSQLite
 
 extension Connection {
-  /// Makes the write-ahead log durable, what it holds and that it is there. What a process had written when it was
-  /// killed shows as committed, synced or not.
+  /// Makes durable what the write-ahead log holds. What a process had written when it was killed shows as
+  /// committed, synced or not.
   package func syncLog() throws(SQLiteError) {
-    // First: an error is told to whoever syncs next, and SQLite would keep it to itself.
-    try syncNames()
     try withLog { log, methods in methods.xSync(log, SQLITE_SYNC_NORMAL) }
   }
 

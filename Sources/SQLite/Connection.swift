@@ -17,7 +17,7 @@ package final class Connection {
   private let walFrames: UnsafeMutablePointer<Int32>
   private var cache: [String: Statement.Prepared] = [:]
   /// What the files lie on, if that is not the machine's disk.
-  let volume: Volume?
+  private let volume: Volume?
 
   package convenience init(_ location: Location) throws(SQLiteError) {
     var opened: OpaquePointer?

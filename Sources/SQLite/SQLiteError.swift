@@ -12,6 +12,12 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     return "SQLite \(code): \(message)\(statement)"
   }
 
+  /// Nobody knows whether the names of the database's files are durable.
+  package static func directoryNotSynced(_ reason: String) -> Self {
+    Self(
+      code: FailureCode.syncDirectory, message: "the store's directory cannot be synced: \(reason)", sql: nil)
+  }
+
   /// No room left where the database lies, be it for the index of the write-ahead log.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
   /// The file is not there, or may not be opened.

@@ -50,9 +50,7 @@ package final class Volume {
     let code = run(FailureCode.syncDirectory) { () throws(FileFault) in
       try fileSystem.syncDirectory(of: name)
     }
-    guard code == SQLITE_OK else {
-      throw SQLiteError(code: code, message: "the store's directory cannot be synced", sql: nil)
-    }
+    guard code == SQLITE_OK else { throw .directoryNotSynced("SQLite \(code)") }
   }
 
   // MARK: Files

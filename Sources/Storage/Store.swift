@@ -31,6 +31,9 @@ package final class Store {
     let lock = try StoreLock(store: path)
     let connection = try Connection(.file(path))
     try connection.setUp()
+    // Before the log's first sync: SQLite syncs the directory with that and does not look at how it went, and an error
+    // is told only once. Then a loss of power would take the log with its name, and all that is committed from now on.
+    try Directory.syncNames(ofDatabase: path)
     try self.init(connection, lock: lock, refolds: refolds)
   }
 
@@ -38,6 +41,7 @@ package final class Store {
   package convenience init(on volume: Volume, path: String, refolds: Bool = false) throws {
     let connection = try Connection(on: volume, path)
     try connection.setUp()
+    try volume.syncDirectory(of: path)
     try self.init(connection, lock: nil, refolds: refolds)
   }
 

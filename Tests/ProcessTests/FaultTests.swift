@@ -3,7 +3,7 @@ import Testing
 /// What befalls real processes, in short; at length it is `make kill`, `make pause` and their like: `Tests/Faults`.
 @Suite(.serialized) struct FaultTests {
   @Test func `three nodes that are killed sixty times lose nothing that they acknowledged`() async throws {
-    try await run("kill", "60", "20261121", seconds: 150)
+    try await run("kill", "60", "20261121", seconds: 300)
   }
 
   @Test func `nodes that stood still find one another again, once, and lose nothing`() async throws {

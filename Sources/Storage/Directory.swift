@@ -7,11 +7,11 @@ import SQLite
 #endif
 
 /// The directories of the machine's disk.
-enum Directory {
+package enum Directory {
   /// Makes it durable which names the directory of a file holds.
   ///
   /// - Returns: 0, or the system's error.
-  static func sync(of path: String) -> Int32 {
+  package static func sync(of path: String) -> Int32 {
     let slash = path.lastIndex(of: "/")
     let directory = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // Where one may write and not look, nobody but the owner can do it.

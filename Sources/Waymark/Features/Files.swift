@@ -65,6 +65,7 @@ enum Files {
     switch code {
     case ENOSPC, EDQUOT: "make room on the disk: df -h \(shellWord(parentFolder(of: path)))"
     case ENOENT, ENOTDIR: "see what is there: ls \(shellWord(parentFolder(of: path)))"
+    case EIO: "see what is wrong with the disk (dmesg), or name a place on another one"
     default: "see whose it is: ls -ld \(shellWord(path))"
     }
   }

@@ -1,3 +1,5 @@
+import Storage
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -84,17 +86,8 @@ enum DurableFile {
 
   /// Makes durable that a name in the folder of `path` has come or gone.
   static func syncDirectory(of path: String) throws(Trouble) {
-    let directory = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { throw Trouble(code: errno) }
-    defer { close(directory) }
-    // Some file systems have no such thing for directories.
-    guard fsync(directory) == 0 || errno == EINVAL else { throw Trouble(code: errno) }
-  }
-
-  /// The folder that a path is in.
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    let code = Directory.sync(of: path)
+    guard code == 0 else { throw Trouble(code: code) }
   }
 
   // MARK: What an end in between leaves

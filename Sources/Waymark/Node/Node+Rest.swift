@@ -2,7 +2,8 @@ import Storage
 
 extension Node {
   /// Keeps the write-ahead log short without a checkpoint inside anyone's transaction: it waits for a quiet
-  /// moment, unless the log has grown so large that reading suffers more than waiting.
+  /// moment, unless the log has grown so large that reading suffers more than waiting. A node that begins gives it its
+  /// length then.
   ///
   /// - Parameter report: of the newest transaction; nil when the node begins.
   func scheduleRest(after report: CommitReport? = nil) {

@@ -81,10 +81,8 @@ package enum Effect: Sendable {
 package enum ReplicaTimer: Hashable, Sendable {
   /// Compare notes with a peer.
   case beat(LinkID)
-  /// Tell peers that the state changed; coalesces bursts.
+  /// Compare with peers what changed; coalesces bursts.
   case settle
-  /// Tell peers that should have spoken of it first.
-  case settleLate
   /// An entitlement begins or ends.
   case gate
   /// A parked set's time comes.

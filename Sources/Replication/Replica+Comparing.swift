@@ -119,7 +119,7 @@ extension Replica {
     // What the peer agreed with may not be what is here now: then the next comparison decides.
     guard hash != nil || session.stateAsked(token) == mine else { return }
     if hash == nil || hash == mine {
-      sessions[link]?.owesState = false
+      sessions[link]?.changedAt = nil
       sessions[link]?.agreedState = mine
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
@@ -134,9 +134,11 @@ extension Replica {
     } else {
       sessions[link]?.isInSync = false
       // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
-      guard !isSettling || now.steady >= session.toldStateAt + Self.changingMilliseconds else { return }
+      guard !session.isSettling(now) || now.steady >= session.toldStateAt + Self.changingMilliseconds else {
+        return
+      }
       sessions[link]?.toldStateAt = now.steady
-      sessions[link]?.owesState = false
+      if !session.isInitiator { sessions[link]?.changedAt = nil }
       // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
       // of heads that got lost must not leave the two apart.
       if session.isQuiet { sessions[link]?.said = nil }
@@ -168,37 +170,37 @@ extension Replica {
     if !session.isInSync { effects.append(.report(.inSync(peer))) }
   }
 
-  /// The state changed; peers hear of it once the burst is over.
-  mutating func scheduleSettle(_ effects: inout [Effect]) {
-    // One side asks, so that the questions do not cross. The other makes sure that it does.
-    for link in sessions.keys where sessions[link]?.isInitiator == false { sessions[link]?.owesState = true }
-    guard !isSettling else { return }
-    isSettling = true
-    effects.append(.schedule(.settle, after: Self.settleMilliseconds))
+  /// The state changed; peers hear of it once the burst is over and has had the time to reach them.
+  mutating func scheduleSettle(_ now: Now, _ effects: inout [Effect]) {
+    for link in sessions.keys where sessions[link]?.changedAt == nil {
+      sessions[link]?.changedAt = now.steady
+    }
+    awaitSettle(now, &effects)
+  }
+
+  private mutating func awaitSettle(_ now: Now, _ effects: inout [Effect]) {
+    guard let next = sessions.values.compactMap(\.comparesAt).min() else { return }
+    if let settlesAt, settlesAt <= next { return }
+    settlesAt = next
+    effects.append(.schedule(.settle, after: max(next - now.steady, 1)))
   }
 
   mutating func settle(_ now: Now, _ effects: inout [Effect]) {
-    isSettling = false
-    // Where sets are on their way, their end brings the next comparison.
-    for session in sessionsInOrder where session.canCompare && session.isInitiator {
+    settlesAt = nil
+    for session in sessionsInOrder {
+      guard let due = session.comparesAt, due <= now.steady else { continue }
+      sessions[session.link]?.changedAt = nil
       let hasAgreed = session.isInSync && session.agreedState == stateHash(session)
-      if !hasAgreed { askState(session, now, &effects) }
+      // Where sets are on their way, their end brings the next comparison.
+      if session.canCompare, !hasAgreed { askState(session, now, &effects) }
     }
-    let isOwing = sessions.values.contains { $0.owesState }
-    if isOwing { effects.append(.schedule(.settleLate, after: Self.settleLateMilliseconds)) }
+    awaitSettle(now, &effects)
   }
 
   /// What the peer had more of is here: whoever is done last finds that the two agree.
   mutating func caughtUp(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], session.canCompare else { return }
     askState(session, now, &effects)
-  }
-
-  mutating func settleLate(_ now: Now, _ effects: inout [Effect]) {
-    for session in sessionsInOrder where session.owesState {
-      sessions[session.link]?.owesState = false
-      if session.canCompare { askState(session, now, &effects) }
-    }
   }
 
   private mutating func askState(_ session: Session, _ now: Now, _ effects: inout [Effect]) {
@@ -222,8 +224,6 @@ extension Replica {
     effects.append(.schedule(.beat(link), after: Self.beatMilliseconds * 3 / 4 + jitter))
   }
 
-  static let settleMilliseconds: Moment = 20
-  static let settleLateMilliseconds: Moment = 40
   private static let changingMilliseconds: Moment = 1_000
   static let beatMilliseconds: Moment = 5_000
 }
@@ -236,6 +236,29 @@ extension Summary {
 }
 
 extension Session {
+  /// When what changed here is to be compared with the peer, on the steady clock; nil if nothing did.
+  ///
+  /// One side asks, so that the questions do not cross. The other makes sure that it does, when a question would
+  /// be here.
+  fileprivate var comparesAt: Moment? {
+    settledAt.map { isInitiator ? $0 : $0 + Self.lateMilliseconds + patience }
+  }
+
+  /// By when the peer has what changed here: a set that is announced, asked for and sent takes one and a half round
+  /// trips, and a question that is sent after one arrives with it. Asked sooner, the two would follow up a difference
+  /// that is about to go.
+  private var settledAt: Moment? { changedAt.map { $0 + Self.settleMilliseconds + patience } }
+
+  /// A peer that was busy once, or says what it likes, puts no comparison off for long.
+  private var patience: Moment { min(roundTrip ?? 0, Self.roundTripMillisecondsMax) }
+
+  /// What changed here may still be on its way.
+  fileprivate func isSettling(_ now: Now) -> Bool { settledAt.map { now.steady < $0 } ?? false }
+
+  private static let settleMilliseconds: Moment = 20
+  private static let lateMilliseconds: Moment = 40
+  private static let roundTripMillisecondsMax: Moment = 500
+
   fileprivate var canCompare: Bool { device != nil && !isClosing && isQuiet }
 
   /// The hash that this side asked about with a token.

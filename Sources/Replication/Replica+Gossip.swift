@@ -26,7 +26,7 @@ extension Replica {
       let own = committed.items.filter { $0.link == nil && $0.set.header.log.lane == lane }.map(\.set)
       pushOrAnnounce(lane, own, heads, now, &effects)
     }
-    if !committed.heads.isEmpty { scheduleSettle(&effects) }
+    if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
   }
 
   /// The store holds other sets than before: everything is compared anew.
@@ -51,7 +51,7 @@ extension Replica {
     // A clock that ran ahead, cut out of the log, no longer says what time it is. And what came back may wait.
     gateMayHaveChanged(now, &effects)
     effects.append(.foldParked)
-    scheduleSettle(&effects)
+    scheduleSettle(now, &effects)
   }
 
   /// What was found equal before is not what is here now: it must be compared again before it counts.

@@ -173,7 +173,7 @@ extension Replica {
     }
     askAll(now, &effects)
     effects.append(.foldParked)
-    scheduleSettle(&effects)
+    scheduleSettle(now, &effects)
   }
 
   // MARK: Serving

@@ -31,7 +31,8 @@ package struct Replica: Sendable {
   var repetition: [DeviceKey: Allowance] = [:]
   /// How many new statements each member has brought of late.
   var newStatements: [DeviceKey: Allowance] = [:]
-  var isSettling = false
+  /// For when the next comparison after a change is scheduled, on the steady clock.
+  var settlesAt: Moment?
   /// False while the disk is full: nobody is asked for what could not be kept.
   var canKeep = true
   var gateAnnounced: GateReason?
@@ -161,7 +162,6 @@ package struct Replica: Sendable {
     switch timer {
     case .beat(let link): beat(link, now, &effects)
     case .settle: settle(now, &effects)
-    case .settleLate: settleLate(now, &effects)
     case .gate: scheduleGate(now, &effects)
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)

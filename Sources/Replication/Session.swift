@@ -34,8 +34,8 @@ package struct Session: Sendable {
   var askedState: (token: UInt64, hash: Bytes32?)?
   /// The hash that both sides were last found to have in common.
   var agreedState: Bytes32?
-  /// Something changed here that the peer, who speaks first of it, has not compared since.
-  var owesState = false
+  /// Since when there is something here that the two have not compared, on the steady clock.
+  var changedAt: Moment?
   /// When a difference of states was last followed up, on the steady clock.
   var toldStateAt = -Moment.max
   /// How far the peer's wall clock is ahead of this one's, milliseconds.

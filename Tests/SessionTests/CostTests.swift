@@ -32,6 +32,29 @@ import Wire
     #expect(!world.sent.contains { $0.message.isHeads })
   }
 
+  @Test(arguments: [1, 30, 200])
+  func `however far apart, devices compare a change when it has reached them`(latency: Moment) throws {
+    let names = (1...5).map { "device \($0)" }
+    let world = try World(names)
+    world.latency = latency
+    world.connectAll()
+    world.run(20_000)
+    // The first changes show who gets what from whom, and how long an answer takes.
+    for number in 1...5 {
+      try world.write(names[0], insert(record(UInt64(number))))
+      world.run(10_000)
+    }
+    world.forgetTraffic()
+    try world.write(names[0], edit(record(1), "Oslo"))
+    world.run(3_000)
+    for name in names { #expect(world[name].name(record(1)) == "Oslo") }
+    #expect(world.sent.allSatisfy { $0.message.isSets || $0.message.isState })
+    try #require(
+      world.run(
+        until: { world in names.dropFirst().allSatisfy { world[names[0]].isInSync(with: world[$0]) } },
+        within: 5_000))
+  }
+
   @Test func `a device that gets nothing elsewhere any more is told at once again`() throws {
     let names = ["alice", "bob", "carol"]
     let world = try World(names)

@@ -41,7 +41,7 @@ extension Node {
     guard network != nil else { throw WaymarkError.notServing }
     network?.dialing.hurry(now: steady)
     dial()
-    handle(.timer(.settle))
+    for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
     let peers = try snapshot().peersDocument["peers"] ?? []
     return document(request.command, [.init("peers", peers)])
   }

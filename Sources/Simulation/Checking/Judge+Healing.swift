@@ -15,7 +15,8 @@ extension Judge {
     for (lane, group) in [(0, nodes), (1, premium)] {
       guard let first = group.first else { continue }
       for node in group { try checkNothingWaits(view(node), lane) }
-      for other in group.dropFirst() { try checkEqual(view(first), view(other), lane) }
+      var dump: Dump?
+      for other in group.dropFirst() { try checkEqual(view(first), view(other), lane, &dump) }
     }
     guard let first = nodes.first else { return }
     let ids = heldIDs(view(first))
@@ -38,7 +39,8 @@ extension Judge {
     Set(view.statements.values.filter { $0.kind != 8 }.map(\.id))
   }
 
-  private func checkEqual(_ one: NodeView, _ other: NodeView, _ lane: Int) throws {
+  /// - Parameter dump: of the first node; made when it is needed, and kept for the next.
+  private func checkEqual(_ one: NodeView, _ other: NodeView, _ lane: Int, _ dump: inout Dump?) throws {
     let sets = one.storedSets.symmetricDifference(other.storedSets).filter { isOf(lane, $0) }
     if let set = sets.min() {
       throw Violation(
@@ -53,49 +55,12 @@ extension Judge {
         .notConverged, other.name,
         "set \(library.sets[set].id) is \(other[set]) here and \(one[set]) on \(one.name)")
     }
-    if differing.isEmpty { try checkSameDump(one, other, lane) }
-  }
-
-  /// The same sets are stored and folded: then the same must show, to the byte.
-  func checkSameDump(_ one: NodeView, _ other: NodeView, _ lane: Int) throws {
-    let dumps = try [one, other].map { try dump($0, lane) }
-    for (left, right) in zip(dumps[0], dumps[1]) where left != right {
-      throw Violation(.divergence, other.name, "\(one.name) holds \(left) where it holds \(right)")
-    }
-    guard dumps[0].count != dumps[1].count else { return }
-    throw Violation(
-      .divergence, other.name,
-      "\(one.name) holds \(dumps[0].count) rows of lane \(lane), it \(dumps[1].count)")
-  }
-
-  /// All that a store keeps of the records of a lane, in an order and with names that mean the same everywhere.
-  private func dump(_ view: NodeView, _ lane: Int) throws -> [String] {
-    var lines: [String] = []
-    for kind in PlainKinds.all.map(Optional.some) + [nil] {
-      for key in try NodeReading.keys(kind, view.connection).sorted()
-      where PlainKinds.lane(UInt64(key.kind)) == lane {
-        lines.append(try line(key, view))
-      }
-    }
-    return lines + (try NodeReading.digests(view.connection))[lane].map { "\($0)" }
-  }
-
-  private func line(_ key: PlainKey, _ view: NodeView) throws -> String {
-    func name(_ number: Int64) -> String {
-      view.set(number: number).map { "\(library.sets[$0].id)" } ?? "seed"
-    }
-    let row = try NodeReading.row(key, view.connection)
-    let stamps = (row?.stamps ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)@\(name($0.value))" }
-    let extra = (row?.extra ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\(plainHex($0.value))" }
-    let rivals = try NodeReading.rivals(key, view.connection).map {
-      "\($0.field)~\(name($0.number))=\(plainHex($0.content)) \($0.differs)"
-    }
-    let hidden = try NodeReading.hiddenWrites(key, view.connection).map {
-      "hidden \(name($0.number)) by \(name($0.deletion)) \($0.byParent)"
-    }
-    let columns = (row?.columns ?? []).map { "\($0)" }
-    return "\(key) \(row?.life.map(String.init) ?? "-") "
-      + (stamps + extra + columns + rivals.sorted() + hidden.sorted()).joined(separator: " ")
+    // The same sets are stored and folded: then the same must show, to the byte.
+    guard differing.isEmpty else { return }
+    let first = try dump ?? Dump(one, lane)
+    dump = first
+    guard let difference = first.difference(from: try Dump(other, lane), library) else { return }
+    throw Violation(.divergence, other.name, difference)
   }
 
   private func isOf(_ lane: Int, _ set: Int) -> Bool { library.sets[set].header.log.lane == lane }

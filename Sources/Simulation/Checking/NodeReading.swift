@@ -154,10 +154,8 @@ enum NodeReading {
 
   static func row(_ key: PlainKey, _ connection: Connection) throws -> StoredRecordRow? {
     let kind = PlainKinds.byNumber[key.kind]
-    let columns = (["life", "stamps", "extra"] + (kind?.columns ?? [])).joined(separator: ", ")
-    let table = kind?.table ?? "other_rows"
     let sql =
-      "SELECT \(columns) FROM \(table) WHERE id = ?1" + (kind == nil ? " AND kind = \(key.kind)" : "")
+      kind?.select ?? "SELECT life, stamps, extra FROM other_rows WHERE id = ?1 AND kind = \(key.kind)"
     return try connection.with(sql) { row in
       try row.bind(1, key.id.bytes)
       guard try row.step() else { return nil }

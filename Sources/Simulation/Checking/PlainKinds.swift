@@ -27,8 +27,23 @@ struct PlainKind {
   let view: String?
   let parent: Parent?
   let fields: [(number: Int, type: PlainType, columns: [String])]
+  let columns: [String]
+  /// SQL that reads one row: what every record has, then the columns.
+  let select: String
 
-  var columns: [String] { fields.flatMap(\.columns) }
+  init(
+    _ number: Int, _ table: String, view: String?, parent: Parent?,
+    fields: [(number: Int, type: PlainType, columns: [String])]
+  ) {
+    self.number = number
+    self.table = table
+    self.view = view
+    self.parent = parent
+    self.fields = fields
+    columns = fields.flatMap(\.columns)
+    select =
+      "SELECT \((["life", "stamps", "extra"] + columns).joined(separator: ", ")) FROM \(table) WHERE id = ?1"
+  }
 }
 
 enum PlainKinds {
@@ -121,6 +136,6 @@ enum PlainKinds {
         PlainType(rawValue: words[1]).map { (number: number, type: $0, columns: Array(words[2...])) }
       }
     }
-    return PlainKind(number: number, table: table, view: view, parent: parent, fields: list)
+    return PlainKind(number, table, view: view, parent: parent, fields: list)
   }
 }

@@ -272,6 +272,31 @@ import Wire
       "waited for Alice to hear from Bob that Carol is out")
   }
 
+  /// Each counts the other out by the word of one that only the other knows to be out.
+  @Test func `two members that were turned against each other meet when a person undoes it`()
+    throws
+  {
+    let world = try Self.settled()
+    for (one, other) in [("alice", "bob"), ("alice", "dave"), ("carol", "bob"), ("carol", "dave")] {
+      world.cut(one, other)
+    }
+    world.run(100)
+    try world.revoke("dave", on: "alice")
+    try world.revoke("bob", on: "alice", by: "alice")
+    try world.revoke("alice", on: "bob")
+    try world.revoke("carol", on: "dave", by: "dave")
+    world.run(1_000)
+    #expect(world["bob"].isMember && world["carol"].isMember)
+    #expect(world.connect("bob", "carol") == nil && world.connect("carol", "bob") == nil)
+    let order = RevocationOrder(
+      device: world["dave"].key, kept: world["bob"].heldLogs(of: world["dave"]),
+      reinstated: [world["carol"].key])
+    world.learn("bob", try world["bob"].replica.circle.revocation(order, by: world.family.root, at: 4))
+    try Self.converge(world, ["bob", "carol"])
+    Self.expectEqual(world, ["bob", "carol"])
+    #expect(world["bob"].replica.circle.evaluation.members.count == 2)
+  }
+
   // MARK: Asking whether one is out
 
   /// Bob has revoked Carol, who has heard that; then Alice, who had not, revoked Bob with the root key.

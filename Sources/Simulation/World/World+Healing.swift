@@ -199,11 +199,34 @@ extension World {
       guard var heard = found.first?.replicator.circle else { return found }
       for process in found { heard.insert(process.replicator.circle.statements(notIn: [])) }
       let next = honest.filter { heard.evaluation.isMember($0.device.key) }
-      if next.map(\.device.number) == found.map(\.device.number) { return found }
+      if next.map(\.device.number) == found.map(\.device.number) { return talking(found, among: honest) }
       found = next
     }
     // Each group knows a revocation of the others that these don't hear of: a person has to say which one goes on.
     return Array(found.prefix(1))
+  }
+
+  /// Those of the members that the first of them can hear from, be it through others.
+  ///
+  /// Nobody dials whom it counts out. So two who count one another out, each by the word of one who is out by what
+  /// only the other has heard, stay apart until a person helps.
+  private func talking(_ members: [Process], among honest: [Process]) -> [Process] {
+    var reached = Array(members.prefix(1))
+    var next = 0
+    while next < reached.count {
+      let one = reached[next]
+      next += 1
+      for other in honest where !reached.contains(where: { $0 === other }) && talk(one, other) {
+        reached.append(other)
+      }
+    }
+    return members.filter { member in reached.contains { $0 === member } }
+  }
+
+  private func talk(_ one: Process, _ other: Process) -> Bool {
+    let (mine, theirs) = (one.replicator.circle, other.replicator.circle)
+    return mine.evaluation.isMember(other.device.key) || theirs.evaluation.isMember(one.device.key)
+      || mine.ids == theirs.ids
   }
 
   private func differences() -> [String] {

@@ -55,8 +55,12 @@ package actor Link<Message: Sendable> {
   /// When the message that is half here began, and the count of bytes then.
   var half: (since: Int64, bytesIn: Int)?
   var dial: Dial?
+  /// When the deadlines are looked at next, and how often that was put off or brought forward.
+  var tick: (at: Int64, number: UInt64) = (0, 0)
   private let accepted: Socket?
   let slot: AdmissionSlot?
+  /// Keeps the link alive from its start to its end.
+  private var this: Link?
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -199,6 +203,7 @@ package actor Link<Message: Sendable> {
 
   private func begin() {
     guard stage == .new else { return }
+    this = self
     scheduleTick()
     guard let accepted else { return beginDialing() }
     socket = watch(accepted)
@@ -244,6 +249,7 @@ package actor Link<Message: Sendable> {
     case .open:
       closeIsWanted = true
       deadline = monotonicMilliseconds() + settings.limits.lingerMilliseconds
+      hastenTick()
       flush()
     case .closing, .ended: return
     }
@@ -254,6 +260,7 @@ package actor Link<Message: Sendable> {
     let reason = LinkEnd(error)
     guard case .versionMismatch = error, written < channel.output.count else { return end(reason) }
     deadline = monotonicMilliseconds() + settings.limits.lingerMilliseconds
+    hastenTick()
     beginLastWord(reason)
     flush()
   }
@@ -269,6 +276,7 @@ package actor Link<Message: Sendable> {
   func end(_ reason: LinkEnd) {
     guard stage != .ended else { return }
     stage = .ended
+    this = nil
     socket?.end()
     socket = nil
     dial = nil
@@ -288,48 +296,6 @@ package actor Link<Message: Sendable> {
     case .handshaking, .open, .closing: true
     case .new, .connecting, .ended: false
     }
-  }
-
-  // MARK: Deadlines
-
-  private func scheduleTick() {
-    executor.after(milliseconds: settings.limits.tickMilliseconds) { self.assumeIsolated { $0.tick() } }
-  }
-
-  private func tick() {
-    let now = monotonicMilliseconds()
-    switch stage {
-    case .new, .ended: return
-    case .connecting: if now >= deadline { connectTimedOut() }
-    case .handshaking: if now >= deadline { end(.timeout) }
-    case .closing(let reason): if now >= deadline { end(reason) }
-    case .open: checkOpen(at: now)
-    }
-    if stage != .ended { scheduleTick() }
-  }
-
-  private func checkOpen(at now: Int64) {
-    let limits = settings.limits
-    let (lastReceived, inboxIsFull) = shared.withLock { ($0.lastReceived, $0.inbox.isFull) }
-    if closeIsWanted {
-      if now >= deadline { end(.closedHere) }
-    } else if !isAdmitted {
-      if now >= deadline { end(.timeout) }
-    } else if written < channel.output.count, now - lastWriteProgress >= limits.idleMilliseconds {
-      end(.slow)
-    } else if !inboxIsFull {
-      if now - lastReceived >= limits.idleMilliseconds { return end(.idle) }
-      checkSpeed(at: now)
-    }
-  }
-
-  /// A message must not take for ever: less than the least speed over the window ends the link.
-  private func checkSpeed(at now: Int64) {
-    guard let half, now - half.since >= settings.limits.slowMilliseconds else { return }
-    let bytesIn = shared.withLock { $0.bytesIn }
-    let least = Int64(settings.limits.slowBytesPerSecond) * (now - half.since) / 1_000
-    if Int64(bytesIn - half.bytesIn) < least { return end(.slow) }
-    self.half = (now, bytesIn)
   }
 }
 

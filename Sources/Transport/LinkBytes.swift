@@ -65,7 +65,9 @@ extension Link {
     channel.frames.filled(count)
     let hadMessage = process()
     if hadMessage || !channel.isMidMessage { half = nil }
-    if half == nil, channel.isMidMessage { half = (now, bytesIn) }
+    guard half == nil, channel.isMidMessage else { return }
+    half = (now, bytesIn)
+    hastenTick()
   }
 
   /// Takes all events out of the bytes here. True if a whole message was among them.
@@ -147,6 +149,7 @@ extension Link {
       case .bytes(let count): wrote(count)
       case .wouldBlock:
         socket.awaitWritable()
+        hastenTick()
         return noteProgress()
       case .failed: return writeFailed()
       }

@@ -56,7 +56,7 @@ package struct LinkLimits: Sendable {
 
   package init() {}
 
-  /// How often the deadlines are looked at.
+  /// How often the deadlines are looked at while something is under way.
   var tickMilliseconds: Int64 {
     let shortest = min(
       connectMilliseconds, handshakeMilliseconds, idleMilliseconds, slowMilliseconds, lingerMilliseconds)

@@ -76,6 +76,31 @@ struct Footprint {
     }
   }
 
+  /// How often each of its threads has gone to sleep so far: as often the machine was woken for it.
+  private var sleeps: [String: Int] {
+    get throws {
+      let threads = try FileManager.default.contentsOfDirectory(atPath: folder + "/task")
+      return threads.reduce(into: [:]) { sleeps, thread in
+        let status = try? String(contentsOfFile: "\(folder)/task/\(thread)/status", encoding: .utf8)
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }
+        sleeps[thread] = line?.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
+      }
+    }
+  }
+
+  /// How often it is woken while nobody asks for anything, at least: threads end when there is nothing to do.
+  func wakes(_ seconds: Int) async throws -> Int {
+    var wakes = 0
+    var before = try sleeps
+    for _ in 0..<seconds {
+      try await Task.sleep(for: .seconds(1))
+      let now = try sleeps
+      for (thread, count) in now { wakes += count - (before[thread] ?? 0) }
+      before = now
+    }
+    return wakes
+  }
+
   /// Processor time that passes while nobody asks for anything.
   func idleSeconds(_ interval: Int) async throws -> Double {
     let before = try seconds

@@ -51,6 +51,22 @@ import Wire
     #expect(try await loss()["devices"]?[0]?["lacking"] == 2)
   }
 
+  @Test func `a node whose peers are quiet lets the machine sleep`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(
+      ["alice", "bob", "carol", "dave", "erin"], on: stage, isPremium: true)
+    let alice = circle["alice"]
+    let others = ["bob", "carol", "dave", "erin"].map { circle[$0] }
+    for other in others { try await other.start() }
+    for other in others { try await alice.waitForSync(with: other) }
+    // What follows a start: addresses, the disk, the neighbours' beacons.
+    try await Task.sleep(for: .seconds(3))
+    // A beat of each of four peers every five seconds, and a few threads for each.
+    let wakes = try await Footprint(try #require(alice.nodeID)).wakes(5)
+    #expect(wakes <= 50, "\(wakes) times in five seconds")
+  }
+
   @Test func `what is kept of a peer counts only as far as it fits this very log`() async throws {
     let stage = try Stage()
     defer { stage.end() }

@@ -162,6 +162,22 @@ import Wire
     try await eventually("Alice's end has ended") { world.alice.ends == [.truncated] }
   }
 
+  @Test(arguments: [0, 500]) func `closed, soon gives up on an end that takes nothing`(
+    afterRest milliseconds: Int
+  ) async throws {
+    var limits = LinkLimits.unhurried
+    limits.receiveBufferBytesMax = 100_000
+    let world = try World(bob: Recorder(takes: false), limits: limits)
+    var sending = LinkLimits.unhurried
+    sending.sendBufferBytesMax = 64 << 20
+    sending.lingerMilliseconds = 300
+    let link = try await world.opened(limits: sending)
+    try await Task.sleep(for: .milliseconds(milliseconds))
+    for _ in 0..<400 { link.send([UInt8](repeating: 1, count: 100_000)) }
+    link.close()
+    try await eventually("Alice's end has ended") { world.alice.ends == [.closedHere] }
+  }
+
   @Test func `closed before it is open ends at once`() async throws {
     let world = try World()
     let link = try world.dial()

@@ -281,12 +281,15 @@ import Wire
     try await eventually("the link has ended") { world.bob.ends == [.violation] }
   }
 
-  @Test func `ends when a message comes too slowly`() async throws {
+  @Test(arguments: [0, 500]) func `ends when a message comes too slowly`(afterRest milliseconds: Int)
+    async throws
+  {
     var limits = LinkLimits.unhurried
     limits.slowMilliseconds = 200
     let world = try World(limits: limits)
     let raw = try RawClient(to: world.listener.address)
     var channel = try await opened(raw)
+    try await Task.sleep(for: .milliseconds(milliseconds))
     try channel.send([UInt8](repeating: 0, count: 1_000))
     let output = channel.output
     let dribble = Task {

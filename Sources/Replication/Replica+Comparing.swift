@@ -120,6 +120,7 @@ extension Replica {
     guard hash != nil || session.stateAsked(token) == mine else { return }
     if hash == nil || hash == mine {
       sessions[link]?.changedAt = nil
+      sessions[link]?.differsSince = nil
       sessions[link]?.agreedState = mine
       for lane in Lane.allCases where session[lane].isOpen {
         let heads = self[lane].heads
@@ -134,10 +135,11 @@ extension Replica {
     } else {
       sessions[link]?.isInSync = false
       // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
-      guard !session.isSettling(now) || now.steady >= session.toldStateAt + Self.changingMilliseconds else {
-        return
-      }
-      sessions[link]?.toldStateAt = now.steady
+      let isSettling = now.steady < changedAt + session.settlingMilliseconds
+      let since = session.differsSince ?? now.steady
+      sessions[link]?.differsSince = since
+      guard !isSettling || now.steady >= since + Self.changingMilliseconds else { return }
+      sessions[link]?.differsSince = now.steady
       if !session.isInitiator { sessions[link]?.changedAt = nil }
       // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
       // of heads that got lost must not leave the two apart.
@@ -172,6 +174,7 @@ extension Replica {
 
   /// The state changed; peers hear of it once the burst is over and has had the time to reach them.
   mutating func scheduleSettle(_ now: Now, _ effects: inout [Effect]) {
+    changedAt = now.steady
     for link in sessions.keys where sessions[link]?.changedAt == nil {
       sessions[link]?.changedAt = now.steady
     }
@@ -241,19 +244,17 @@ extension Session {
   /// One side asks, so that the questions do not cross. The other makes sure that it does, when a question would
   /// be here.
   fileprivate var comparesAt: Moment? {
-    settledAt.map { isInitiator ? $0 : $0 + Self.lateMilliseconds + patience }
+    let wait = settlingMilliseconds + (isInitiator ? 0 : Self.lateMilliseconds + patience)
+    return changedAt.map { $0 + wait }
   }
 
-  /// By when the peer has what changed here: a set that is announced, asked for and sent takes one and a half round
-  /// trips, and a question that is sent after one arrives with it. Asked sooner, the two would follow up a difference
-  /// that is about to go.
-  private var settledAt: Moment? { changedAt.map { $0 + Self.settleMilliseconds + patience } }
+  /// How long a change may be on its way to the peer: a set that is announced, asked for and sent takes one and a
+  /// half round trips, and a question that is sent after one arrives with it. Asked sooner, the two would follow up
+  /// a difference that is about to go.
+  fileprivate var settlingMilliseconds: Moment { Self.settleMilliseconds + patience }
 
   /// A peer that was busy once, or says what it likes, puts no comparison off for long.
   private var patience: Moment { min(roundTrip ?? 0, Self.roundTripMillisecondsMax) }
-
-  /// What changed here may still be on its way.
-  fileprivate func isSettling(_ now: Now) -> Bool { settledAt.map { now.steady < $0 } ?? false }
 
   private static let settleMilliseconds: Moment = 20
   private static let lateMilliseconds: Moment = 40

@@ -34,10 +34,10 @@ package struct Session: Sendable {
   var askedState: (token: UInt64, hash: Bytes32?)?
   /// The hash that both sides were last found to have in common.
   var agreedState: Bytes32?
-  /// Since when there is something here that the two have not compared, on the steady clock.
+  /// Since when there has been something here that the two have not compared, on the steady clock.
   var changedAt: Moment?
-  /// When a difference of states was last followed up, on the steady clock.
-  var toldStateAt = -Moment.max
+  /// Since when the states have differed, or when that was last followed up, on the steady clock.
+  var differsSince: Moment?
   /// How far the peer's wall clock is ahead of this one's, milliseconds.
   package internal(set) var clockSkew: Int64?
   package internal(set) var isInSync = false

@@ -55,6 +55,27 @@ import Wire
         within: 5_000))
   }
 
+  /// In both directions, since one side asks and the other answers.
+  @Test(arguments: ["alice", "bob"], [2, 7, 15] as [Moment])
+  func `changes in a row are compared in passing, without lists`(author: String, apart: Moment) throws {
+    let world = try World(["alice", "bob"])
+    world.latency = 1
+    world.connectAll()
+    world.run(10_000)
+    try world.write(author, insert(record(1)))
+    world.run(1_000)
+    world.forgetTraffic()
+    let changes = 100
+    for number in 1...changes {
+      try world.write(author, edit(record(1), "\(number)"))
+      world.run(apart)
+    }
+    #expect(world.sent.allSatisfy { $0.message.isSets || $0.message.isState })
+    #expect(bytes(world) < 400 * changes, "\(bytes(world) / changes) bytes a change")
+    world.run(100)
+    #expect(world["bob"].name(record(1)) == world["alice"].name(record(1)))
+  }
+
   @Test func `a device that gets nothing elsewhere any more is told at once again`() throws {
     let names = ["alice", "bob", "carol"]
     let world = try World(names)

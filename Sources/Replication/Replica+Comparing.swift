@@ -135,7 +135,7 @@ extension Replica {
     } else {
       sessions[link]?.isInSync = false
       // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
-      let isSettling = now.steady < changedAt + session.settlingMilliseconds
+      let isSettling = now.steady < newestChangeAt + session.settlingMilliseconds
       let since = session.differsSince ?? now.steady
       sessions[link]?.differsSince = since
       guard !isSettling || now.steady >= since + Self.changingMilliseconds else { return }
@@ -174,7 +174,7 @@ extension Replica {
 
   /// The state changed; peers hear of it once the burst is over and has had the time to reach them.
   mutating func scheduleSettle(_ now: Now, _ effects: inout [Effect]) {
-    changedAt = now.steady
+    newestChangeAt = now.steady
     for link in sessions.keys where sessions[link]?.changedAt == nil {
       sessions[link]?.changedAt = now.steady
     }

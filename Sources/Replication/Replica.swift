@@ -32,7 +32,7 @@ package struct Replica: Sendable {
   /// How many new statements each member has brought of late.
   var newStatements: [DeviceKey: Allowance] = [:]
   /// When something changed here last, on the steady clock.
-  var changedAt = -Moment.max / 2
+  var newestChangeAt = -Moment.max / 2
   /// For when the next comparison after a change is scheduled, on the steady clock.
   var settlesAt: Moment?
   /// False while the disk is full: nobody is asked for what could not be kept.

@@ -1,4 +1,4 @@
-// Protocol/session.md, "Limits": what may take only so long
+// Protocol/channel.md, "Flow"
 
 import SecureChannel
 import Synchronization

@@ -12,7 +12,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case skew, drift, jump, farJump = "far-jump", freeze
   // Authority
   case buy, expire, preference, revoke, mutual, strangerIssuer = "stranger-issuer", invite, restamp
-  case crossed, pausePeer = "pause-peer"
+  case crossed, torn, pausePeer = "pause-peer"
   // Members that keep to no rule
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited

@@ -43,6 +43,44 @@ package struct Options: Hashable, Sendable {
     }
     // One run in ten has no faults at all: what goes wrong there is no fault's fault.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
+    if random.happens(perThousand: 200), let theme = random.pick(Theme.allCases) {
+      concentrate(on: theme, &random)
+    }
+  }
+
+  /// Keeps to what a theme is made of. Drawn last: the seeds of all other runs stay what they are.
+  private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
+    devices = (theme == .circle ? 5 : 2) + random.below(4)
+    free = 0
+    adversaries = theme == .circle ? random.below(2) : 0
+    faultsEvery = Int64(random.logarithmic(20, 300))
+    peopleEvery = Int64(random.logarithmic(10, 300))
+    faults = theme.faults.filter { adversaries > 0 || !$0.key.isByzantine }
+    for fault in theme.faults.keys.sorted(by: { $0.rawValue < $1.rawValue })
+    where random.happens(perThousand: 250) {
+      faults[fault] = nil
+    }
+  }
+}
+
+/// What a run is about that is about one thing. Mistakes that show only where two or three rare faults meet are hardly
+/// ever met among all the others.
+private enum Theme: CaseIterable {
+  /// Members are taken out and in again, while what is said of them and what they wrote go separate ways.
+  case circle
+  /// Disks fail to make durable what was written, and the power goes.
+  case durability
+
+  /// How often each fault comes, compared to the others.
+  var faults: [Fault: Int] {
+    switch self {
+    case .circle:
+      [
+        .revoke: 8, .mutual: 4, .crossed: 6, .torn: 24, .hearsay: 12, .partition: 8, .preference: 4,
+        .clone: 4, .jump: 3, .kill: 3, .cut: 3, .branches: 40, .equivocate: 10,
+      ]
+    case .durability: [.syncError: 12, .powerLoss: 12, .restart: 10, .kill: 4, .killInside: 4, .diskFull: 2]
+    }
   }
 }
 

@@ -14,6 +14,7 @@ extension World {
     case .preference: prefer(device, random.happens(perThousand: 600))
     case .buy, .expire, .strangerIssuer: return entitle(device, fault)
     case .revoke, .mutual, .crossed: return revoke(by: device, fault)
+    case .torn: return tear(device)
     case .restamp: return restamp(device)
     case .pausePeer:
       guard let peer = random.pick(devices.filter { $0.key != device.key }) else { return false }
@@ -77,11 +78,7 @@ extension World {
   /// A device takes another one out of the circle; or two one another, at the same time.
   private func revoke(by device: Device, _ fault: Fault) -> Bool {
     let others = devices.filter { $0.key != device.key && !$0.isGone }
-    guard let other = random.pick(others), revocations < Self.revocationsMax else { return false }
-    // Enough must stay that there is something to converge.
-    guard isRevoked(other.key) || devices.count(where: { $0.isHonest && !isRevoked($0.key) }) > 2 else {
-      return false
-    }
+    guard let other = random.pick(others), maySpare(other) else { return false }
     guard revoke(other, by: device) else { return false }
     if fault == .mutual { _ = revoke(device, by: other) }
     if fault == .revoke, random.happens(perThousand: 500) { overturn(device, other) }
@@ -89,6 +86,22 @@ extension World {
       _ = revoke(other, by: third)
     }
     return true
+  }
+
+  /// Of two parts of a circle that don't hear of one another, somebody in each takes a device out, and keeps what has
+  /// been seen of it there.
+  func passVerdicts(on device: Device, near: [Int]) {
+    for isNear in [true, false] {
+      let side = devices.filter { $0.key != device.key && near.contains($0.number) == isNear }
+      guard maySpare(device), let judge = random.pick(side), revoke(device, by: judge) else { continue }
+      tally.count("taken out by a part")
+    }
+  }
+
+  /// Enough must stay that there is something to converge.
+  func maySpare(_ device: Device) -> Bool {
+    revocations < Self.revocationsMax
+      && (isRevoked(device.key) || devices.count { $0.isHonest && !isRevoked($0.key) } > 2)
   }
 
   /// Where more have taken one another out than an introduction has room for, only a person can bring them together.

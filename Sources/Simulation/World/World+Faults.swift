@@ -19,6 +19,8 @@ enum Ending {
   case wish(Int)
   /// Who took a device out of the circle is taken out itself.
   case turnOfTide(Int, Int)
+  /// A device is taken out here and there, by some who have not heard of each other.
+  case verdicts(Int, near: [Int])
   /// From now on a device hears of the others through one alone.
   case hearsay(Int)
   /// A member that delivers nothing promises much.
@@ -52,7 +54,7 @@ extension World {
       processes(fault)
     case .diskFull, .readError, .writeError, .syncError, .slowDisk: disks(fault)
     case .skew, .drift, .jump, .farJump, .freeze: clocks(fault)
-    case .buy, .expire, .preference, .revoke, .mutual, .strangerIssuer, .invite, .restamp, .crossed,
+    case .buy, .expire, .preference, .revoke, .mutual, .strangerIssuer, .invite, .restamp, .crossed, .torn,
       .pausePeer:
       authority(fault)
     default: misbehave(fault)
@@ -179,7 +181,8 @@ extension World {
     case .kill: stop(device, .killed, restartAfter: random.wait(3_000))
     case .restart:
       guard rests(process.replicator.store) else { return false }
-      stop(device, .killed, restartAfter: random.wait(1_000))
+      let death = random.happens(perThousand: 500) ? Death.stopped : .killed
+      stop(device, death, restartAfter: random.wait(1_000))
     case .killInside: device.disk.faults.changesUntilStop = random.logarithmic(1, 200)
     case .powerLoss:
       device.isDoomedToPowerLoss = true
@@ -218,50 +221,6 @@ extension World {
     return true
   }
 
-  /// A copy of a data directory begins to run too, with the same keys.
-  private func clone(_ device: Device) -> Bool {
-    guard device.isHonest, devices.count(where: { $0.key == device.key && !$0.isGone }) < 2,
-      devices.count < 12
-    else { return false }
-    let twin = Device(
-      device.keys, number: devices.count, world: self, isHonest: true,
-      // What a copy does not ask for does not tell it of the other one.
-      preference: device.preference && random.happens(perThousand: 700))
-    twin.twinNumber = devices.count
-    twin.disk = device.disk.copy()
-    // A copy of a machine's image brings even the number of the file along: then both write the same log.
-    if random.happens(perThousand: 600) { twin.storeIdentity = device.storeIdentity }
-    twin.addressBook = device.addressBook + [device.address]
-    devices.append(twin)
-    tally.count("cloned")
-    judged { try $0.cloned(device, as: twin) }
-    if random.happens(perThousand: 300) {
-      // It lies in a drawer until everything else has been healed.
-      twin.isResting = true
-      return true
-    }
-    if random.happens(perThousand: 500) {
-      separate(device, twin)
-      let start = random.wait(options.faultsEvery)
-      later(start, .start(twin.number))
-      // Before anybody has told what else there is of its log.
-      later(start + 2 + Moment(random.below(40)), .end(.words([twin.number])))
-    } else {
-      later(random.wait(2_000), .start(twin.number))
-    }
-    return true
-  }
-
-  /// Two copies of a device are in use where one does not hear of the other, each among some of the others.
-  private func separate(_ device: Device, _ twin: Device) {
-    let time = someTime()
-    divide(time) { $0 === device || $0 !== twin && self.random.happens(perThousand: 500) }
-    for part in 1...3 { later(time * Moment(part) / 4, .end(.words([device.number, twin.number]))) }
-    if random.happens(perThousand: 500) {
-      later(time - 1, .end(.hearsay(random.happens(perThousand: 500) ? device.number : twin.number)))
-    }
-  }
-
   // MARK: Disks
 
   private func disks(_ fault: Fault) -> Bool {
@@ -271,7 +230,12 @@ extension World {
     case .diskFull: device.disk.faults.capacity = device.disk.used + random.below(100_000)
     case .readError: device.disk.faults.readErrorsPerMillion = random.logarithmic(10, 20_000)
     case .writeError: device.disk.faults.writeErrorsPerMillion = random.logarithmic(10, 20_000)
-    case .syncError: device.disk.faults.syncErrorsPerMillion = random.logarithmic(100, 200_000)
+    case .syncError:
+      device.disk.faults.syncErrorsPerMillion = random.logarithmic(100, 200_000)
+      // What fails once, at the start of a node or where it has a new log, is not felt again.
+      guard random.happens(perThousand: 300) else { break }
+      device.disk.faults.failure = DiskFaults.Failure(
+        .inputOutput, at: [.syncDirectory], after: 0, lasts: false)
     default:
       process.turnMilliseconds = Moment(random.logarithmic(10, 2_000))
       later(random.wait(20_000), .end(.slowDisk(device.number, device.generation)))
@@ -296,6 +260,7 @@ extension World {
     case .wish(let number): if !isHealing { prefer(devices[number], true) }
     case .hearsay(let number): _ = hearsay(devices[number], someTime())
     case .turnOfTide(let number, let other): if !isHealing { turnTide(devices[number], devices[other]) }
+    case .verdicts(let number, let near): if !isHealing { passVerdicts(on: devices[number], near: near) }
     case .turn(let rests, let runs, let isLast): change(rests: rests, runs: runs, isLast: isLast)
     case .pausedPeer(let number, let generation, let peer):
       guard devices[number].generation == generation, let process = devices[number].process else { return }

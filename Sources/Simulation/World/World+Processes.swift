@@ -11,6 +11,8 @@ enum Death {
   case killed
   /// The machine is off: what was not synced may be gone, and nobody tells the peers.
   case powerLoss
+  /// It is told to end and closes its store, which leaves no log behind.
+  case stopped
 }
 
 extension World {
@@ -40,7 +42,7 @@ extension World {
   /// Ends a process between two of its turns.
   func stop(_ device: Device, _ death: Death, restartAfter wait: Moment?) {
     guard let process = device.process else { return }
-    process.volume.cut()
+    if death != .stopped { process.volume.cut() }
     bury(process, death, restartAfter: wait)
   }
 
@@ -61,6 +63,10 @@ extension World {
     abandonLinks(of: process, isSilent: death == .powerLoss)
     judged { try $0.stopped(device) }
     process.replicator.close()
+    process.volume.cut()
+    if death == .stopped, !device.disk.names.contains(Device.storeFile + "-wal") {
+      tally.count("log removed")
+    }
     device.process = nil
     device.generation += 1
     if death == .powerLoss {

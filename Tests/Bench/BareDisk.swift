@@ -1,0 +1,69 @@
+import Foundation
+import Processes
+
+/// What the disk alone takes until a change is durable at one device and then at others, which are at it at the same time:
+/// as many bytes as a commit writes to a log that keeps its length, and `fdatasync`. Its slowest moments are in every
+/// figure that has a disk in it.
+final class BareDisk {
+  private let files: [Int32]
+  private let folder: URL
+  private static let block = [UInt8](repeating: 7, count: 32 << 10)
+  private static let length = 4 << 20
+
+  init(devices: Int, in stage: URL) throws {
+    folder = stage.appending(path: "disk")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let zeros = [UInt8](repeating: 0, count: Self.length)
+    files = try (0..<devices).map { [folder] number in
+      let file = open(folder.appending(path: "\(number)").path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
+      guard file >= 0, write(file, zeros, zeros.count) == zeros.count, fsync(file) == 0 else {
+        throw Self.failure
+      }
+      return file
+    }
+  }
+
+  deinit {
+    for file in files { close(file) }
+    try? FileManager.default.removeItem(at: folder)
+  }
+
+  /// Milliseconds of each of so many changes, from the moment that it was due: so many seconds after the last one was,
+  /// whether that is durable by then or not.
+  func latencies(_ changes: Int, every seconds: Double) throws -> [Double] {
+    var times: [Double] = []
+    let first = now()
+    while times.count < changes {
+      let due = first + Double(times.count) * seconds
+      while now() < due { usleep(100) }
+      let (files, offset) = (files, times.count * Self.block.count % Self.length)
+      var areDurable = Self.makeDurable(files[0], offset)
+      if files.count == 2 {
+        areDurable = areDurable && Self.makeDurable(files[1], offset)
+      } else {
+        DispatchQueue.concurrentPerform(iterations: files.count - 1) {
+          _ = Self.makeDurable(files[$0 + 1], offset)
+        }
+      }
+      guard areDurable else { throw Self.failure }
+      times.append((now() - due) * 1e3)
+    }
+    return times
+  }
+
+  private static func makeDurable(_ file: Int32, _ offset: Int) -> Bool {
+    pwrite(file, block, block.count, off_t(offset)) == block.count && fdatasync(file) == 0
+  }
+
+  private static var failure: Failure {
+    Failure("the disk can't be measured: \(String(cString: strerror(errno)))")
+  }
+}
+
+extension BareDisk {
+  /// A row to put below the one that it explains.
+  static func row(devices: Int, changes: Int, every seconds: Double, in stage: URL) throws -> Row {
+    let times = try BareDisk(devices: devices, in: stage).latencies(changes, every: seconds)
+    return Row("  the disk alone, right after that", times.quantile(0.99), "ms p99")
+  }
+}

@@ -1,5 +1,6 @@
 import Foundation
 import Processes
+import Synchronization
 
 /// What the disk alone takes until a change is durable at one device and then at others, which are at it at the same time:
 /// as many bytes as a commit writes to a log that keeps its length, and `fdatasync`. Its slowest moments are in every
@@ -36,22 +37,29 @@ final class BareDisk {
     while times.count < changes {
       let due = first + Double(times.count) * seconds
       while now() < due { usleep(100) }
-      let (files, offset) = (files, times.count * Self.block.count % Self.length)
-      var areDurable = Self.makeDurable(files[0], offset)
-      if files.count == 2 {
-        areDurable = areDurable && Self.makeDurable(files[1], offset)
-      } else {
-        DispatchQueue.concurrentPerform(iterations: files.count - 1) {
-          _ = Self.makeDurable(files[$0 + 1], offset)
-        }
-      }
-      guard areDurable else { throw Self.failure }
+      try makeDurable(at: times.count * Self.block.count % Self.length)
       times.append((now() - due) * 1e3)
     }
     return times
   }
 
-  private static func makeDurable(_ file: Int32, _ offset: Int) -> Bool {
+  /// Here, and then at all others at once: each waits in a thread of its own, as in a process of its own.
+  private func makeDurable(at offset: Int) throws {
+    guard Self.isDurable(files[0], offset) else { throw Self.failure }
+    let others = DispatchGroup()
+    let failures = Atomic<Int>(0)
+    for file in files.dropFirst() {
+      others.enter()
+      Thread.detachNewThread {
+        if !Self.isDurable(file, offset) { failures.add(1, ordering: .relaxed) }
+        others.leave()
+      }
+    }
+    others.wait()
+    guard failures.load(ordering: .relaxed) == 0 else { throw Self.failure }
+  }
+
+  private static func isDurable(_ file: Int32, _ offset: Int) -> Bool {
     pwrite(file, block, block.count, off_t(offset)) == block.count && fdatasync(file) == 0
   }
 

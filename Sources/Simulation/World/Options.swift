@@ -48,7 +48,7 @@ package struct Options: Hashable, Sendable {
     }
   }
 
-  /// Keeps to what a theme is made of. Drawn last: the seeds of all other runs stay what they are.
+  /// Keeps to what a theme is made of, or most of it.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
     devices = (theme == .circle ? 5 : 2) + random.below(4)
     free = 0

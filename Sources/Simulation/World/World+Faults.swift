@@ -232,7 +232,7 @@ extension World {
     case .writeError: device.disk.faults.writeErrorsPerMillion = random.logarithmic(10, 20_000)
     case .syncError:
       device.disk.faults.syncErrorsPerMillion = random.logarithmic(100, 200_000)
-      // What fails once, at the start of a node or where it has a new log, is not felt again.
+      // A directory is synced only where a node starts or has a new log: chance alone hardly ever meets that.
       guard random.happens(perThousand: 300) else { break }
       device.disk.faults.failure = DiskFaults.Failure(
         .inputOutput, at: [.syncDirectory], after: 0, lasts: false)

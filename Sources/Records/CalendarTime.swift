@@ -1,5 +1,7 @@
 // Protocol/records.md, "Times": pure calendar arithmetic (proleptic Gregorian, no leap seconds).
 
+import Wire
+
 /// A day of the calendar, `YYYY-MM-DD`, in the years 1 to 9999.
 package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let year: Int
@@ -51,17 +53,16 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
   }
 
   package var description: String {
-    var text: [UInt8] = []
-    append(to: &text)
-    return String(decoding: text, as: UTF8.self)
+    asciiText(10) { append(to: &$0) }
   }
 
-  fileprivate func append(to text: inout [UInt8]) {
-    appendDigits(year, 4, to: &text)
+  fileprivate func append(to text: inout OutputSpan<UInt8>) {
+    appendPair(year / 100, to: &text)
+    appendPair(year % 100, to: &text)
     text.append(UInt8(ascii: "-"))
-    appendDigits(month, 2, to: &text)
+    appendPair(month, to: &text)
     text.append(UInt8(ascii: "-"))
-    appendDigits(day, 2, to: &text)
+    appendPair(day, to: &text)
   }
 
   package static func < (left: CalendarDay, right: CalendarDay) -> Bool {
@@ -168,31 +169,31 @@ package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
   let days = floorDivision(wall, 86_400_000)
   let inDay = Int(wall - days * 86_400_000)
   let (seconds, fraction) = (inDay / 1_000, inDay % 1_000)
-  var text: [UInt8] = []
-  text.reserveCapacity(29)
-  CalendarDay(daysSince1970: days).append(to: &text)
-  append([seconds / 3_600, seconds / 60 % 60, seconds % 60], after: UInt8(ascii: "T"), to: &text)
-  if fraction > 0 {
-    text.append(UInt8(ascii: "."))
-    appendDigits(fraction, 3, to: &text)
+  return asciiText(29) { text in
+    CalendarDay(daysSince1970: days).append(to: &text)
+    appendClock(minutes: seconds / 60, after: UInt8(ascii: "T"), to: &text)
+    text.append(UInt8(ascii: ":"))
+    appendPair(seconds % 60, to: &text)
+    if fraction > 0 {
+      text.append(UInt8(ascii: "."))
+      text.append(digit(fraction / 100))
+      appendPair(fraction % 100, to: &text)
+    }
+    if offset == 0 {
+      text.append(UInt8(ascii: "Z"))
+    } else {
+      let sign = offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+")
+      appendClock(minutes: abs(offset) / 60, after: sign, to: &text)
+    }
   }
-  if offset == 0 {
-    text.append(UInt8(ascii: "Z"))
-  } else {
-    let (sign, size) = (offset < 0 ? UInt8(ascii: "-") : UInt8(ascii: "+"), abs(offset))
-    append([size / 3_600, size / 60 % 60], after: sign, to: &text)
-  }
-  return String(decoding: text, as: UTF8.self)
 }
 
-/// Two digits each, with colons between them.
-private func append(_ parts: [Int], after sign: UInt8, to text: inout [UInt8]) {
-  var sign = sign
-  for part in parts {
-    text.append(sign)
-    appendDigits(part, 2, to: &text)
-    sign = UInt8(ascii: ":")
-  }
+/// Hours and minutes, with a colon between them.
+private func appendClock(minutes: Int, after sign: UInt8, to text: inout OutputSpan<UInt8>) {
+  text.append(sign)
+  appendPair(minutes / 60, to: &text)
+  text.append(UInt8(ascii: ":"))
+  appendPair(minutes % 60, to: &text)
 }
 
 /// The whole second that a time lies in, in milliseconds.
@@ -208,11 +209,13 @@ package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
 
 private func ascii(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// At least so many digits; the number is not negative.
-private func appendDigits(_ number: Int, _ count: Int, to text: inout [UInt8]) {
-  if count > 1 || number > 9 { appendDigits(number / 10, count - 1, to: &text) }
-  text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
+/// Two digits of a number from 0 to 99.
+private func appendPair(_ number: Int, to text: inout OutputSpan<UInt8>) {
+  text.append(digit(number / 10))
+  text.append(digit(number % 10))
 }
+
+private func digit(_ number: Int) -> UInt8 { UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number) }
 
 /// The number that a few ASCII digits stand for; nil if anything else is among them.
 private func decimal(_ digits: ArraySlice<UInt8>) -> Int? {

@@ -2,40 +2,48 @@
 
 package import Wire
 
-extension Kind {
-  /// All fields of a record as members of a JSON object, in the order of the registry; what is absent is null.
-  ///
-  /// - Parameters:
-  ///   - zones: gives times the offset of their own zone.
-  ///   - value: what a field holds.
-  package func members(zones: ZoneOffsets, value: (Field) -> Value?) -> [JSON.Member] {
-    fields.flatMap { $0.members(of: value($0) ?? .null, zones: zones) }
-  }
-}
-
 extension Field {
   /// The parts of a value as members of a JSON object.
   package func members(of value: Value, zones: ZoneOffsets) -> [JSON.Member] {
+    var members: [JSON.Member] = []
+    append(value, zones: zones, to: &members)
+    return members
+  }
+
+  /// Appends the parts of a value as members of a JSON object.
+  ///
+  /// - Parameter zones: gives times the offset of their own zone.
+  package func append(_ value: Value, zones: ZoneOffsets, to members: inout [JSON.Member]) {
     switch type {
-    case .money: [.init(name, value.moneyJSON)]
-    case .instant: instant(value, zones)
-    case .datedInstant: instant(value, zones) + [.init(parts[2], value.part(2).columnJSON)]
+    case .instant: appendInstant(value, zones, to: &members)
+    case .datedInstant:
+      appendInstant(value, zones, to: &members)
+      members.append(.init(parts[2], value.part(2).columnJSON))
     case .coordinate:
-      zip(parts, [value.part(0), value.part(1)]).map { .init($0, $1.plainJSON) }
-    case .owner: owner(value)
-    case .timestamp: [.init(name, time(value, zone: nil, zones))]
-    case .uuid, .reference: [.init(name, identifier(value))]
-    case .list(let shape): [.init(name, shape.json(value))]
-    case .blob: [.init(name, blob(value))]
-    case .any: [.init(name, value.columnJSON)]
-    case .bool, .integer, .float, .text, .keyReference, .bytes: [.init(name, value.plainJSON)]
+      for part in 0..<2 { members.append(.init(parts[part], value.part(part).plainJSON)) }
+    case .owner: appendOwner(value, to: &members)
+    default: members.append(.init(name, only(value, zones)))
     }
   }
 
-  private func instant(_ value: Value, _ zones: ZoneOffsets) -> [JSON.Member] {
+  /// The value of a field that has no parts.
+  private func only(_ value: Value, _ zones: ZoneOffsets) -> JSON {
+    switch type {
+    case .money: value.moneyJSON
+    case .timestamp: time(value, zone: nil, zones)
+    case .uuid, .reference: identifier(value)
+    case .list(let shape): shape.json(value)
+    case .blob: blob(value)
+    case .bool, .integer, .float, .text, .keyReference, .bytes: value.plainJSON
+    case .any, .instant, .datedInstant, .coordinate, .owner: value.columnJSON
+    }
+  }
+
+  private func appendInstant(_ value: Value, _ zones: ZoneOffsets, to members: inout [JSON.Member]) {
     var zone: String?
     if case .text(let name) = value.part(1) { zone = name }
-    return [.init(parts[0], time(value.part(0), zone: zone, zones)), .init(parts[1], .text(zone))]
+    members.append(.init(parts[0], time(value.part(0), zone: zone, zones)))
+    members.append(.init(parts[1], .text(zone)))
   }
 
   private func time(_ value: Value, zone: String?, _ zones: ZoneOffsets) -> JSON {
@@ -43,10 +51,11 @@ extension Field {
     return .string(zones.text(milliseconds: milliseconds, zone: zone))
   }
 
-  private func owner(_ value: Value) -> [JSON.Member] {
+  private func appendOwner(_ value: Value, to members: inout [JSON.Member]) {
     var kind: Kind?
     if case .integer(let number) = value.part(0) { kind = Registry.kind(number: number) }
-    return [.init(parts[0], .text(kind?.name)), .init(parts[1], identifier(value.part(1)))]
+    members.append(.init(parts[0], .text(kind?.name)))
+    members.append(.init(parts[1], identifier(value.part(1))))
   }
 
   private func identifier(_ value: Value) -> JSON {

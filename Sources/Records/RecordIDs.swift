@@ -62,20 +62,14 @@ extension RecordID {
 
   /// As exported files write it: upper case, with hyphens.
   package var uuid: String {
-    var text: [UInt8] = []
-    text.reserveCapacity(36)
-    for (word, groups) in [(raw.word0, [8, 4, 4]), (raw.word1, [4, 12])] {
-      var shift: UInt64 = 64
-      for count in groups {
-        if !text.isEmpty { text.append(UInt8(ascii: "-")) }
-        for _ in 0..<count {
-          shift -= 4
-          let digit = UInt8(truncatingIfNeeded: word >> shift & 15)
-          text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
-        }
+    asciiText(36) { text in
+      for place in 0..<32 {
+        if place == 8 || place == 12 || place == 16 || place == 20 { text.append(UInt8(ascii: "-")) }
+        let word = place < 16 ? raw.word0 : raw.word1
+        let digit = UInt8(truncatingIfNeeded: word >> UInt64(60 - place % 16 * 4) & 15)
+        text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") + digit - 10)
       }
     }
-    return String(decoding: text, as: UTF8.self)
   }
 }
 

@@ -166,6 +166,17 @@ package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
+/// The text that `write` makes of ASCII characters.
+///
+/// - Parameter countMax: how many it writes at most.
+package func asciiText(_ countMax: Int, _ write: (inout OutputSpan<UInt8>) -> Void) -> String {
+  unsafe String(unsafeUninitializedCapacity: countMax) { buffer in
+    var text = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
+    write(&text)
+    return unsafe text.finalize(for: buffer)
+  }
+}
+
 /// The bytes that hexadecimal text of either case stands for; nil if it is not that.
 package func bytesFromHexadecimal(_ text: some StringProtocol) -> [UInt8]? {
   let digits = Array(text.utf8)

@@ -99,7 +99,8 @@ extension JSON {
 
 /// Equal as bytes. Swift's own equality takes composed and decomposed letters for the same.
 func isSameText(_ left: String, _ right: String) -> Bool {
-  left == right && left.utf8.elementsEqual(right.utf8)
+  let (left, right) = (left.utf8Span.span, right.utf8Span.span)
+  return left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
 }
 
 // MARK: Literals

@@ -151,14 +151,16 @@ struct AssignmentTests {
       "name": .text("Casa Rosa"), "start": .array([.integer(0), .text("Lab/East")]),
       "cost": .array([.text("120.50"), .null]), "hideLocation": .bool(false),
     ]
-    let members = Registry.lodging.members(zones: lab) { held[$0.name] }
+    let members = Registry.lodging.fields.flatMap { $0.members(of: held[$0.name] ?? .null, zones: lab) }
     #expect(
       JSON.object(members).text() == """
         {"trip":null,"name":"Casa Rosa","start":"1970-01-01T05:45:00+05:45","startTZId":"Lab/East","end":null,\
         "endTZId":null,"cost":{"amount":"120.50","currency":null},"paid":null,"notes":null,"organizationId":null,\
         "reservation":null,"customLocationName":null,"hideLocation":false}
         """)
-    let habit = Registry.habit.members(zones: lab) { $0.name == "schedule" ? .array([.integer(1)]) : nil }
+    let habit = Registry.habit.fields.flatMap {
+      $0.members(of: $0.name == "schedule" ? .array([.integer(1)]) : .null, zones: lab)
+    }
     #expect(JSON.object(habit)["reminders"] == [])
     #expect(JSON.object(habit)["schedule"] == ["daysOfWeek": ["_0": [1]]])
     #expect(JSON.object(habit)["frequency"] == JSON.null)

@@ -119,7 +119,7 @@ struct ConflictDocument {
     let known = Registry.kind(key.kind)?.fields ?? []
     var members: [JSON.Member] = []
     for field in known where all || fields[field.number] != nil {
-      members += try titles.members(field, fields[field.number] ?? .null)
+      try titles.append(field, fields[field.number] ?? .null, to: &members)
     }
     let numbers = Set(known.map(\.number)).union([Fields.life])
     for (number, value) in fields.sorted(by: { $0.key < $1.key }) where !numbers.contains(number) {

@@ -15,9 +15,7 @@ struct RecordDocument {
   mutating func members(_ kind: Kind, _ record: RecordRow) throws -> [JSON.Member] {
     var members = [JSON.Member("id", .string(record.key.id.uuid))]
     members.reserveCapacity(2 * kind.fields.count)
-    for field in kind.fields {
-      members += try self.members(field, record[field.number] ?? .null)
-    }
+    for field in kind.fields { try append(field, record[field.number] ?? .null, to: &members) }
     return members
   }
 
@@ -25,24 +23,27 @@ struct RecordDocument {
     .object(try members(kind, record))
   }
 
-  mutating func members(_ field: Field, _ value: Value) throws -> [JSON.Member] {
-    let plain = field.members(of: value, zones: CivilTime.offsets)
+  /// Appends one field, and the name of what it refers to.
+  mutating func append(_ field: Field, _ value: Value, to members: inout [JSON.Member]) throws {
     switch field.type {
-    case .reference(FixedRecords.organization): return try organization(field, value)
-    case .reference(KindNumbers.address): return try address(field, value)
+    case .reference(FixedRecords.organization): return members += try organization(field, value)
+    case .reference(KindNumbers.address): return members.append(try address(field, value))
+    case .blob: return members.append(.init(field.name, Self.size(value)))
+    default: field.append(value, zones: CivilTime.offsets, to: &members)
+    }
+    switch field.type {
     case .reference(let kind):
       let title = try value.asRecordID.flatMap { try self.title(RecordKey(kind: kind, id: $0)) }
-      return plain + [.init(Self.nameKey(field), .text(title))]
+      members.append(.init(Self.nameKey(field), .text(title)))
     case .keyReference(let kind):
       let title = try value.asText.flatMap { key in
         try Registry.kind(kind).flatMap {
           try self.title(RecordKey(kind: kind, id: RecordID(kind: $0, key: key)))
         }
       }
-      return plain + [.init(Self.nameKey(field), .text(title))]
-    case .owner: return plain + [.init("parentName", .text(try owner(value).flatMap { try title($0) }))]
-    case .blob: return [.init(field.name, Self.size(value))]
-    default: return plain
+      members.append(.init(Self.nameKey(field), .text(title)))
+    case .owner: members.append(.init("parentName", .text(try owner(value).flatMap { try title($0) })))
+    default: break
     }
   }
 
@@ -64,11 +65,11 @@ struct RecordDocument {
   }
 
   /// An address is shown in place, because it has no life of its own for people.
-  private mutating func address(_ field: Field, _ value: Value) throws -> [JSON.Member] {
+  private mutating func address(_ field: Field, _ value: Value) throws -> JSON.Member {
     guard let id = value.asRecordID, let record = try store.visible(Registry.address, id) else {
-      return [.init(field.name, .null)]
+      return .init(field.name, .null)
     }
-    return [.init(field.name, try json(Registry.address, record))]
+    return .init(field.name, try json(Registry.address, record))
   }
 
   /// The name of a visible record; nil if there is none.

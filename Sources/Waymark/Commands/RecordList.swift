@@ -51,8 +51,8 @@ struct RecordList {
   /// As people read a list of this kind.
   static func sorted(_ kind: Kind, _ records: [RecordRow]) -> [RecordRow] {
     let start = kind.field(named: "start")?.number
-    let keyed = records.map { (key: sortKey(kind, $0, start), record: $0) }
-    return keyed.sorted { $0.key < $1.key }.map(\.record)
+    let keys = records.indices.map { (key: sortKey(kind, records[$0], start), place: $0) }
+    return keys.sorted { $0.key < $1.key }.map { records[$0.place] }
   }
 
   private static func sortKey(_ kind: Kind, _ record: RecordRow, _ start: FieldNumber?) -> SortKey {

@@ -14,6 +14,8 @@ final class Aggregates {
   private let addLive: Statement
   /// Dead records that can have children, of all kinds.
   private var dead: Set<RecordKey> = []
+  /// Those that came back in this batch: what left them after that was hidden by them before.
+  private var revived: Set<RecordKey> = []
   private var liveChanges: [ChildGroup: Int] = [:]
   /// Records of which the hidden writes may have changed.
   private var hiddenDirty: Set<RecordKey> = []
@@ -53,6 +55,7 @@ final class Aggregates {
   }
 
   private func forgetBatch() {
+    revived = []
     liveChanges = [:]
     hiddenDirty = []
     familiesDirty = []
@@ -85,11 +88,14 @@ final class Aggregates {
     if kind.canHaveChildren { familiesDirty.insert(key) }
   }
 
-  /// Whether what belongs to a record may be hidden: the record is dead, or belongs to one that may be.
+  /// Whether what belongs to a record may be hidden, or was before this batch: the record is or was dead, or belongs
+  /// to one that may be.
   private func mayHide(_ parent: RecordKey) -> Bool {
-    guard !dead.isEmpty else { return false }
-    return dead.contains(parent) || Registry.kind(parent.kind)?.parent != nil
+    guard mayHideAny else { return false }
+    return dead.contains(parent) || revived.contains(parent) || Registry.kind(parent.kind)?.parent != nil
   }
+
+  private var mayHideAny: Bool { !dead.isEmpty || !revived.isEmpty }
 
   func changed(_ key: RecordKey, _ kind: Kind?, from old: StoredRow?, to new: StoredRow) {
     let wasDead = old?.life == false
@@ -100,9 +106,9 @@ final class Aggregates {
     let before = old.flatMap { kind.parent(of: $0) }
     let after = kind.parent(of: new)
     if kind.canHaveChildren {
-      if isDead { dead.insert(key) } else { dead.remove(key) }
+      if isDead { dead.insert(key) } else if dead.remove(key) != nil { revived.insert(key) }
       let hasMoved = before != after || old?.stamps[Fields.life] != new.stamps[Fields.life]
-      if hasMoved, wasDead || !dead.isEmpty { familiesDirty.insert(key) }
+      if hasMoved, mayHideAny { familiesDirty.insert(key) }
     }
     if old?.life == true { count(key, kind, parent: before, by: -1) }
     if new.life == true { count(key, kind, parent: after, by: 1) }
@@ -142,10 +148,7 @@ final class Aggregates {
       try addLive.run()
     }
     try trips.update()
-    liveChanges = [:]
-    hiddenDirty = []
-    familiesDirty = []
-    deaths = [:]
+    forgetBatch()
   }
 
   /// All that belongs to a record, and what belongs to that.

@@ -126,5 +126,5 @@ enum Schema {
   static var fingerprint: String { "fold \(foldVersion)\n" + derived }
 
   /// Raised when the fold derives something else than before from the same log.
-  private static let foldVersion = 2
+  private static let foldVersion = 3
 }

@@ -123,6 +123,24 @@ import Wire
     #expect(try bob.store.conflictCount() == 0)
   }
 
+  @Test func `what leaves a trip in the batch that restores it is hidden by it no more`() throws {
+    let photo: Value = .array([.integer(Int64(KindNumbers.lodging.rawValue)), .bytes(lodging(1).id.bytes)])
+    try alice.write(
+      at: 10, insert(rome, [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]), lodging(1, of: rome))
+    try bob.sync(from: alice)
+    try alice.write(at: 20, delete(rome))
+    try bob.write(at: 20, edit(lodging(1), [2: .text("Casa Rosa")]), insert(attachment(1), [1: photo]))
+    try meet()
+    #expect(try alice.store.conflicts().map(\.reason) == [.hiddenByParent, .hiddenByParent])
+    try alice.write(at: 30, restore(rome), edit(lodging(1), [1: .bytes(trip(2).id.bytes)]))
+    try meet()
+    for store in [alice.store, bob.store] {
+      #expect(try store.isVisible(lodging(1)))
+      #expect(try store.isVisible(attachment(1)))
+      #expect(try store.conflictCount() == 0)
+    }
+  }
+
   @Test func `deleting a trip that one has seen in full is no conflict`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)

@@ -194,6 +194,7 @@ extension Judge {
     try checkStored(set, row, view)
     let standing: NodeView.Standing = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
     view.append(set, standing)
+    everHeld[view.device, default: []].insert(set)
     if standing == .waits { view.waiting.insert(row.number) }
     if standing == .held { view.held.insert(row.number) }
     news.stored.append(set)

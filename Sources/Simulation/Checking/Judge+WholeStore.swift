@@ -19,6 +19,7 @@ extension Judge {
     }
     try checkNothingElse(keys, expected)
     try checkVisible(keys, expected)
+    try checkAggregates(keys, expected)
     try checkUndos(view)
   }
 

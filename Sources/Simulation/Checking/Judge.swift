@@ -18,6 +18,8 @@ package final class Judge {
   var links: [LinkKey: LinkView] = [:]
   /// Milliseconds on a clock that only goes on; nil while the world does not tell.
   package var steady: Int64?
+  /// All sets that a device has ever had in its store, or a copy of it.
+  var everHeld: [Name32: Set<Int>] = [:]
   /// Devices that are not honest, by name.
   var strangers: [String: Name32] = [:]
   /// What was seen to work, so that a run can show that it looked at all.
@@ -61,6 +63,7 @@ package final class Judge {
         NodeState(certificates: said.certificates, lanes: NodeState(self.view(node), library).lanes))
     }
     ledger.wasCutShort = false
+    ledger.isDown = false
     // What a node that was killed had handed out before must be there.
     (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
     (ledger.arrived, ledger.outsiders) = ([], [:])
@@ -77,6 +80,7 @@ package final class Judge {
       let lanes = NodeState(view, library).lanes
       for said in ledger.said { ledger.remember(NodeState(certificates: said.certificates, lanes: lanes)) }
     }
+    ledgers[node]?.isDown = true
     ledgers[node]?.wasCutShort = ledgers[node]?.said.isEmpty == false
     // Its volume may be gone with the process.
     if let none = try? Connection(.memory) { views[node]?.connection = none }
@@ -189,6 +193,8 @@ final class NodeLedger {
   var hasRoomAgain = false
   /// It ended in the midst of a step: where it stood when it last spoke shows when it runs again.
   var wasCutShort = false
+  /// It has ended and does not run again yet.
+  var isDown = false
   /// Its wall clock at the last step.
   var wall: Int64 = 0
   /// Whether two data directories may have written the same log; or have been, the one a copy of the other.

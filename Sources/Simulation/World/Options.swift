@@ -21,6 +21,8 @@ package struct Options: Hashable, Sendable {
   package var faults: [Fault: Int]
   /// How many records people write about: few make many conflicts.
   package var records: Int
+  /// Of a thousand things that people do, how many are too large to be pushed to peers.
+  package var large = 10
 
   /// The options that a seed stands for.
   ///
@@ -43,7 +45,7 @@ package struct Options: Hashable, Sendable {
     }
     // One run in ten has no faults at all: what goes wrong there is no fault's fault.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
-    if random.happens(perThousand: 200), let theme = random.pick(Theme.allCases) {
+    if random.happens(perThousand: 250), let theme = random.pick(Theme.allCases) {
       concentrate(on: theme, &random)
     }
   }
@@ -53,6 +55,7 @@ package struct Options: Hashable, Sendable {
     devices = (theme == .circle ? 5 : 2) + random.below(4)
     free = 0
     adversaries = theme == .circle ? random.below(2) : 0
+    if theme == .load { large = 400 }
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
     faults = theme.faults.filter { adversaries > 0 || !$0.key.isByzantine }
@@ -70,6 +73,8 @@ private enum Theme: CaseIterable {
   case circle
   /// Disks fail to make durable what was written, and the power goes.
   case durability
+  /// There is more to be sent than links take at once.
+  case load
 
   /// How often each fault comes, compared to the others.
   var faults: [Fault: Int] {
@@ -79,7 +84,16 @@ private enum Theme: CaseIterable {
         .revoke: 8, .mutual: 4, .crossed: 6, .torn: 24, .hearsay: 12, .partition: 8, .preference: 4,
         .clone: 4, .jump: 3, .kill: 3, .cut: 3, .branches: 40, .equivocate: 10,
       ]
-    case .durability: [.syncError: 12, .powerLoss: 12, .restart: 10, .kill: 4, .killInside: 4, .diskFull: 2]
+    case .durability:
+      [
+        .syncError: 12, .powerLoss: 12, .restart: 10, .kill: 4, .killInside: 4, .diskFull: 2, .jump: 6,
+        .restamp: 6,
+      ]
+    case .load:
+      [
+        .narrow: 16, .partition: 10, .cut: 4, .delay: 4, .oneWay: 4, .slowDisk: 3, .diskFull: 3, .pause: 3,
+        .restart: 2, .kill: 2,
+      ]
     }
   }
 }
@@ -90,7 +104,7 @@ extension Options: CustomStringConvertible {
     let listed = faults.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key):\($0.value)" }
     return
       "seed=\(seed) devices=\(devices) free=\(free) adversaries=\(adversaries) events=\(events) "
-      + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) "
+      + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) large=\(large) "
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
@@ -120,6 +134,7 @@ extension Options: CustomStringConvertible {
     case "faults-every": faultsEvery = Int64(number)
     case "people-every": peopleEvery = Int64(number)
     case "records": records = number
+    case "large": large = number
     default: return false
     }
     return true

@@ -77,6 +77,10 @@ final class Watch {
       return cuts.map { $0.map(\.bytes) }
     }
     try judge.believed(device.name, beliefs, isWhole: isWhole)
+    for (peer, holding) in replica.holdings.sorted(by: { $0.key < $1.key }) {
+      let heads = Lane.allCases.flatMap { holding[$0].heads.sorted }
+      try judge.credited(device.name, peer.bytes, with: heads.map(\.id.bytes))
+    }
     if isWhole { try measure(device.name, process) }
   }
 
@@ -92,6 +96,11 @@ final class Watch {
         try judge.measured(name, "the number of logs asked for", state.asked.count, max: 1_024)
       }
     }
+  }
+
+  /// Something that a process must not let grow.
+  func measured(_ device: Device, _ name: String, _ value: Int, max: Int) throws {
+    try judge.measured(device.name, name, value, max: max)
   }
 
   /// The store of a process has changed, and will perhaps change again before its step is over.

@@ -188,6 +188,7 @@ extension World {
     guard let ended = try? store.logsAhead(of: device.key, horizon: horizon), !ended.isEmpty else {
       return false
     }
+    perhapsEndInside(device)
     do {
       try process.replicator.restamp(ended, now: device.time)
       tally.count("restamped")

@@ -206,6 +206,12 @@ extension World {
     return true
   }
 
+  /// A process is killed in the midst of what it seldom does: chance alone hardly ever meets that.
+  func perhapsEndInside(_ device: Device) {
+    guard !isHealing, options.faults[.killInside] != nil, random.happens(perThousand: 300) else { return }
+    device.disk.faults.changesUntilStop = random.logarithmic(1, 60)
+  }
+
   /// A copy of the disk, made now, takes its place later: a backup that somebody puts back.
   private func restore(_ device: Device) -> Bool {
     if let backup = device.backup, random.happens(perThousand: 600) {

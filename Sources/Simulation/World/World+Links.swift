@@ -94,7 +94,12 @@ extension World {
       judged { try $0.sent(message, from: sender, to: receiver, on: link) }
       put(.message(message), on: link, towards: 1 - end, bytes: message.count)
     }
-    if link.towards[1 - end].bytes > Limits.sendBufferBytesMax { breakLink(link) }
+    let waiting = link.towards[1 - end].bytes
+    if sender.isHonest, receiver.isHonest {
+      // Who sends only as much as there is room for never has so much waiting that the link must end.
+      judged { try $0.measured(sender, "what waits on a link", waiting, max: Limits.sendBufferBytesMax / 2) }
+    }
+    if waiting > Limits.sendBufferBytesMax { breakLink(link) }
   }
 
   func put(_ item: Link.Item, on link: Link, towards end: Int, bytes: Int) {

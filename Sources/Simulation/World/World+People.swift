@@ -17,6 +17,7 @@ extension World {
   }
 
   private func act(at device: Device) {
+    if random.happens(perThousand: options.large) { return writeMuch(device) }
     switch random.below(20) {
     case 0..<7: write(device, "edit", [edit(device)].compactMap { $0 })
     case 7..<10: write(device, "add", (0...random.below(3)).map { _ in insert() })
@@ -28,7 +29,6 @@ extension World {
     case 16 where random.happens(perThousand: 300): undo(device)
     case 16 where random.happens(perThousand: 50): rebuild(device)
     case 16: write(device, "mixed", [insert(), setting()])
-    case 17 where random.happens(perThousand: 200): writeMuch(device)
     case 17: write(device, "many", (0..<1 + random.logarithmic(1, 1_500)).map { insert(number: 1_000 + $0) })
     case 18: write(device, "again", [insert(number: random.below(options.records))])
     default:
@@ -59,6 +59,7 @@ extension World {
   /// Folds the log again into new tables, which are to be those that were there.
   private func rebuild(_ device: Device) {
     guard let process = device.process, !process.isEnded else { return }
+    perhapsEndInside(device)
     do { try process.replicator.rebuild(now: device.time) } catch {
       return process.isEnded ? () : process.storeFailed(error)
     }
@@ -104,7 +105,8 @@ extension World {
   // MARK: Drafts
 
   private static let kinds = [
-    KindNumbers.trip, KindNumbers.habit, KindNumbers.log, KindNumbers.lodging, newerKind,
+    KindNumbers.trip, KindNumbers.lodging, KindNumbers.habit, KindNumbers.log, newerKind,
+    KindNumbers.attachment, KindNumbers.transportation,
   ]
 
   /// A kind that a newer version has added.
@@ -118,7 +120,13 @@ extension World {
   }
 
   private func insert(number: Int? = nil) -> EntryDraft {
-    EntryDraft(.put, recordKey(number: number), [(0, .bool(true)), (1, .text(word())), (2, .text(word()))])
+    let key = recordKey(number: number)
+    let first = random.happens(perThousand: 900) ? typed(1, of: key.kind) : value()
+    var fields: [(field: FieldNumber, value: Value)] = [(0, .bool(true)), (1, first), (2, .text(word()))]
+    for field in 3...5 where random.happens(perThousand: 250) {
+      fields.append((FieldNumber(field), typed(field, of: key.kind)))
+    }
+    return EntryDraft(.put, key, fields)
   }
 
   private func edit(_ device: Device) -> EntryDraft? {
@@ -129,8 +137,37 @@ extension World {
       return insert()
     }
     var fields: [(field: FieldNumber, value: Value)] = []
-    for field in 1...5 where random.happens(perThousand: 350) { fields.append((FieldNumber(field), value())) }
+    for field in 1...5 where random.happens(perThousand: 350) {
+      let value = random.happens(perThousand: 500) ? typed(field, of: key.kind) : value()
+      fields.append((FieldNumber(field), value))
+    }
     return fields.isEmpty ? nil : EntryDraft(.put, key, fields)
+  }
+
+  /// What a person would write there: what a record belongs to, when, for how much; text in all other fields.
+  private func typed(_ field: Int, of kind: KindNumber) -> Value {
+    switch (field, kind) {
+    case (1, KindNumbers.lodging), (1, KindNumbers.transportation): id(of: KindNumbers.trip)
+    case (1, KindNumbers.log): id(of: KindNumbers.habit)
+    case (1, KindNumbers.attachment):
+      .array([.integer(Int64(KindNumbers.lodging.rawValue)), id(of: KindNumbers.lodging)])
+    case (3, KindNumbers.lodging), (4, KindNumbers.lodging), (3, KindNumbers.transportation):
+      .array([.integer(Self.start + Int64(random.below(1_000))), .null])
+    case (5, KindNumbers.lodging), (5, KindNumbers.transportation): cost()
+    default: .text(word())
+    }
+  }
+
+  /// The id of a record that people write about, whether it is there already or not.
+  private func id(of kind: KindNumber) -> Value {
+    let first = Self.kinds.firstIndex(of: kind) ?? 0
+    let count = max(1, (options.records - first + Self.kinds.count - 1) / Self.kinds.count)
+    return .bytes(recordKey(number: first + random.below(count) * Self.kinds.count).id.raw.bytes)
+  }
+
+  private func cost() -> Value {
+    let amount = ["12.50", "-3", "0", "99.9", "100000.01"][random.below(5)]
+    return .array([.text(amount), random.happens(perThousand: 300) ? .null : .text("EUR")])
   }
 
   private func value() -> Value {

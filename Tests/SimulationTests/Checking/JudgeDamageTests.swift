@@ -38,6 +38,16 @@ import Wire
     Damage(rule: .journal, sql: "UPDATE hidden_writes SET by_parent = 1 - by_parent"),
     Damage(rule: .state, sql: "DELETE FROM record_writes WHERE record = \(one)"),
     Damage(rule: .state, sql: "DELETE FROM undos"),
+    Damage(rule: .state, sql: "UPDATE child_counts SET live = live + 1"),
+    Damage(rule: .state, sql: "DELETE FROM child_counts WHERE parent_kind = 0 AND kind = 1"),
+    Damage(rule: .state, sql: "DELETE FROM child_counts WHERE parent_kind = 1"),
+    Damage(rule: .state, sql: "UPDATE trip_summaries SET lodgings = 2"),
+    Damage(rule: .state, sql: "UPDATE trip_summaries SET first_start = 1"),
+    Damage(rule: .state, sql: "UPDATE trip_summaries SET last_end = NULL"),
+    Damage(rule: .state, sql: "UPDATE trip_summaries SET totals = '[]'"),
+    Damage(
+      rule: .state,
+      sql: "INSERT INTO trip_summaries VALUES (zeroblob(16), 0, 0, 1, NULL, NULL, '[]')"),
     Damage(rule: .state, sql: "UPDATE setting_rows SET value = '\"light\"'"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET body = x'a1006161' WHERE number = 2"),
@@ -68,7 +78,12 @@ import Wire
     try world.write("alice", .records, edit(trip(1), [1: .text("Roma")]))
     try world.write(
       "bob", .records, edit(trip(1), [1: .text("Rom")]), edit(trip(2), [1: .text("Oslo!")]),
-      insert(lodging(3), [1: .bytes(trip(2).id.bytes), 2: .text("Casa")]))
+      insert(
+        lodging(3),
+        [
+          1: .bytes(trip(2).id.bytes), 2: .text("Casa"), 3: .array([.integer(9), .null]),
+          4: .array([.integer(11), .null]), 5: .array([.text("12.50"), .text("EUR")]),
+        ]))
     let sets = try world.write("alice", .records, delete(trip(2)))
     try world.meet()
     try world.write(
@@ -132,7 +147,8 @@ import Wire
     try world["alice"].damage(
       """
       DELETE FROM change_sets WHERE number = (SELECT max(number) FROM change_sets);
-      DELETE FROM trip_rows WHERE name = 'last'; DELETE FROM digests WHERE lane = 1 AND bucket = 9
+      DELETE FROM trip_rows WHERE name = 'last'; DELETE FROM digests WHERE lane = 1 AND bucket = 9;
+      UPDATE child_counts SET live = live - 1 WHERE parent_kind = 0 AND kind = 1
       """)
     let violation = #expect(throws: Violation.self) { try world.start("alice") }
     #expect(violation?.rule == .lostWrite, "\(violation.map { "\($0)" } ?? "")")
@@ -145,7 +161,8 @@ import Wire
     try world["alice"].damage(
       """
       DELETE FROM change_sets WHERE number = (SELECT max(number) FROM change_sets);
-      DELETE FROM trip_rows WHERE name = 'last'; DELETE FROM digests WHERE lane = 1 AND bucket = 9
+      DELETE FROM trip_rows WHERE name = 'last'; DELETE FROM digests WHERE lane = 1 AND bucket = 9;
+      UPDATE child_counts SET live = live - 1 WHERE parent_kind = 0 AND kind = 1
       """)
     try world.start("alice")
   }

@@ -53,7 +53,7 @@ extension World {
       breakLink(link)
     }
     // Now and then more than a search for the place where they part finds at once.
-    let words = random.happens(perThousand: 300) ? random.logarithmic(3, 80) : 3
+    let words = random.happens(perThousand: 400) ? random.logarithmic(20, 120) : 3
     for part in 1...words {
       later(time * Moment(part) / Moment(words + 1), .end(.words([device.number, twin.number])))
     }

@@ -51,10 +51,11 @@ extension Judge {
 
   /// What a node believes a peer to hold, by the newest sets of each log: the peer has held it, now or before.
   package func credited(_ node: String, _ peer: [UInt8], with sets: [[UInt8]]) throws {
-    guard let peer = Name32(peer), let held = everHeld[peer], !strangers.values.contains(peer),
-      // What a device did in the step in which it ended, it shows when it runs again.
-      !views.values.contains(where: { $0.device == peer && ledgers[$0.name]?.isDown == true })
-    else { return }
+    guard let peer = Name32(peer), !strangers.values.contains(peer) else { return }
+    let copies = views.values.filter { $0.device == peer }
+    // What a device did in the step in which it ended, it shows when it runs again.
+    guard !copies.isEmpty, !copies.contains(where: { ledgers[$0.name]?.isDown == true }) else { return }
+    let held = everHeld[peer] ?? []
     for id in sets.compactMap({ Name32($0) }) where !held.contains(library.index(of: id) ?? -1) {
       throw Violation(.falseSync, node, "it takes set \(id) for held by \(peer), which never held it")
     }

@@ -307,6 +307,18 @@ import Wire
     expect(.gate) { try world.judge.believed("alice", beliefs(all, isOpen: false), isWhole: true) }
   }
 
+  @Test func `a peer that is taken to hold what it never held`() throws {
+    let world = try JudgedWorld()
+    let bob = JudgedWorld.key("bob").publicKey
+    let sets = try world.write("alice", .records, insert(trip(1), [:])).map(\.id.bytes)
+    expect(.falseSync) { try world.judge.credited("alice", bob, with: sets) }
+    world.judge.stopped("bob")
+    try world.judge.credited("alice", bob, with: sets)
+    try world.start("bob")
+    try world.meet()
+    try world.judge.credited("alice", bob, with: sets)
+  }
+
   @Test func `a premium device whose lane stays closed`() throws {
     let world = try JudgedWorld()
     try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: ["bob"])

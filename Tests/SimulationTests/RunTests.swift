@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `the same options give the same run, event by event`() {
-    for seed in [3, 14, 15] as [UInt64] {
+    for seed in [3, 6, 15] as [UInt64] {
       let options = Options(seed: seed, events: 300)
       let (first, second) = (Run.outcome(of: options), Run.outcome(of: options))
       #expect(first.events == second.events)

@@ -14,7 +14,9 @@ extension Field {
   ///
   /// - Parameter zones: gives times the offset of their own zone.
   package func append(_ value: Value, zones: ZoneOffsets, to members: inout [JSON.Member]) {
+    func add(_ json: JSON) { members.append(.init(name, json)) }
     switch type {
+    case .money: add(value.moneyJSON)
     case .instant: appendInstant(value, zones, to: &members)
     case .datedInstant:
       appendInstant(value, zones, to: &members)
@@ -22,20 +24,12 @@ extension Field {
     case .coordinate:
       for part in 0..<2 { members.append(.init(parts[part], value.part(part).plainJSON)) }
     case .owner: appendOwner(value, to: &members)
-    default: members.append(.init(name, only(value, zones)))
-    }
-  }
-
-  /// The value of a field that has no parts.
-  private func only(_ value: Value, _ zones: ZoneOffsets) -> JSON {
-    switch type {
-    case .money: value.moneyJSON
-    case .timestamp: time(value, zone: nil, zones)
-    case .uuid, .reference: identifier(value)
-    case .list(let shape): shape.json(value)
-    case .blob: blob(value)
-    case .bool, .integer, .float, .text, .keyReference, .bytes: value.plainJSON
-    case .any, .instant, .datedInstant, .coordinate, .owner: value.columnJSON
+    case .timestamp: add(time(value, zone: nil, zones))
+    case .uuid, .reference: add(identifier(value))
+    case .list(let shape): add(shape.json(value))
+    case .blob: add(blob(value))
+    case .any: add(value.columnJSON)
+    case .bool, .integer, .float, .text, .keyReference, .bytes: add(value.plainJSON)
     }
   }
 

@@ -98,11 +98,6 @@ final class Watch {
     }
   }
 
-  /// Something that a process must not let grow.
-  func measured(_ device: Device, _ name: String, _ value: Int, max: Int) throws {
-    try judge.measured(device.name, name, value, max: max)
-  }
-
   /// The store of a process has changed, and will perhaps change again before its step is over.
   func passed(_ device: Device) throws {
     guard device.isHonest else { return }

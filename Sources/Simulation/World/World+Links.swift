@@ -97,7 +97,10 @@ extension World {
     let waiting = link.towards[1 - end].bytes
     if sender.isHonest, receiver.isHonest {
       // Who sends only as much as there is room for never has so much waiting that the link must end.
-      judged { try $0.measured(sender, "what waits on a link", waiting, max: Limits.sendBufferBytesMax / 2) }
+      judged {
+        try $0.judge.measured(
+          sender.name, "what waits on a link", waiting, max: Limits.sendBufferBytesMax / 2)
+      }
     }
     if waiting > Limits.sendBufferBytesMax { breakLink(link) }
   }

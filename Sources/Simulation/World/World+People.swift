@@ -151,7 +151,7 @@ extension World {
     case (1, KindNumbers.log): id(of: KindNumbers.habit)
     case (1, KindNumbers.attachment):
       .array([.integer(Int64(KindNumbers.lodging.rawValue)), id(of: KindNumbers.lodging)])
-    case (3, KindNumbers.lodging), (4, KindNumbers.lodging), (3, KindNumbers.transportation):
+    case (3...4, KindNumbers.lodging), (3...4, KindNumbers.transportation):
       .array([.integer(Self.start + Int64(random.below(1_000))), .null])
     case (5, KindNumbers.lodging), (5, KindNumbers.transportation): cost()
     default: .text(word())

@@ -26,24 +26,30 @@ struct RecordDocument {
   /// Appends one field, and the name of what it refers to.
   mutating func append(_ field: Field, _ value: Value, to members: inout [JSON.Member]) throws {
     switch field.type {
-    case .reference(FixedRecords.organization): return members += try organization(field, value)
-    case .reference(KindNumbers.address): return members.append(try address(field, value))
-    case .blob: return members.append(.init(field.name, Self.size(value)))
-    default: field.append(value, zones: CivilTime.offsets, to: &members)
+    case .reference(FixedRecords.organization): members += try organization(field, value)
+    case .reference(KindNumbers.address): members.append(try address(field, value))
+    case .blob: members.append(.init(field.name, Self.size(value)))
+    default:
+      field.append(value, zones: CivilTime.offsets, to: &members)
+      if let name = try name(field, value) { members.append(name) }
     }
+  }
+
+  /// The name of what a field refers to; nil if it is no reference.
+  private mutating func name(_ field: Field, _ value: Value) throws -> JSON.Member? {
     switch field.type {
     case .reference(let kind):
       let title = try value.asRecordID.flatMap { try self.title(RecordKey(kind: kind, id: $0)) }
-      members.append(.init(Self.nameKey(field), .text(title)))
+      return .init(Self.nameKey(field), .text(title))
     case .keyReference(let kind):
       let title = try value.asText.flatMap { key in
         try Registry.kind(kind).flatMap {
           try self.title(RecordKey(kind: kind, id: RecordID(kind: $0, key: key)))
         }
       }
-      members.append(.init(Self.nameKey(field), .text(title)))
-    case .owner: members.append(.init("parentName", .text(try owner(value).flatMap { try title($0) })))
-    default: break
+      return .init(Self.nameKey(field), .text(title))
+    case .owner: return .init("parentName", .text(try owner(value).flatMap { try title($0) }))
+    default: return nil
     }
   }
 

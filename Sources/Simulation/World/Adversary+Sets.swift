@@ -161,22 +161,28 @@ extension World {
     default:
       let isHeader = random.happens(perThousand: 200)
       let body = isHeader ? plainBody(lane) : body(lane, fields: 2, oddField())
-      return [signed(&position, clock, body, by: key, hasLongVersion: isHeader)]
+      return [signed(&position, clock, body, by: key, isOdd: isHeader)]
     }
   }
 
   /// Signs a set and moves behind it; nothing of it is checked.
   private func signed(
     _ position: inout AuthorPosition, _ clock: Clock, _ body: [UInt8], by key: SigningKey,
-    hasLongVersion: Bool = false
+    isOdd: Bool = false
   ) -> RawChangeSet {
     let header = ChangeSetHeader(
       circle: position.circle, log: position.log, sequence: position.sequence + 1, previous: position.id,
       clock: clock, dependencies: position.unseen, operation: OperationID(random16()), bodyBytes: body.count,
       bodyHash: blake2b256(ChangeSetPrefix.body, body))
     var bytes = header.encoded
-    // The version stands first: 1 in two bytes.
-    if hasLongVersion { bytes.replaceSubrange(2..<3, with: [0x18, 0x01]) }
+    if isOdd {
+      // The version stands first: 1 in two bytes; or all of it twice.
+      if random.happens(perThousand: 500) {
+        bytes.replaceSubrange(2..<3, with: [0x18, 0x01])
+      } else {
+        bytes.replaceSubrange(0..<1, with: [bytes[0] + 1, bytes[1], bytes[2]])
+      }
+    }
     (position.sequence, position.id) = (header.sequence, ChangeSetID(header: bytes))
     position.unseen = []
     return RawChangeSet(
@@ -243,18 +249,24 @@ extension World {
     guard let (link, end) = process.links[id], let peer = devices[link.devices[1 - end]].process,
       !peer.isEnded
     else { return false }
-    let heads = peer.replicator.store.heads(.records)
-    let wants = heads.prefix(Limits.wantsMax).map {
-      Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
-    }
-    if !wants.isEmpty { process.send(Message.want(.records, Array(wants)).encoded, to: id) }
-    if random.happens(perThousand: 300) {
-      process.send(Message.heads(.records, heads, complete: true).encoded, to: id)
-    }
-    if random.happens(perThousand: 500), let position = position(.records, process),
-      let sets = author(.closedLane, position, .records, 0, process.device)
-    {
-      process.send(Message.encodedSets(.records, sets), to: id)
+    // One thing at a time: whoever is told of a wrong hears nothing of the next one.
+    switch random.below(3) {
+    case 0:
+      let wants = peer.replicator.store.heads(.records).prefix(Limits.wantsMax).map {
+        Want(log: $0.log, from: 1, through: $0.sequence, tip: $0.id)
+      }
+      guard !wants.isEmpty else { return false }
+      process.send(Message.want(.records, Array(wants)).encoded, to: id)
+    case 1:
+      process.send(
+        Message.heads(.records, peer.replicator.store.heads(.records), complete: true).encoded, to: id)
+    default:
+      // Sets that stand on nothing the peer lacks; also in a message of the lane that is open.
+      guard var position = position(.records, process, isFresh: true) else { return false }
+      position.unseen = []
+      guard let sets = author(.closedLane, position, .records, 0, process.device) else { return false }
+      let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
+      process.send(Message.encodedSets(lane, sets), to: id)
     }
     return true
   }

@@ -320,6 +320,7 @@ final class Process {
     isDiskFull = false
     replicator.roomAgain(now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
+    world.tryAgain(device)
   }
 
   private func awaitRoom() { world.later(5_000, .room(device.number, device.generation)) }

@@ -53,11 +53,21 @@ package struct Options: Hashable, Sendable {
   /// Keeps to what a theme is made of, or most of it.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
     devices = (theme == .circle ? 5 : 2) + random.below(4)
-    free = 0
-    adversaries = theme == .circle ? random.below(2) : 0
+    free = theme == .guile ? random.below(2) : 0
+    adversaries =
+      switch theme {
+      case .guile: 1 + random.below(2)
+      case .circle: random.below(2)
+      default: 0
+      }
     if theme == .load { large = 400 }
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
+    if theme == .wander {
+      devices = 2 + random.below(2)
+      events *= 2
+      (faultsEvery, peopleEvery) = (faultsEvery * 10, peopleEvery * 100)
+    }
     faults = theme.faults.filter { adversaries > 0 || !$0.key.isByzantine }
     for fault in theme.faults.keys.sorted(by: { $0.rawValue < $1.rawValue })
     where random.happens(perThousand: 250) {
@@ -75,6 +85,10 @@ private enum Theme: CaseIterable {
   case durability
   /// There is more to be sent than links take at once.
   case load
+  /// Members that keep to no rule do little else than that.
+  case guile
+  /// Devices have another address again and again, for so long that what a peer may send is used up and grows back.
+  case wander
 
   /// How often each fault comes, compared to the others.
   var faults: [Fault: Int] {
@@ -94,6 +108,15 @@ private enum Theme: CaseIterable {
         .narrow: 16, .partition: 10, .cut: 4, .delay: 4, .oneWay: 4, .slowDisk: 3, .diskFull: 3, .pause: 3,
         .restart: 2, .kill: 2,
       ]
+    case .wander: [.move: 30, .partition: 1, .cut: 2, .jump: 1, .refused: 1]
+    case .guile:
+      Dictionary(uniqueKeysWithValues: Fault.allCases.filter(\.isByzantine).map { ($0, 4) })
+        .merging(
+          [
+            .sloppy: 16, .closedLane: 12, .preference: 6, .expire: 2, .partition: 4, .kill: 4, .clone: 2,
+            .jump: 2,
+          ],
+          uniquingKeysWith: max)
     }
   }
 }

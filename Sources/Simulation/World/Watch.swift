@@ -77,11 +77,12 @@ final class Watch {
       return cuts.map { $0.map(\.bytes) }
     }
     try judge.believed(device.name, beliefs, isWhole: isWhole)
+    guard isWhole else { return }
     for (peer, holding) in replica.holdings.sorted(by: { $0.key < $1.key }) {
       let heads = Lane.allCases.flatMap { holding[$0].heads.sorted }
       try judge.credited(device.name, peer.bytes, with: heads.map(\.id.bytes))
     }
-    if isWhole { try measure(device.name, process) }
+    try measure(device.name, process)
   }
 
   /// What a process keeps of its sessions, with the most that Protocol/limits.md allows.

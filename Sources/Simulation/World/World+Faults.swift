@@ -99,7 +99,10 @@ extension World {
     default:
       guard let device = random.pick(devices) else { return false }
       device.place += 1
-      for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
+      // Or it has been given another address where it is, and what links there are go on.
+      let isElsewhere = random.happens(perThousand: 200)
+      for link in links.values.sorted(by: { $0.id < $1.id })
+      where link.devices.contains(device.number) && isElsewhere {
         breakLink(link)
       }
       if device.process?.isServing == true { device.process?.announce() }

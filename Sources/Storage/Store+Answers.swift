@@ -42,7 +42,8 @@ extension Store {
     var page = Page<RecordHash>()
     for (number, kind) in try kinds(lane, after) {
       let table = kind?.table ?? "other_rows"
-      let start = after?.kind == number ? after?.id : nil
+      // A place before the bucket, which a peer may name, is as good as none.
+      let start = after.flatMap { $0.kind == number && $0.id.bucket >= bucket ? $0.id : nil }
       let sql = """
         SELECT r.id, r.stamps FROM \(table) r WHERE \(Self.isOfKind(number, kind))
           AND r.id \(start == nil ? ">=" : ">") ?1 AND r.id <= ?2 ORDER BY r.id

@@ -68,6 +68,17 @@ import Wire
     }
   }
 
+  @Test func `a place before or behind a bucket brings nothing of other buckets`() throws {
+    try world.write("alice", (1...40).map { insert(record($0)) })
+    let wanted: [UInt64: [RecordKey]] = [3: [record(8)], 8: [], 12: []]
+    for (place, wanted) in wanted {
+      guard case .bucket(let records) = try ask(.bucket(8, after: record(place))).content else {
+        return #expect(Bool(false))
+      }
+      #expect(records.map(\.key) == wanted)
+    }
+  }
+
   @Test func `an inventory names what is visible, and equal data by equal hashes whoever wrote it`() throws {
     world.cut("alice", "bob")
     world.run(100)

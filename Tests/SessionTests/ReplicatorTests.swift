@@ -73,6 +73,12 @@ import Wire
     replicator.handle(.statementsAdded([try family.revocation(of: "bob").bytes]), now: Self.now)
     #expect(store.heads(.records) == heads && heads.count == 1)
     #expect(shell.laidOut == 0)
+    // Nor does it by the way, where own sets are written again.
+    let own = LogKey(device: DeviceKey(Family.key("alice")), incarnation: Self.own, lane: .records)
+    #expect(throws: WritingAgainError.diskIsFull) {
+      try replicator.restamp([EndedLog(log: own, tip: nil)], now: Self.now)
+    }
+    #expect(store.heads(.records) == heads && shell.laidOut == 0)
     shell.canStore = true
     replicator.roomAgain(now: Self.now)
     #expect(store.heads(.records).isEmpty)

@@ -58,7 +58,9 @@ extension Judge {
       try checkAsked(ids, to: to, view, ledger)
       if lane == 1, !ids.isEmpty { try checkOpen(view, to, link, "heads") }
     case .want(let lane): if lane == 1 { try checkOpen(view, to, link, "a want") }
-    case .answer(let lane): if lane == 1 { try checkAnswer(view, to, "an answer") }
+    case .answer(let answer):
+      if answer.lane == 1 { try checkAnswer(view, to, "an answer") }
+      try noteAnswer(answer, to, link, ledger)
     case .query, .other: break
     }
   }
@@ -94,6 +96,7 @@ extension Judge {
         links[key, default: LinkView(peer: from)].hasOpened = true
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
+    case .query(let question): ledger.questions[link, default: [:]][question.token] = question
     // An answer comes with the token that this side gave to a question of its own. And of two questions in one
     // millisecond "the same" may answer either: the side that asked goes by neither.
     case .state(let hash?, let token, true):
@@ -207,6 +210,7 @@ extension Judge {
       )
     }
     try checkOutsiders(view, ledger)
+    try checkAnswers(view, ledger)
     for (id, to, wasHeld) in ledger.unseen {
       guard let set = library.index(of: id) else {
         throw Violation(.sentUnstored, view.name, "it sent set \(id) to \(to), which nobody holds")

@@ -31,6 +31,7 @@ package final class Judge {
     package var sets = 0
     package var records = 0
     package var messages = 0
+    package var answers = 0
   }
 
   package init(developmentIssuer: [UInt8]? = nil) { extraIssuer = developmentIssuer.flatMap { Name32($0) } }
@@ -220,6 +221,9 @@ final class NodeLedger {
   var told: Set<Name32> = []
   /// Of which states peers have asked whether it has the same, by connection and token.
   var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
+  /// What peers have asked, by connection and token, and what it has answered since the last look.
+  var questions: [UInt64: [UInt64: PlainQuestion]] = [:]
+  var answers: [(to: String, PlainQuestion, PlainAnswer)] = []
   /// The state hashes that it has told while its disk was full, and that its store never showed.
   var saidWithoutRoom: Set<Name32> = []
   /// To whom that is no member it has sent in this step what only members get; the hash of its statements before it.
@@ -248,13 +252,13 @@ final class NodeLedger {
 
   func forgetStep() {
     (said, unseen, doubts, claims, passed) = ([], [], [], [], [])
-    (arrived, outsiders, mayHaveSent) = ([], [:], [:])
+    (arrived, outsiders, mayHaveSent, answers) = ([], [:], [:], [])
   }
 
   /// A new process knows nothing of what its predecessor heard.
   func forgetRun() {
     (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0)
-    (dueSince, mayHaveSent, brought, told) = ([:], [:], [], [])
+    (dueSince, mayHaveSent, brought, told, questions) = ([:], [:], [], [], [:])
   }
 
   func remember(_ state: NodeState) {

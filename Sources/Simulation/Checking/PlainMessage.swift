@@ -13,8 +13,8 @@ enum PlainMessage {
   case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
   /// Without a hash it is the one that came with the token. One that asks for the other's has a token of its own.
   case state(Name32?, token: UInt64, asks: Bool)
-  case query(lane: Int)
-  case answer(lane: Int)
+  case query(PlainQuestion)
+  case answer(PlainAnswer)
   /// Of no lane: introduction, statements and their ids, served, goodbye, refusals.
   case other
 
@@ -64,8 +64,8 @@ enum PlainMessage {
         return parts[0].name32(in: bytes).map { .state($0, token: token, asks: echo) }
       }
       return echo ? nil : .state(nil, token: token, asks: false)
-    case 11: return lane(parts[1]).map { .query(lane: $0) }
-    case 12: return parts.count == 5 ? lane(parts[1]).map { .answer(lane: $0) } : .other
+    case 11: return PlainQuestion(parts, bytes).map { .query($0) }
+    case 12: return parts.count == 5 ? PlainAnswer(parts, bytes).map { .answer($0) } : .other
     default: return .other
     }
   }

@@ -111,6 +111,18 @@ func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
   withUnsafeBytes(of: number.bigEndian) { Array($0) }
 }
 
+/// Deterministic CBOR: a major type with its argument in as few bytes as it takes.
+func plainHead(_ major: UInt8, _ argument: UInt64) -> [UInt8] {
+  let type = major << 5
+  return switch argument {
+  case 0..<24: [type | UInt8(argument)]
+  case 24..<1 << 8: [type | 24, UInt8(argument)]
+  case 1 << 8..<1 << 16: [type | 25] + plainBigEndian(UInt16(argument))
+  case 1 << 16..<1 << 32: [type | 26] + plainBigEndian(UInt32(argument))
+  default: [type | 27] + plainBigEndian(argument)
+  }
+}
+
 /// Judging writes many names and contents: one byte at a time this would be a third of a run.
 func plainHex(_ bytes: [UInt8]) -> String {
   String(unsafeUninitializedCapacity: 2 * bytes.count) { text in

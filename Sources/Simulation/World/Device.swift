@@ -117,6 +117,8 @@ final class Process {
   var isDiskFull = false
   /// Peers that the person does not want to talk to for now.
   var pausedPeers: Set<DeviceKey> = []
+  /// When a question was put that is not answered yet.
+  var askedAt: [LinkID: Moment] = [:]
   /// With whom its records lane was open when it decided what it reports now: the replica may be ahead of that.
   private(set) var openRecords: Set<DeviceKey> = []
   /// After so many effects it ends in the midst of what it does.
@@ -376,7 +378,11 @@ extension Process: ReplicatorShell {
 
   func note(_ event: ReplicatorEvent) { if !isEnded { world.noted(event, by: device) } }
 
-  func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
+  func replied(_ link: LinkID, _ reply: Reply) -> Input? {
+    if case .answer = reply { world.tally.count("answered") } else { world.tally.count("kept to itself") }
+    askedAt[link] = nil
+    return nil
+  }
 
   func noting(_ report: CommitReport) throws {}
 

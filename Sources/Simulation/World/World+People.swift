@@ -35,6 +35,7 @@ extension World {
     case 16 where random.happens(perThousand: 50): rebuild(device)
     case 16: write(device, "mixed", [insert(), setting()])
     case 17: write(device, "many", (0..<1 + random.logarithmic(1, 1_500)).map { insert(number: 1_000 + $0) })
+    case 18 where random.happens(perThousand: 600): ask(device)
     case 18: write(device, "again", [insert(number: random.below(options.records))])
     default:
       write(device, "none", [EntryDraft(.put, FixedRecords.none, [(1, .text("X")), (2, .text(word()))])])
@@ -53,6 +54,28 @@ extension World {
 
   func writeLastWord(_ device: Device, alsoSettings: Bool = true) {
     write(device, "last", [insert()] + (alsoSettings ? [setting()] : []))
+  }
+
+  /// Asks peers what they hold, as commands do that compare two stores, or that ask before sync is on.
+  private func ask(_ device: Device) {
+    guard let process = device.process else { return }
+    let lane: Lane = random.happens(perThousand: 700) ? .records : .settings
+    for link in process.links.keys.sorted() {
+      guard process.replicator.replica.sessions[link]?.device != nil,
+        process.askedAt[link].map({ now > $0 + 10_000 }) ?? true
+      else { continue }
+      let after = random.happens(perThousand: 300) ? recordKey() : nil
+      let question: Question =
+        switch random.below(4) {
+        case 0: .heads
+        case 1: .digests
+        case 2: .bucket(recordKey().id.bucket, after: after)
+        default: .inventory(after: after)
+        }
+      process.askedAt[link] = now
+      process.receive(.input(.ask(link, lane, question)))
+      tally.count("asked")
+    }
   }
 
   /// Names an operation that was written somewhere, here already or not.

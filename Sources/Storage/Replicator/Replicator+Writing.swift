@@ -44,6 +44,8 @@ extension Replicator {
     guard try mayBegin() else { throw WritingAgainError.lastIncarnation }
     // What time alone has changed is said first, as long as the circle in memory is the one in the store.
     handle(.statementsAdded([]), now: now)
+    // While the disk is full it is not: what only memory knows would cut logs, and be gone at the next start.
+    guard canStore else { throw WritingAgainError.diskIsFull }
     let next = Incarnation(random16())
     let cuts = try ended.map { end in
       try Statement(
@@ -77,4 +79,6 @@ package enum WritingAgainError: Error {
   case lastIncarnation
   /// The circle has no room for the cuts.
   case tooManyStatements
+  /// What has come to be known of the circle is not all in the store.
+  case diskIsFull
 }

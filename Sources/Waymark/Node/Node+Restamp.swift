@@ -14,6 +14,8 @@ extension Node {
       throw WaymarkError.lastIncarnation
     } catch WritingAgainError.tooManyStatements {
       throw WaymarkError.tooManyStatements
+    } catch WritingAgainError.diskIsFull {
+      throw WaymarkError.diskFull(home)
     }
   }
 

@@ -1,0 +1,77 @@
+// Protocol/session.md, "Questions"
+
+extension Judge {
+  /// A node tells a peer of itself: only if it was asked, on the same connection.
+  func noteAnswer(_ answer: PlainAnswer, _ to: String, _ link: UInt64, _ ledger: NodeLedger) throws {
+    guard let question = ledger.questions[link]?[answer.token] else {
+      throw Violation(.falseMisbehaviour, to, "it was sent an answer to nothing that it asked")
+    }
+    ledger.answers.append((to, question, answer))
+  }
+
+  /// What a node answers is what its folded sets make of the lane, unless it went on within the step.
+  func checkAnswers(_ view: NodeView, _ ledger: NodeLedger) throws {
+    guard !ledger.answers.isEmpty else { return }
+    let heads = view.heads ?? ViewHeads(view, library)
+    view.heads = heads
+    for (to, question, answer) in ledger.answers where answer.folded == heads.hashes[answer.lane].folded {
+      count { $0.answers += 1 }
+      let (wanted, isDone) = expected(question, heads, view)
+      guard answer.lane != question.lane || answer.content != wanted || answer.isDone != isDone else {
+        continue
+      }
+      throw Violation(
+        .state, view.name,
+        "asked for \(["heads", "digests", "a bucket", "an inventory"][question.form]) of lane \(question.lane), "
+          + "it told \(to) what its folded sets do not say")
+    }
+  }
+
+  private func expected(
+    _ question: PlainQuestion, _ heads: ViewHeads, _ view: NodeView
+  ) -> (PlainAnswer.Content, isDone: Bool) {
+    switch question.form {
+    case 0:
+      let all = heads.heads[question.lane].map {
+        PlainAnswer.Head(id: $0.id, sequence: $0.sequence, foldedSequence: $0.foldedSequence)
+      }
+      return (.heads(all), true)
+    case 1: return (.digests(view.digests.sums[question.lane].flatMap(\.bytes)), true)
+    default:
+      let all = records(question, view)
+      return (.records(Array(all.prefix(4_096))), all.count <= 4_096)
+    }
+  }
+
+  private func records(_ question: PlainQuestion, _ view: NodeView) -> [PlainAnswer.Record] {
+    let expected = Expectations(view, library)
+    let keys = library.writes.keys.filter { key in
+      let (lane, bucket) = ViewDigests.bucket(key)
+      return lane == question.lane && (question.form == 3 || bucket == question.bucket)
+        && question.after.map { $0 < key } ?? true
+    }
+    return keys.sorted().compactMap { key in
+      let hash =
+        question.form == 2
+        ? ViewDigests.hash(expected[key], library)
+        : expected[key].cells.isEmpty || !expected.isVisible(key) ? nil : contentsHash(expected[key])
+      return hash.map { PlainAnswer.Record(key: key, hash: $0) }
+    }
+  }
+
+  /// Of all fields but the life that hold anything.
+  private func contentsHash(_ record: PlainRecord) -> Name32 {
+    var fields: [Int: [UInt8]] = record.key == PlainKinds.none ? [1: [0x64] + Array("None".utf8)] : [:]
+    for (field, cell) in record.cells {
+      if case .whole = cell.winner.content {
+        fields = library.fields(cell.winner)
+      } else if field != 0 {
+        fields[field] = library.bytes(cell.winner)
+      }
+    }
+    let held = fields.filter { $0.value != [0xf6] }.sorted { $0.key < $1.key }
+    var map = plainHead(5, UInt64(held.count))
+    for (field, content) in held { map += plainHead(0, UInt64(field)) + content }
+    return PlainSealing.hash("waymark/record-contents/v1", map)
+  }
+}

@@ -23,6 +23,8 @@ final class Device {
   var preference: Bool
   /// Where others find it; a number that changes when the device moves to another network.
   var place = 0
+  /// The oldest of its addresses that still leads here.
+  var oldestPlace = 0
   /// Kept by the person, or heard: where others can be found from the start.
   var addressBook: [String] = []
   var process: Process?
@@ -67,6 +69,13 @@ final class Device {
   /// The time as a process on it sees it.
   var time: Now { Now(wall: wall, steady: world.now) }
   var address: String { "\(name):\(place)" }
+
+  func isFound(at address: String) -> Bool {
+    guard address.hasPrefix("\(name):"), let number = Int(address.dropFirst(name.count + 1)) else {
+      return false
+    }
+    return (oldestPlace...place).contains(number)
+  }
 
   static let storeFile = "store"
   static let placeFile = "incarnation"

@@ -1,7 +1,8 @@
 /// What goes wrong in a run: the network, processes, disks, clocks, authority, and members that keep to no rule.
 package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
   // The network
-  case delay, clog, partition, oneWay = "one-way", flap, cut, halfOpen = "half-open", narrow, refused, move
+  case delay, clog, partition, oneWay = "one-way", flap, cut, halfOpen = "half-open", narrow, refused, move,
+    address
   // Processes
   case kill, killInside = "kill-inside", powerLoss = "power-loss", crashLoop = "crash-loop", pause, restart
   case restore, clone, lostPlace = "lost-place"

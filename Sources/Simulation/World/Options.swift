@@ -64,8 +64,8 @@ package struct Options: Hashable, Sendable {
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
     if theme == .wander {
-      devices = 2 + random.below(2)
-      events *= 2
+      devices = 2
+      events *= 4
       (faultsEvery, peopleEvery) = (faultsEvery * 10, peopleEvery * 100)
     }
     faults = theme.faults.filter { adversaries > 0 || !$0.key.isByzantine }
@@ -87,7 +87,7 @@ private enum Theme: CaseIterable {
   case load
   /// Members that keep to no rule do little else than that.
   case guile
-  /// Devices have another address again and again, for so long that what a peer may send is used up and grows back.
+  /// Devices get another address again and again, for so long that what a peer may send is used up and grows back.
   case wander
 
   /// How often each fault comes, compared to the others.
@@ -108,7 +108,7 @@ private enum Theme: CaseIterable {
         .narrow: 16, .partition: 10, .cut: 4, .delay: 4, .oneWay: 4, .slowDisk: 3, .diskFull: 3, .pause: 3,
         .restart: 2, .kill: 2,
       ]
-    case .wander: [.move: 30, .partition: 1, .cut: 2, .jump: 1, .refused: 1]
+    case .wander: [.address: 40, .cut: 1, .jump: 1]
     case .guile:
       Dictionary(uniqueKeysWithValues: Fault.allCases.filter(\.isByzantine).map { ($0, 4) })
         .merging(

@@ -48,7 +48,8 @@ extension World {
   /// False if there was nothing that it could happen to.
   private func cause(_ fault: Fault) -> Bool {
     switch fault {
-    case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move, .hearsay:
+    case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move, .address,
+      .hearsay:
       network(fault)
     case .kill, .killInside, .powerLoss, .crashLoop, .pause, .restart, .restore, .clone, .lostPlace:
       processes(fault)
@@ -99,11 +100,12 @@ extension World {
     default:
       guard let device = random.pick(devices) else { return false }
       device.place += 1
-      // Or it has been given another address where it is, and what links there are go on.
-      let isElsewhere = random.happens(perThousand: 200)
-      for link in links.values.sorted(by: { $0.id < $1.id })
-      where link.devices.contains(device.number) && isElsewhere {
-        breakLink(link)
+      // Elsewhere; or it has got another address besides, where it is.
+      if fault == .move {
+        device.oldestPlace = device.place
+        for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
+          breakLink(link)
+        }
       }
       if device.process?.isServing == true { device.process?.announce() }
     }

@@ -47,7 +47,7 @@ extension World {
     let dialler = devices[number]
     guard dialler.generation == generation, let process = dialler.process else { return }
     guard process.pausedUntil == nil else { return later(100, .dialled(address, number, generation)) }
-    guard let target = devices.first(where: { $0.address == address && !$0.isGone }) else {
+    guard let target = devices.first(where: { !$0.isGone && $0.isFound(at: address) }) else {
       return process.receive(.dialFailed(address, .noRoute))
     }
     if weather.blockedUntil(number, target.number, at: now) != nil

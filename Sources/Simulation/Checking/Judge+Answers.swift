@@ -2,9 +2,11 @@
 
 extension Judge {
   /// A node tells a peer of itself: only if it was asked, on the same connection.
-  func noteAnswer(_ answer: PlainAnswer, _ to: String, _ link: UInt64, _ ledger: NodeLedger) throws {
+  func noteAnswer(
+    _ answer: PlainAnswer, from: String, to: String, link: UInt64, _ ledger: NodeLedger
+  ) throws {
     guard let question = ledger.questions[link]?[answer.token] else {
-      throw Violation(.falseMisbehaviour, to, "it was sent an answer to nothing that it asked")
+      throw Violation(.falseMisbehaviour, from, "it sent \(to) an answer to nothing that it was asked")
     }
     ledger.answers.append((to, question, answer))
   }

@@ -60,7 +60,7 @@ extension Judge {
     case .want(let lane): if lane == 1 { try checkOpen(view, to, link, "a want") }
     case .answer(let answer):
       if answer.lane == 1 { try checkAnswer(view, to, "an answer") }
-      try noteAnswer(answer, to, link, ledger)
+      try noteAnswer(answer, from: from, to: to, link: link, ledger)
     case .query, .other: break
     }
   }

@@ -274,6 +274,39 @@ import Wire
     expect(.falseMisbehaviour) { try agree(10) }
   }
 
+  @Test func `an answer that is not what the store says, or to nothing that was asked`() throws {
+    let world = try JudgedWorld()
+    try world.write("alice", .records, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [:]))
+    let questions: [Question] = [
+      .heads, .digests, .bucket(trip(1).id.bucket, after: nil), .inventory(after: trip(1)),
+    ]
+    for (number, question) in questions.enumerated() {
+      let token = UInt64(number + 1)
+      let answer = try world["alice"].store.answer(.records, question)
+      func reply(_ content: Answer.Content, isDone: Bool = true) throws {
+        let answer = Answer(lane: .records, folded: answer.folded, isDone: isDone, content: content)
+        try send(world, "alice", "bob", Message.answer(token: token, answer).encoded)
+      }
+      expect(.falseMisbehaviour) { try reply(answer.content) }
+      let query = Message.query(Query(token: token, lane: .records, question: question)).encoded
+      world.judge.arrived("bob", to: "alice", link: 1, query, wall: world.wall)
+      try reply(answer.content)
+      expect(.state) { try reply(answer.content, isDone: false) }
+      expect(.state) { try reply(without(answer.content)) }
+    }
+    #expect(world.judge.counts.answers >= 3 * questions.count)
+  }
+
+  /// One item less, or one bit another one.
+  private func without(_ content: Answer.Content) -> Answer.Content {
+    switch content {
+    case .heads(let heads): .heads(heads.dropLast())
+    case .digests(let sums): .digests([sums[1], sums[1]] + sums.dropFirst(2).reversed())
+    case .bucket(let records): .bucket(records.dropLast())
+    case .inventory(let items): .inventory(items.dropLast())
+    }
+  }
+
   @Test func `sync with one that had no room for what it said and has lost it since`() throws {
     let world = try JudgedWorld()
     try world.learn(try world.certificate("carol"), on: ["alice"])

@@ -24,8 +24,8 @@ extension Judge {
       }
       throw Violation(
         .state, view.name,
-        "asked for \(["heads", "digests", "a bucket", "an inventory"][question.form]) of lane \(question.lane), "
-          + "it told \(to) what its folded sets do not say")
+        "asked for its \(question.form) of lane \(question.lane), it told \(to) what its folded sets do not say"
+      )
     }
   }
 
@@ -33,13 +33,13 @@ extension Judge {
     _ question: PlainQuestion, _ heads: ViewHeads, _ view: NodeView
   ) -> (PlainAnswer.Content, isDone: Bool) {
     switch question.form {
-    case 0:
+    case .heads:
       let all = heads.heads[question.lane].map {
         PlainAnswer.Head(id: $0.id, sequence: $0.sequence, foldedSequence: $0.foldedSequence)
       }
       return (.heads(all), true)
-    case 1: return (.digests(view.digests.sums[question.lane].flatMap(\.bytes)), true)
-    default:
+    case .digests: return (.digests(view.digests.sums[question.lane].flatMap(\.bytes)), true)
+    case .bucket, .inventory:
       let all = records(question, view)
       return (.records(Array(all.prefix(4_096))), all.count <= 4_096)
     }
@@ -49,14 +49,17 @@ extension Judge {
     let expected = Expectations(view, library)
     let keys = library.writes.keys.filter { key in
       let (lane, bucket) = ViewDigests.bucket(key)
-      return lane == question.lane && (question.form == 3 || bucket == question.bucket)
+      return lane == question.lane && (question.form == .inventory || bucket == question.bucket)
         && question.after.map { $0 < key } ?? true
     }
     return keys.sorted().compactMap { key in
+      let record = expected[key]
+      let isShown = !record.cells.isEmpty && expected.isVisible(key)
       let hash =
-        question.form == 2
-        ? ViewDigests.hash(expected[key], library)
-        : expected[key].cells.isEmpty || !expected.isVisible(key) ? nil : contentsHash(expected[key])
+        switch question.form {
+        case .inventory: isShown ? contentsHash(record) : nil
+        default: ViewDigests.hash(record, library)
+        }
       return hash.map { PlainAnswer.Record(key: key, hash: $0) }
     }
   }

@@ -4,19 +4,22 @@
 struct PlainQuestion {
   let token: UInt64
   let lane: Int
-  /// 0 heads, 1 digests, 2 a bucket, 3 an inventory.
-  let form: Int
+  let form: Form
   let bucket: Int
   /// What the answer begins behind.
   let after: PlainKey?
 
+  enum Form: UInt64 {
+    case heads, digests, bucket, inventory
+  }
+
   init?(_ parts: [PlainItem], _ bytes: [UInt8]) {
     guard parts.count == 3, let token = parts[0].unsigned, let lane = parts[1].unsigned, lane <= 1,
-      let question = parts[2].array, let form = question.first?.unsigned, form <= 3,
-      question.count == [1, 1, 3, 2][Int(form)]
+      let question = parts[2].array, let form = question.first?.unsigned.flatMap({ Form(rawValue: $0) }),
+      question.count == [1, 1, 3, 2][Int(form.rawValue)]
     else { return nil }
-    (self.token, self.lane, self.form) = (token, Int(lane), Int(form))
-    bucket = form == 2 ? Int(question[1].unsigned ?? 0) : 0
+    (self.token, self.lane, self.form) = (token, Int(lane), form)
+    bucket = form == .bucket ? Int(question[1].unsigned ?? 0) : 0
     after = question.count > 1 ? question.last.flatMap { PlainKey($0.array ?? [], bytes) } : nil
   }
 }

@@ -1,4 +1,3 @@
-import Membership
 import Records
 import Replication
 import Storage
@@ -80,7 +79,6 @@ extension World {
 
   /// What a person would write there.
   private func typed(_ field: Int, of kind: KindNumber) -> Value {
-    if kind == KindNumbers.attachment, field == 1 { return owner() }
     guard let type = Registry.kind(kind)?.field(FieldNumber(field))?.type else { return .text(word()) }
     return value(of: type)
   }
@@ -121,7 +119,7 @@ extension World {
   }
 
   /// Nothing that a person would write: whatever a program that embeds the node may put anywhere.
-  func value() -> Value {
+  private func value() -> Value {
     switch random.below(10) {
     case 0: .null
     case 1: .text("")

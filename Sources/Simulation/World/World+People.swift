@@ -1,7 +1,6 @@
 import Membership
 import Records
 import Replication
-import Sodium
 import Storage
 import Wire
 

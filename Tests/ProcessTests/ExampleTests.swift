@@ -1,12 +1,16 @@
+import Processes
 import Testing
 
 /// The stories under `examples/`: each checks what it tells.
 @Suite(.serialized) struct ExampleTests {
-  @Test(arguments: ["lan", "two-machines", "free-and-premium", "restore-after-loss"])
-  func `an example holds what it says`(name: String) async throws {
+  @Test(arguments: [
+    ("lan", []), ("two-machines", []), ("free-and-premium", ["\(7 * Child.patience)"]),
+    ("restore-after-loss", []),
+  ])
+  func `an example holds what it says`(name: String, arguments: [String]) async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let (code, said) = try await stage.script("examples/\(name)/run", [], seconds: 120)
+    let (code, said) = try await stage.script("examples/\(name)/run", arguments, seconds: 120)
     #expect(code == 0, "\(said.suffix(2_000))")
     #expect(said.contains("All of it held"))
   }

@@ -87,7 +87,7 @@ extension Judge {
     guard let message = try? PlainMessage(bytes) else { return }
     noteArrival(of: message, ledger)
     if ledger.mayFork, case .sets(_, let sets) = message { noteOwnSets(sets.map(\.header), view, ledger) }
-    if ledger.mayFork, case .heads(_, let ids) = message { ledger.told.formUnion(ids) }
+    if ledger.mayFork, case .heads(_, let ids) = message { noteTold(ids, link, view, ledger) }
     switch message {
     case .summary(_, _, let records):
       let key = LinkKey(link: link, node: to)
@@ -120,7 +120,10 @@ extension Judge {
   }
 
   /// A connection is over.
-  package func ended(link: UInt64) { links = links.filter { $0.key.link != link } }
+  package func ended(link: UInt64) {
+    links = links.filter { $0.key.link != link }
+    for ledger in ledgers.values { ledger.promised[link] = nil }
+  }
 
   /// What a node had heard is gone with it; the other ends of its links may not have noticed yet.
   func dropLinks(of node: String) { links = links.filter { $0.key.node != node } }

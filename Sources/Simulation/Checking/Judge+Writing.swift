@@ -99,7 +99,7 @@ extension Judge {
       let header = library.sets[set].header
       guard header.log.device == view.device, ledger.brought.contains(library.sets[set].id),
         let sent = ledger.mayHaveSent[header.log], header.sequence > sent,
-        isPromised(set, view, ledger),
+        isOnPath(set, toOneOf: ledger.told),
         let log = library.logIndex(header.log)
       else { continue }
       let kept = library.sets(at: .init(log: log, sequence: header.sequence)).first { other in
@@ -118,33 +118,68 @@ extension Judge {
   /// For how long sets that somebody has promised are waited for: Protocol/limits.md.
   private static var ownSetsMilliseconds: Int64 { 60_000 }
 
-  /// Whether a peer has told of a tip that a set leads to. One that is further back than the own log promises nothing.
-  private func isPromised(_ set: Int, _ view: NodeView, _ ledger: NodeLedger) -> Bool {
-    let log = library.sets[set].header.log
-    let own = view.numbers.filter {
-      library.sets[$0].header.log == log && !ledger.brought.contains(library.sets[$0].id)
-    }
-    let newest = own.map { library.sets[$0].header.sequence }.max() ?? 0
-    return isOnPath(
-      set,
-      toOneOf: ledger.told.filter { tip in
-        library.index(of: tip).map { library.sets[$0].header.sequence >= newest } ?? false
-      })
-  }
-
   /// Whether others that hold one of these hold a set too.
   private func isOnPath(_ set: Int, toOneOf tips: Set<Name32>) -> Bool {
     tips.contains { library.index(of: $0).map { library.isOnPath(set, to: $0) } ?? false }
   }
 
-  /// What was written since the start goes to nobody before somebody has told what it holds.
+  /// A peer tells of tips. Another copy of the node's data may have written them.
+  func noteTold(_ ids: [Name32], _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger) {
+    ledger.told.formUnion(ids)
+    // So soon after the first has told, no lane has been let go.
+    guard let steady, steady - (ledger.toldAt ?? steady) < 20 else { return }
+    let kept = ledger.fresh.compactMap { library.index(of: $0) }
+    let logs = Set(kept.map { library.sets[$0].header.log })
+    guard !logs.isEmpty else { return }
+    let lacking = ids.compactMap { library.index(of: $0) }.filter { tip in
+      let header = library.sets[tip].header
+      return logs.contains(header.log) && view[tip] == .absent
+        && header.sequence > newestSent(header.log, view, ledger)
+    }
+    ledger.promised[link, default: []].formUnion(lacking)
+  }
+
+  private func newestSent(_ log: PlainLog, _ view: NodeView, _ ledger: NodeLedger) -> UInt64 {
+    let old = view.numbers.filter {
+      library.sets[$0].header.log == log && !ledger.fresh.contains(library.sets[$0].id)
+    }
+    return old.map { library.sets[$0].header.sequence }.max() ?? 0
+  }
+
+  /// What was written since the start goes to nobody before somebody has told what it holds, nor while that comes.
   func checkAsked(_ ids: [Name32], to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
     guard let steady else { return }
     for id in ids where ledger.fresh.contains(id) {
-      if let told = ledger.toldAt, steady - told >= 20 { continue }
+      guard let told = ledger.toldAt, steady - told >= 20 else {
+        throw Violation(
+          .equivocation, view.name, "it showed \(to) its new set \(id) before anybody had told of its logs")
+      }
+      // Whoever promises a set and sends nothing is given up some seconds later.
+      guard ledger.hasRoom, steady - told < Self.promiseMilliseconds, !ledger.sent.contains(id),
+        let promise = promise(of: id, view, ledger)
+      else { continue }
       throw Violation(
-        .equivocation, view.name, "it showed \(to) its new set \(id) before anybody had told of its logs")
+        .equivocation, view.name,
+        "it showed \(to) its new set \(id) though set \(library.sets[promise].id) of another copy was to come"
+      )
     }
+  }
+
+  private static var promiseMilliseconds: Int64 { 15_000 }
+
+  /// A set of the log of another one that a peer has told of, and that is not here.
+  private func promise(of id: Name32, _ view: NodeView, _ ledger: NodeLedger) -> Int? {
+    guard let log = library.index(of: id).map({ library.sets[$0].header.log }) else { return nil }
+    for (link, tips) in ledger.promised.sorted(by: { $0.key < $1.key }) {
+      let peer = links[LinkKey(link: link, node: view.name)]?.peer
+      guard log.lane == 0 || peer.map({ isOpen(view, $0, link) }) == true else { continue }
+      let lacking = tips.filter {
+        library.sets[$0].header.log == log && view[$0] == .absent
+          && !ledger.brought.contains(library.sets[$0].id)
+      }
+      if let tip = lacking.min() { return tip }
+    }
+    return nil
   }
 
   /// Nothing but reasons goes to a device that is out of the circle.

@@ -219,6 +219,8 @@ final class NodeLedger {
   /// Own sets that others have brought since it started, and what they have told of their heads.
   var brought: Set<Name32> = []
   var told: Set<Name32> = []
+  /// Tips of its own logs that it lacked when the first peers told of them, by connection, before it had shown anything new.
+  var promised: [UInt64: Set<Int>] = [:]
   /// Of which states peers have asked whether it has the same, by connection and token.
   var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
   /// What peers have asked, by connection and token, and what it has answered since the last look.
@@ -258,7 +260,7 @@ final class NodeLedger {
   /// A new process knows nothing of what its predecessor heard.
   func forgetRun() {
     (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0)
-    (dueSince, mayHaveSent, brought, told, questions) = ([:], [:], [], [], [:])
+    (dueSince, mayHaveSent, brought, told, promised, questions) = ([:], [:], [], [], [:], [:])
   }
 
   func remember(_ state: NodeState) {

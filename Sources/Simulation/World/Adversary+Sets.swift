@@ -27,6 +27,7 @@ extension World {
   private func sets(_ fault: Fault, _ lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
     switch fault {
     case .sloppy, .otherBody, .wrongLane, .unknownAuthor, .past: return handmade(fault, lane, process)
+    case .equivocate where random.happens(perThousand: 250): return atTheEnd(of: lane, number, process)
     case .branches:
       guard let position = position(lane, process) else { return nil }
       return written(position, lane, number, process.device, count: 1 + random.below(12))
@@ -128,6 +129,14 @@ extension World {
   static let driftMilliseconds: Moment = 600_000
 
   // MARK: By hand
+
+  /// A set with a clock behind which there are few; each peer gets another one.
+  private func atTheEnd(of lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
+    guard var position = position(lane, process) else { return nil }
+    position.unseen = Array(position.unseen.prefix(Limits.dependenciesMax))
+    let clock = Clock(raw: UInt64.max - 2 - UInt64(random.below(100)))
+    return [signed(&position, clock, plainBody(lane, word: "end \(number)"), by: process.device.keys.signing)]
+  }
 
   /// Sets that the author's own code would refuse to write, in a log of their own.
   private func handmade(_ fault: Fault, _ lane: Lane, _ process: Process) -> [RawChangeSet]? {

@@ -38,6 +38,8 @@ final class Device {
   var isDoomedToPowerLoss = false
   /// The disk has failed a process, and no loss of power has shown since what is on it.
   var isSuspect = false
+  /// The next program on it keeps the tables that follow from the log in another way.
+  var isUpgraded = false
   /// A copy of the disk that may be put back.
   var backup: Disk?
   /// What a store of this device begins with, where it is not what all began with.
@@ -148,7 +150,10 @@ final class Process {
     self.device = device
     self.world = world
     volume = try Volume(device.disk)
-    let store = try Store(on: volume, path: Device.storeFile)
+    // What this start does not get done is not asked for by the next one.
+    let refolds = device.isUpgraded
+    device.isUpgraded = false
+    let store = try Store(on: volume, path: Device.storeFile, refolds: refolds)
     if device.isSuspect { try store.rewriteLog() }
     device.isSuspect = false
     if try store.meta(MetaKey.incarnation) == nil { try world.found(store, of: device) }

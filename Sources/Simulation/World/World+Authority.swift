@@ -49,9 +49,11 @@ extension World {
     let key = fault == .strangerIssuer ? authority.stranger : nil
     let target = random.happens(perThousand: 700) ? random.pick(unpaid) ?? device : device
     let devices = random.happens(perThousand: 850) ? [target.key] : nil
+    // Whom nobody accepts may say what it likes of the time.
+    let isFarAhead = key != nil && random.happens(perThousand: 400)
+    let issuedAt = isFarAhead ? now + 30 * 365 * 86_400_000 : min(begin, now)
     guard
-      let statement = try? authority.entitlement(
-        for: devices, begin..<end, issuedAt: min(begin, now), by: key)
+      let statement = try? authority.entitlement(for: devices, begin..<end, issuedAt: issuedAt, by: key)
     else { return false }
     learn(device, statement)
     return true

@@ -70,7 +70,7 @@ extension World {
   }
 
   func word() -> String {
-    let words = ["Rome", "Oslo", "Lima", "é", "e\u{301}", "", "Paris", "Bonn"]
+    let words = ["Rome", "Oslo", "Lima", "é", "e\u{301}", "", "Paris", "Bonn", "Ulm\u{0}"]
     return words[random.below(words.count)]
       + (random.happens(perThousand: 500) ? "\(random.below(1_000))" : "")
   }
@@ -80,7 +80,15 @@ extension World {
   /// What a person would write there.
   private func typed(_ field: Int, of kind: KindNumber) -> Value {
     guard let type = Registry.kind(kind)?.field(FieldNumber(field))?.type else { return .text(word()) }
-    return value(of: type)
+    let value = value(of: type)
+    return random.happens(perThousand: 30) ? nearly(value) : value
+  }
+
+  /// A value of several parts, the last of which is none that could be there.
+  private func nearly(_ value: Value) -> Value {
+    guard case .array(let parts) = value, !parts.isEmpty else { return value }
+    let last: [Value] = [.integer(5), .text("eur"), .bytes([1, 2, 3]), .array([])]
+    return .array(parts.dropLast() + [last[random.below(4)]])
   }
 
   private func value(of type: FieldType) -> Value {

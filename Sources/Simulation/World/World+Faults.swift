@@ -25,6 +25,8 @@ enum Ending {
   case hearsay(Int)
   /// A member that delivers nothing promises much.
   case promises(Int)
+  /// From now on what comes to a device comes from its neighbours in a line.
+  case line
 }
 
 extension World {
@@ -187,6 +189,10 @@ extension World {
     case .restart:
       guard rests(process.replicator.store) else { return false }
       let death = random.happens(perThousand: 500) ? Death.stopped : .killed
+      if random.happens(perThousand: 300) {
+        device.isUpgraded = true
+        tally.count("upgraded")
+      }
       stop(device, death, restartAfter: random.wait(1_000))
     case .killInside: device.disk.faults.changesUntilStop = random.logarithmic(1, 200)
     case .powerLoss:
@@ -268,6 +274,7 @@ extension World {
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
     case .words(let numbers): writeWords(at: numbers)
     case .promises(let number): promiseMuch(number)
+    case .line: standInLine()
     case .wish(let number): if !isHealing { prefer(devices[number], true) }
     case .hearsay(let number): _ = hearsay(devices[number], someTime())
     case .turnOfTide(let number, let other): if !isHealing { turnTide(devices[number], devices[other]) }

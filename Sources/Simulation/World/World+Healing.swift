@@ -22,8 +22,10 @@ extension World {
       }
       device.mischief = []
       if device.hoards > 1_000 { later(5_000 + Moment(random.below(60_000)), .end(.promises(device.number))) }
-      // A copy that will be given up may go on without sync.
-      if device.twinNumber == nil { prefer(device, true) }
+      // A copy that will be given up may go on without sync; and who does without it may do so for some time yet.
+      if device.twinNumber == nil, device.preference || random.happens(perThousand: 600) {
+        prefer(device, true)
+      }
       device.isResting = false
       guard let process = device.process else {
         later(0, .start(device.number))
@@ -35,6 +37,7 @@ extension World {
       resume(process)
     }
     takeTurns()
+    if random.happens(perThousand: 300) { later(5_000, .end(.line)) }
     // The person tells each device where the others are.
     for device in devices {
       device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)
@@ -78,6 +81,33 @@ extension World {
     }
   }
 
+  /// Where everybody hears of everything from everybody, a link over which nothing comes any more would be missed by nobody.
+  ///
+  /// Only for circles of which all are sure to stay: records come through those alone that have premium.
+  func standInLine() {
+    let honest = devices.filter { $0.isHonest && !$0.isGone }
+    guard revoked.isEmpty, honest.allSatisfy({ $0.twinNumber == nil && $0.process?.isServing == true })
+    else { return }
+    let gates = honest.map { $0.process?.replicator.replica.ownGate(now: $0.wall) }
+    guard gates.allSatisfy({ $0?.isOpen != true || ($0?.validUntil ?? 0) > Self.farFuture }) else { return }
+    let premium = zip(honest, gates).filter { $1?.isOpen == true }.map(\.0).shuffled(using: &random)
+    let free = zip(honest, gates).filter { $1?.isOpen != true }.map(\.0).shuffled(using: &random)
+    let line = (premium + free).map(\.number)
+    for (place, one) in line.enumerated() {
+      for other in line.dropFirst(place + 2) {
+        weather.blocked[.init(from: one, to: other)] = now + Self.healingMilliseconds
+        weather.blocked[.init(from: other, to: one)] = now + Self.healingMilliseconds
+        for link in links.values.sorted(by: { $0.id < $1.id }) where Set(link.devices) == [one, other] {
+          breakLink(link)
+        }
+      }
+    }
+    tally.count("stood in line")
+  }
+
+  /// No clock of a run goes wrong that far.
+  private static let farFuture: Moment = start + 15 * 365 * 86_400_000
+
   /// The person writes at copies of a device, and may start them again after that.
   func writeWords(at numbers: [Int]) {
     for device in numbers.map({ devices[$0] }) where device.process?.isServing == true {
@@ -102,6 +132,8 @@ extension World {
 
   /// Everybody writes once more, and everybody hears of it: no session is left that only looks alive.
   func lastWords() throws {
+    weather.blocked = [:]
+    for device in devices where !device.isGone && !device.preference { prefer(device, true) }
     for process in members() {
       writeLastWord(process.device)
       if random.happens(perThousand: 300) { writeMuch(process.device) }

@@ -20,6 +20,7 @@ extension World {
   func start(_ device: Device) {
     guard !device.isGone, !device.isResting, device.process == nil else { return }
     device.disk.restart()
+    perhapsEndInside(device)
     do {
       let process = try Process(device, self)
       device.generation += 1

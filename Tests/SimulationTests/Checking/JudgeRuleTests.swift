@@ -410,6 +410,23 @@ import Wire
     try send(world, "alice", "bob", message(.settings, sets))
   }
 
+  @Test func `new sets that are shown while others are to come that a copy wrote in their place`() throws {
+    let world = try JudgedWorld()
+    try world.add("copy", keys: "alice")
+    for name in ["alice", "copy"] { world.judge.cloned(name) }
+    let lost = try world.write("copy", .settings, insert(setting(1), [:]))
+    let sets = try world.write("alice", .settings, insert(setting(2), [:]))
+    world.judge.steady = 1_000
+    let head = LogHead(log: world["copy"].log(.settings), sequence: 1, id: lost[0].id, foldedSequence: 1)
+    let heads = Message.heads(.settings, [head], complete: true).encoded
+    world.judge.arrived("bob", to: "alice", link: 1, heads, wall: world.wall)
+    world.judge.steady = 1_020
+    expect(.equivocation) { try send(world, "alice", "bob", message(.settings, sets)) }
+    // Who promised them is gone.
+    world.judge.ended(link: 1)
+    try send(world, "alice", "bob", message(.settings, sets))
+  }
+
   @Test func `a word to one that is no member`() throws {
     let world = try JudgedWorld()
     world.judge.introduced("mallory", device: JudgedWorld.key("mallory").publicKey)

@@ -189,10 +189,6 @@ extension World {
     case .restart:
       guard rests(process.replicator.store) else { return false }
       let death = random.happens(perThousand: 500) ? Death.stopped : .killed
-      if random.happens(perThousand: 300) {
-        device.isUpgraded = true
-        tally.count("upgraded")
-      }
       stop(device, death, restartAfter: random.wait(1_000))
     case .killInside: device.disk.faults.changesUntilStop = random.logarithmic(1, 200)
     case .powerLoss:
@@ -218,9 +214,9 @@ extension World {
   }
 
   /// A process is killed in the midst of what it seldom does: chance alone hardly ever meets that.
-  func perhapsEndInside(_ device: Device) {
-    guard !isHealing, options.faults[.killInside] != nil, random.happens(perThousand: 300) else { return }
-    device.disk.faults.changesUntilStop = random.logarithmic(1, 60)
+  func perhapsEndInside(_ device: Device, perThousand chance: Int = 300, after changes: Range<Int> = 1..<60) {
+    guard !isHealing, options.faults[.killInside] != nil, random.happens(perThousand: chance) else { return }
+    device.disk.faults.changesUntilStop = random.logarithmic(changes.lowerBound, changes.upperBound)
   }
 
   /// A copy of the disk, made now, takes its place later: a backup that somebody puts back.

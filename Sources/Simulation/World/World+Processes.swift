@@ -20,7 +20,13 @@ extension World {
   func start(_ device: Device) {
     guard !device.isGone, !device.isResting, device.process == nil else { return }
     device.disk.restart()
-    perhapsEndInside(device)
+    if !isHealing, options.faults[.restart] != nil, random.happens(perThousand: 200) {
+      device.isUpgraded = true
+      tally.count("upgraded")
+    }
+    // To make the tables anew takes some hundred writes, and then as many to fill them.
+    let (chance, changes) = device.isUpgraded ? (700, 40..<400) : (150, 1..<60)
+    perhapsEndInside(device, perThousand: chance, after: changes)
     do {
       let process = try Process(device, self)
       device.generation += 1

@@ -85,9 +85,9 @@ extension Judge {
     ledger.wall = wall
     if ledger.admitted == nil { startAdmitting(view, ledger) }
     guard let message = try? PlainMessage(bytes) else { return }
-    noteArrival(of: message, ledger)
+    noteArrival(of: message, link, ledger)
     if ledger.mayFork, case .sets(_, let sets) = message { noteOwnSets(sets.map(\.header), view, ledger) }
-    if ledger.mayFork, case .heads(_, let ids) = message { noteTold(ids, link, view, ledger) }
+    if case .heads(let lane, let ids) = message { noteTold(ids, lane, link, view, ledger) }
     switch message {
     case .summary(_, _, let records):
       let key = LinkKey(link: link, node: to)
@@ -111,9 +111,11 @@ extension Judge {
     }
   }
 
-  private func noteArrival(of message: PlainMessage, _ ledger: NodeLedger) {
+  private func noteArrival(of message: PlainMessage, _ link: UInt64, _ ledger: NodeLedger) {
     switch message {
-    case .summary, .heads, .state: ledger.toldAt = ledger.toldAt ?? steady
+    case .summary, .heads, .state:
+      ledger.toldAt = ledger.toldAt ?? steady
+      ledger.tellers.insert(link)
     case .sets(_, let sets): ledger.arrived.formUnion(sets.map { PlainSealing.setID($0.header) })
     default: break
     }

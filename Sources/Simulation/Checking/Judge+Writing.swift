@@ -124,10 +124,12 @@ extension Judge {
   }
 
   /// A peer tells of tips. Another copy of the node's data may have written them.
-  func noteTold(_ ids: [Name32], _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger) {
+  func noteTold(_ ids: [Name32], _ lane: Int, _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger) {
+    // While nobody else has told anything, and this one nothing of the lane, that has not been let go.
+    let isKept = ledger.toldLanes.insert(lane).inserted && ledger.tellers == [link]
+    guard ledger.mayFork else { return }
     ledger.told.formUnion(ids)
-    // So soon after the first has told, no lane has been let go.
-    guard let steady, steady - (ledger.toldAt ?? steady) < 20 else { return }
+    guard isKept else { return }
     let kept = ledger.fresh.compactMap { library.index(of: $0) }
     let logs = Set(kept.map { library.sets[$0].header.log })
     guard !logs.isEmpty else { return }

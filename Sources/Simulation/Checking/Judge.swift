@@ -208,6 +208,9 @@ final class NodeLedger {
   /// What it has written since it started, and when a peer first told where it stands.
   var fresh: Set<Name32> = []
   var toldAt: Int64?
+  /// Over which connections it was told since it started, and of which lanes heads.
+  var tellers: Set<UInt64> = []
+  var toldLanes: Set<Int> = []
   /// Sets that could be folded and wait, and since when, on the steady clock.
   var dueSince: [Int: Int64] = [:]
   var lookedAt: Int64 = 0
@@ -219,7 +222,7 @@ final class NodeLedger {
   /// Own sets that others have brought since it started, and what they have told of their heads.
   var brought: Set<Name32> = []
   var told: Set<Name32> = []
-  /// Tips of its own logs that it lacked when the first peers told of them, by connection, before it had shown anything new.
+  /// Tips of its own logs that it lacked when its first peer told of them, by connection, before anything new was shown.
   var promised: [UInt64: Set<Int>] = [:]
   /// Of which states peers have asked whether it has the same, by connection and token.
   var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
@@ -259,7 +262,7 @@ final class NodeLedger {
 
   /// A new process knows nothing of what its predecessor heard.
   func forgetRun() {
-    (elsewhere, fresh, toldAt, believed) = ([], [], nil, 0)
+    (elsewhere, fresh, toldAt, believed, tellers, toldLanes) = ([], [], nil, 0, [], [])
     (dueSince, mayHaveSent, brought, told, promised, questions) = ([:], [:], [], [], [:], [:])
   }
 

@@ -52,10 +52,13 @@ extension World {
     {
       breakLink(link)
     }
+    for part in 1...3 { later(time * Moment(part) / 4, .end(.words([device.number, twin.number]))) }
     // Now and then more than a search for the place where they part finds at once.
-    let words = random.happens(perThousand: 400) ? random.logarithmic(20, 120) : 3
-    for part in 1...words {
-      later(time * Moment(part) / Moment(words + 1), .end(.words([device.number, twin.number])))
+    if random.happens(perThousand: 400) {
+      let words = random.logarithmic(20, 120)
+      for part in 1...words {
+        later(time * Moment(part) / Moment(words + 1), .end(.stream([device.number, twin.number])))
+      }
     }
     if random.happens(perThousand: 500) {
       later(time - 1, .end(.hearsay(random.happens(perThousand: 500) ? device.number : twin.number)))

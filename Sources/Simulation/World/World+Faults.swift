@@ -15,6 +15,8 @@ enum Ending {
   case turn(rests: [Int], runs: [Int], isLast: Bool)
   /// Somebody writes at these devices, copies of one another.
   case words([Int])
+  /// The same, one word after the other, without a start in between.
+  case stream([Int])
   /// Somebody wants sync again.
   case wish(Int)
   /// Who took a device out of the circle is taken out itself.
@@ -269,6 +271,8 @@ extension World {
     case .slowDisk(let number, let generation):
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
     case .words(let numbers): writeWords(at: numbers)
+    case .stream(let numbers):
+      for device in numbers.map({ devices[$0] }) { writeLastWord(device, alsoSettings: false) }
     case .promises(let number): promiseMuch(number)
     case .line: standInLine()
     case .wish(let number): if !isHealing { prefer(devices[number], true) }

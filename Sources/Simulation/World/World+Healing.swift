@@ -37,7 +37,7 @@ extension World {
       resume(process)
     }
     takeTurns()
-    if random.happens(perThousand: 300) { later(5_000, .end(.line)) }
+    if random.happens(perThousand: 600) { later(5_000, .end(.line)) }
     // The person tells each device where the others are.
     for device in devices {
       device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)

@@ -49,9 +49,7 @@ extension Judge {
   }
 
   /// What a store held is there, or something the chapters name has taken it out.
-  ///
-  /// - Parameter folded: which of it was folded.
-  func checkLosses(_ before: Set<Int>, folded: Set<Int>, _ view: NodeView) throws {
+  func checkLosses(_ before: Set<Int>, _ view: NodeView) throws {
     guard let ledger = ledgers[view.name] else { return }
     if view.mayHaveLost {
       ledger.acknowledged = ledger.acknowledged.filter { isStored($0, view) }
@@ -59,12 +57,10 @@ extension Judge {
     }
     let stored = view.storedSets
     let promised = Set(ledger.acknowledged.compactMap { library.index(of: $0) })
-    for set in before.union(promised).subtracting(stored).sorted() {
-      try explain(set, folded, view, ledger)
-    }
+    for set in before.union(promised).subtracting(stored).sorted() { try explain(set, view, ledger) }
   }
 
-  private func explain(_ set: Int, _ folded: Set<Int>, _ view: NodeView, _ ledger: NodeLedger) throws {
+  private func explain(_ set: Int, _ view: NodeView, _ ledger: NodeLedger) throws {
     let log = library.sets[set].header.log
     let id = library.sets[set].id
     let isCut = !isAllowed(set, view)
@@ -88,12 +84,6 @@ extension Judge {
         .lostWrite, view.name,
         "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "
           + "a cut leaves it out: \(isCut), it is set aside: \(isAside)")
-    }
-    if let unseen = unseen(by: others, in: set, folded, view) {
-      throw Violation(
-        .state, view.name,
-        "its own set \(id) was written again as if it had not seen set \(library.sets[unseen].id) of \(library.sets[unseen].header.log)"
-      )
     }
     if ledger.acknowledged.remove(id) != nil {
       ledger.acknowledged.formUnion(others.map { library.sets[$0].id })
@@ -148,30 +138,12 @@ extension Judge {
     }
   }
 
-  /// A set of somebody else that one of the own had seen, and that what it was written again in does not say so of.
-  private func unseen(by others: [Int], in set: Int, _ folded: Set<Int>, _ view: NodeView) -> Int? {
-    let (device, lane) = (library.sets[set].header.log.device, library.sets[set].header.log.lane)
-    let heirs = others.filter { other in
-      view[other] != .absent && library.sets[set].entries.contains { isWritten($0, of: set, in: other) }
-    }
-    guard !heirs.isEmpty else { return nil }
-    return folded.sorted().first { seen in
-      let log = library.sets[seen].header.log
-      return log.device != device && log.lane == lane && view[seen] == .folded && covers(set, seen)
-        && !heirs.contains { covers($0, seen) }
-    }
-  }
-
-  private func covers(_ later: Int, _ earlier: Int) -> Bool {
-    library.covers(later, earlier, by: library.sights[later])
-  }
-
   private func isWhole(_ set: Int, in others: [Int]) -> Bool {
-    library.sets[set].entries.allSatisfy { entry in others.contains { isWritten(entry, of: set, in: $0) } }
-  }
-
-  private func isWritten(_ entry: PlainEntry, of set: Int, in other: Int) -> Bool {
-    library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }
+    return library.sets[set].entries.allSatisfy { entry in
+      others.contains { other in
+        library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }
+      }
+    }
   }
 
   private func isSame(_ left: PlainEntry, in set: Int, as right: PlainEntry, in other: Int) -> Bool {

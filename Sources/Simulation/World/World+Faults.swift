@@ -272,7 +272,9 @@ extension World {
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
     case .words(let numbers): writeWords(at: numbers)
     case .stream(let numbers):
-      for device in numbers.map({ devices[$0] }) { writeLastWord(device, alsoSettings: false) }
+      for device in numbers.map({ devices[$0] }) where device.process?.isServing == true {
+        writeLastWord(device, alsoSettings: false)
+      }
     case .promises(let number): promiseMuch(number)
     case .line: standInLine()
     case .wish(let number): if !isHealing { prefer(devices[number], true) }

@@ -48,6 +48,30 @@ extension Store {
     return found
   }
 
+  /// Where a set has declared what cuts have taken out since, what of it stays: the newest sequences, by branch. A cut
+  /// takes away the rest of a log, and nobody forgets the beginning.
+  func seenBelowCuts(_ header: ChangeSetHeader) throws -> [Int64: UInt64] {
+    var found: [Int64: UInt64] = [:]
+    for dependency in header.dependencies {
+      var next: ChangeSetHeader? = try aside(dependency.id)
+      while let header = next, let previous = header.previous {
+        if let branch = try logs.branch(of: previous, header.log, header.sequence - 1) {
+          found[branch.number] = max(found[branch.number] ?? 0, header.sequence - 1)
+          break
+        }
+        next = try aside(previous)
+      }
+    }
+    return found
+  }
+
+  private func aside(_ id: ChangeSetID) throws -> ChangeSetHeader? {
+    try connection.with("SELECT header FROM set_aside WHERE id = ?1") { row in
+      try row.bind(1, id.bytes)
+      return try row.step() ? try? ChangeSetHeader(decoding: row.bytes(0)) : nil
+    }
+  }
+
   private func eachAside(_ body: (ChangeSetID, ChangeSetHeader) throws -> Void) throws {
     try connection.with("SELECT id, header FROM set_aside") { row in
       while try row.step() {

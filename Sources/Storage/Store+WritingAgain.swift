@@ -146,10 +146,13 @@ extension Store {
     let staying = try staying(order.ended)
     var declared: [Int64: UInt64] = [:]
     return try places(behind: order.ended).map { place in
+      let set = try storedSet(place.number)
+      let below = try seenBelowCuts(set.header)
       var seen: [Dependency] = []
       for branch in logs.branches(place.lane) {
         let known = try fold.causality.newestSeen(place.branch, sequence: place.sequence, of: branch.number)
-        let newest = min(UInt64(bitPattern: known), staying[branch.number] ?? .max)
+        let newest = min(
+          max(UInt64(bitPattern: known), below[branch.number] ?? 0), staying[branch.number] ?? .max)
         guard newest >= branch.first, newest > declared[branch.number] ?? 0,
           let id = try id(branch.number, newest)
         else { continue }
@@ -158,7 +161,7 @@ extension Store {
           Dependency(
             device: branch.log.device, incarnation: branch.log.incarnation, sequence: newest, id: id))
       }
-      return Outgoing(number: place.number, set: try storedSet(place.number), seen: seen)
+      return Outgoing(number: place.number, set: set, seen: seen)
     }
   }
 

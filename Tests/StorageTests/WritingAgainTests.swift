@@ -28,18 +28,19 @@ import Wire
     }
   }
 
-  /// Cuts and writes again, as `restamp` does; gives the new sets.
+  /// Cuts and writes again, as `restamp` does, where others have cut before; gives the new sets.
   @discardableResult
   private func restamp(
-    _ device: Device, noting: (CommitReport) throws -> Void = { _ in }
+    _ device: Device, behind others: [EndedLog] = [], noting: (CommitReport) throws -> Void = { _ in }
   ) throws -> [VerifiedChangeSet] {
     let ended = try ended(device)
     let order = WritingAgain(
-      circle: Device.circle, ended: ended, incarnation: next, time: .now(Self.now), admission: rule(ended),
+      circle: Device.circle, ended: ended, incarnation: next, time: .now(Self.now),
+      admission: rule(others + ended),
       horizon: Device.horizon)
     let key = device.key
     _ = try device.store.writeAgain(order, by: { Author(position: $0, key: key) }, noting: noting)
-    return try sets(device.store) { $0.incarnation == next }
+    return try sets(device.store) { $0.device == device.log.device && $0.incarnation == next }
   }
 
   private func sets(_ store: Store, of isWanted: (LogKey) -> Bool) throws -> [VerifiedChangeSet] {
@@ -152,6 +153,22 @@ import Wire
     #expect(sets.map { $0.header.dependencies.map(\.id) } == [trunk.map(\.id)])
     #expect(try alice.store.parkedCount(.records) == 2)
     #expect(try alice.store.text(trip(3), 1) == "Bern")
+  }
+
+  @Test func `what had seen a set that its author has written again still says what it saw before it`() throws
+  {
+    let (alice, bob) = (try Device("alice"), try Device("bob"))
+    let first = try bob.write(at: 10, insert(rome, [1: .text("Rome")]))
+    try writeAhead(bob, edit(rome, [2: .text("sunny")]))
+    try alice.receive(bob.known, horizon: Clock(raw: .max))
+    try writeAhead(alice, edit(rome, [1: .text("Roma")]))
+    let ended = try ended(bob)
+    try restamp(bob)
+    _ = try alice.store.admit(by: rule(ended), horizon: Device.horizon)
+    let sets = try restamp(alice, behind: ended)
+    #expect(sets.map { $0.header.dependencies.map(\.id) } == [first.map(\.id)])
+    #expect(try alice.store.conflicts().isEmpty)
+    #expect(try alice.store.text(rome, 1) == "Roma")
   }
 
   @Test func `where it can't be kept, nothing has happened`() throws {

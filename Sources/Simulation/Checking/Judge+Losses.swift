@@ -49,7 +49,9 @@ extension Judge {
   }
 
   /// What a store held is there, or something the chapters name has taken it out.
-  func checkLosses(_ before: Set<Int>, _ view: NodeView) throws {
+  ///
+  /// - Parameter folded: which of it was folded.
+  func checkLosses(_ before: Set<Int>, folded: Set<Int>, _ view: NodeView) throws {
     guard let ledger = ledgers[view.name] else { return }
     if view.mayHaveLost {
       ledger.acknowledged = ledger.acknowledged.filter { isStored($0, view) }
@@ -57,10 +59,14 @@ extension Judge {
     }
     let stored = view.storedSets
     let promised = Set(ledger.acknowledged.compactMap { library.index(of: $0) })
-    for set in before.union(promised).subtracting(stored).sorted() { try explain(set, view, ledger) }
+    for set in before.union(promised).subtracting(stored).sorted() {
+      try explain(set, before, folded, view, ledger)
+    }
   }
 
-  private func explain(_ set: Int, _ view: NodeView, _ ledger: NodeLedger) throws {
+  private func explain(
+    _ set: Int, _ before: Set<Int>, _ folded: Set<Int>, _ view: NodeView, _ ledger: NodeLedger
+  ) throws {
     let log = library.sets[set].header.log
     let id = library.sets[set].id
     let isCut = !isAllowed(set, view)
@@ -84,6 +90,12 @@ extension Judge {
         .lostWrite, view.name,
         "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "
           + "a cut leaves it out: \(isCut), it is set aside: \(isAside)")
+    }
+    if let unseen = unseen(by: others.filter { !before.contains($0) }, in: set, folded, view) {
+      throw Violation(
+        .state, view.name,
+        "its own set \(id) was written again as if it had not seen set \(library.sets[unseen].id) of \(library.sets[unseen].header.log)"
+      )
     }
     if ledger.acknowledged.remove(id) != nil {
       ledger.acknowledged.formUnion(others.map { library.sets[$0].id })
@@ -138,12 +150,29 @@ extension Judge {
     }
   }
 
-  private func isWhole(_ set: Int, in others: [Int]) -> Bool {
-    return library.sets[set].entries.allSatisfy { entry in
-      others.contains { other in
-        library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }
-      }
+  /// A set of somebody else that one of the own had seen, and that what it has just been written again in does not say
+  /// so of.
+  private func unseen(by others: [Int], in set: Int, _ folded: Set<Int>, _ view: NodeView) -> Int? {
+    let (device, lane) = (library.sets[set].header.log.device, library.sets[set].header.log.lane)
+    let heirs = others.filter { other in
+      view[other] != .absent && library.sets[set].entries.contains { isWritten($0, of: set, in: other) }
     }
+    guard !heirs.isEmpty else { return nil }
+    let sights = view.sightsOfOutgoing(set, library)
+    return folded.sorted().first { seen in
+      let log = library.sets[seen].header.log
+      return log.device != device && log.lane == lane && view[seen] == .folded
+        && library.covers(set, seen, by: sights)
+        && !heirs.contains { library.covers($0, seen, by: library.sights[$0]) }
+    }
+  }
+
+  private func isWhole(_ set: Int, in others: [Int]) -> Bool {
+    library.sets[set].entries.allSatisfy { entry in others.contains { isWritten(entry, of: set, in: $0) } }
+  }
+
+  private func isWritten(_ entry: PlainEntry, of set: Int, in other: Int) -> Bool {
+    library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }
   }
 
   private func isSame(_ left: PlainEntry, in set: Int, as right: PlainEntry, in other: Int) -> Bool {

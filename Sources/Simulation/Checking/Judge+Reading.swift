@@ -176,7 +176,7 @@ extension Judge {
     try checkCuts(view)
     try checkAside(view)
     try checkWholeStore(view)
-    if !hadNothing { try checkLosses(before, view) }
+    if !hadNothing { try checkLosses(before, folded: foldedBefore, view) }
     view.mayHaveLost = false
   }
 

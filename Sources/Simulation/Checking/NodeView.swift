@@ -140,6 +140,20 @@ final class NodeView {
     return seen
   }
 
+  /// What a set that was written again had seen. Of what stays in its log only what is stored counts, as for everybody;
+  /// what is written again itself is known with all that it had seen.
+  func sightsOfOutgoing(_ set: Int, _ library: SetLibrary) -> [SetLibrary.Sight] {
+    var path: [Int] = []
+    var next: Int? = set
+    while let step = next, self[step] == .absent {
+      path.append(step)
+      next = library.predecessors[step]
+    }
+    return path.reversed().reduce(next.map { sights($0, library) } ?? []) { seen, step in
+      library.sights(of: library.sets[step], after: seen) { _ in true }
+    }
+  }
+
   func record(_ key: PlainKey, _ library: SetLibrary) -> PlainRecord {
     PlainRecord(key, library) {
       self[$0] == .folded

@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # Tests that hang are stopped, and say so, rather than holding everything up.
-TEST_SECONDS ?= 480
+TEST_SECONDS ?= 1200
 # Tests with real sockets and processes keep real deadlines. Beside the searches of small worlds, which take both
 # cores for a minute, or beside one another, they would wait for their turn until the other end has given up: so they
 # run by themselves, one kind after the other.

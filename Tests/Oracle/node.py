@@ -1,7 +1,9 @@
 """One real node: its home, its process, and its control socket (`Sources/Waymark/Control`)."""
 
+import contextlib
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -43,6 +45,17 @@ def typed(command, arguments):
     return words
 
 
+def free_port():
+    """A port of 127.0.0.1 where nobody listens, below those that systems give to connections: one that the system gave
+    would be anybody's while a node is away."""
+    for _ in range(1000):
+        port = random.SystemRandom().randrange(10_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free")
+
+
 class Node:
     def __init__(self, stage, name, binary=BINARY):
         self.stage, self.name, self.binary = stage, name, binary
@@ -54,7 +67,7 @@ class Node:
         self.ahead = 0
         # Commands that were sent and not answered: kill_busy sends several at once.
         self.owed = 0
-        self.address = "127.0.0.1:0"
+        self.address = f"127.0.0.1:{free_port()}"
         # The newest set of its store that the ledger knows.
         self.last = 0
 

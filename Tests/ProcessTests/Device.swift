@@ -119,9 +119,9 @@ final class Device: Sendable {
   /// Starts the node and waits until it serves; a second start listens where the first did.
   func start(environment: [String: String] = [:]) async throws {
     let output = stage.folder.appending(path: "\(name)-ready-\(stage.number())")
+    let place = address.isEmpty ? "127.0.0.1:\(try FreePort.pick())" : address
     let child = try stage.start(
-      build,
-      ["--home", home, "run", "--no-discovery", "--listen", address.isEmpty ? "127.0.0.1:0" : address],
+      build, ["--home", home, "run", "--no-discovery", "--listen", place],
       clockAhead: clockAhead, output: output, errors: stage.folder.appending(path: "\(name)-log"),
       environment: environment)
     var line = ""
@@ -154,8 +154,8 @@ final class Device: Sendable {
 
   /// Waits until both hold the same in every lane that is open between them.
   func waitForSync(with peer: Device, lane: String = "all", seconds: Int = 30) async throws {
-    try await text(
-      "wait", "--lane", lane, "--peer", peer.name, "--timeout", "\(seconds)s", seconds: seconds + 10)
+    let timeout = "\(seconds * Child.leeway)s"
+    try await text("wait", "--lane", lane, "--peer", peer.name, "--timeout", timeout, seconds: seconds + 10)
   }
 }
 

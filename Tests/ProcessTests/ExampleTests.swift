@@ -4,7 +4,7 @@ import Testing
 /// The stories under `examples/`: each checks what it tells.
 @Suite(.serialized) struct ExampleTests {
   @Test(arguments: [
-    ("lan", []), ("two-machines", []), ("free-and-premium", ["\(7 * Child.patience)"]),
+    ("lan", []), ("two-machines", []), ("free-and-premium", ["\(30 * Child.patience)"]),
     ("restore-after-loss", []),
   ])
   func `an example holds what it says`(name: String, arguments: [String]) async throws {

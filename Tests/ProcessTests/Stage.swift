@@ -128,7 +128,7 @@ private enum Stages {
 func eventually(
   _ what: @autoclosure () throws -> String, seconds: Int = 20, _ holds: () async throws -> Bool
 ) async throws {
-  let seconds = seconds * Child.patience
+  let seconds = seconds * Child.leeway
   let deadline = ContinuousClock.now + .seconds(seconds)
   while !(try await holds()) {
     guard ContinuousClock.now < deadline else {

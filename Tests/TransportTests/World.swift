@@ -160,9 +160,9 @@ struct DeadlinePassed: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Waits until the condition holds; after ten seconds fails with what was waited for.
+/// Waits until the condition holds; after half a minute fails with what was waited for.
 func eventually(
-  _ what: String, seconds: Int = 10, _ condition: @Sendable () -> Bool,
+  _ what: String, seconds: Int = 30, _ condition: @Sendable () -> Bool,
   sourceLocation: SourceLocation = #_sourceLocation
 ) async throws {
   let deadline = ContinuousClock.now + .seconds(seconds)

@@ -6,7 +6,7 @@ import Testing
 
 /// Waits until something is done; fails with what it waited for if that takes too long.
 func within<Value: Sendable>(
-  seconds: Int = 20, _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
+  seconds: Int = 60, _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
   // Not a group, which would wait also for what does not end when it is cancelled.
@@ -47,7 +47,7 @@ func wait<Value>(
 func eventually(
   _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
 ) async throws {
-  let deadline = ContinuousClock.now + .seconds(30)
+  let deadline = ContinuousClock.now + .seconds(60)
   while try await !holds() {
     guard ContinuousClock.now < deadline else {
       Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)

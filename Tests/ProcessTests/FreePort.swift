@@ -1,0 +1,32 @@
+import Foundation
+import Processes
+
+/// A port for a node that will come back to it.
+enum FreePort {
+  /// Below those that systems give to connections. One that the system gave would be anybody's while the node is away:
+  /// tests beside this one connect all the time.
+  private static let range = 10_000..<32_000
+
+  /// A port of 127.0.0.1 where nobody listens.
+  static func pick() throws -> Int {
+    for _ in 0..<1_000 {
+      let port = Int.random(in: range)
+      if isFree(UInt16(port)) { return port }
+    }
+    throw Failure("no port of 127.0.0.1 in \(range) is free")
+  }
+
+  private static func isFree(_ port: UInt16) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var place = sockaddr_in()
+    place.sin_family = sa_family_t(AF_INET)
+    place.sin_port = port.bigEndian
+    place.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+    return withUnsafePointer(to: &place) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+  }
+}

@@ -20,6 +20,10 @@ package struct Dialing: Sendable {
     package internal(set) var foundAt: Moment?
     /// Nobody but beacons has named it.
     var isOnlyFound = false
+    /// Nobody but members, of themselves, has named it.
+    var isOnlyAnnounced = false
+    /// A handshake has shown whose address it is.
+    var isProved = false
     /// When the device there was last let in, and let this one in.
     var admittedAt: Moment?
   }
@@ -38,10 +42,44 @@ package struct Dialing: Sendable {
     if let index = index(of: address) {
       if let device { entries[index].device = device }
       entries[index].isOnlyFound = false
+      entries[index].isOnlyAnnounced = false
       return
     }
-    guard entries.count(where: { !$0.isOnlyFound }) < Self.addressesMax else { return }
+    guard hasRoom else { return }
     entries.append(Entry(address: address, device: device, nextAttempt: now))
+  }
+
+  private var hasRoom: Bool { entries.count { !$0.isOnlyFound } < Self.addressesMax }
+
+  /// Takes over what the members announce of themselves, all of it. What nobody names any more is forgotten: a device
+  /// that moves about would leave ever more addresses behind, where nothing answers.
+  package mutating func announced(_ addresses: [DeviceKey: [String]], now: Moment) {
+    var owners: [String: Set<DeviceKey>] = [:]
+    for (device, addresses) in addresses {
+      for address in addresses { owners[address, default: []].insert(device) }
+    }
+    entries.removeAll {
+      $0.isOnlyAnnounced && $0.foundAt == nil && !$0.isDialling && owners[$0.address] == nil
+    }
+    for index in entries.indices where entries[index].isOnlyAnnounced && owners[entries[index].address] == nil
+    {
+      entries[index].isOnlyFound = entries[index].foundAt != nil
+    }
+    for (address, devices) in owners.sorted(by: { $0.key < $1.key }) {
+      announced(address, of: devices, now)
+    }
+  }
+
+  private mutating func announced(_ address: String, of devices: Set<DeviceKey>, _ now: Moment) {
+    // Of several who name it, only the handshake can say whose it is: else one could claim what is another's, and that
+    // one would not be dialled as long as the first is connected.
+    let owner = devices.count == 1 ? devices.first : nil
+    if let index = index(of: address) {
+      if !entries[index].isProved { entries[index].device = owner }
+      entries[index].isOnlyFound = false
+    } else if hasRoom {
+      entries.append(Entry(address: address, device: owner, nextAttempt: now, isOnlyAnnounced: true))
+    }
   }
 
   /// A beacon of the device has named an address: it is dialled at once and before others. Of each device only the
@@ -95,7 +133,9 @@ package struct Dialing: Sendable {
   ) -> [String] {
     var addresses: [String] = []
     var underWay = underWay
-    for index in entries.indices where !entries[index].isDialling && entries[index].nextAttempt <= now {
+    // What has failed least comes first: an address that is new is not kept waiting by many that are dead.
+    let waiting = entries.indices.filter { !entries[$0].isDialling && entries[$0].nextAttempt <= now }
+    for index in waiting.sorted(by: { (entries[$0].failures, $0) < (entries[$1].failures, $1) }) {
       if let device = entries[index].device {
         if connected.contains(device) || paused.contains(device) || underWay.contains(device) { continue }
         if let penalty = penalties[device], now < penalty.until { continue }
@@ -111,6 +151,7 @@ package struct Dialing: Sendable {
   package mutating func succeeded(_ address: String, _ device: DeviceKey, now: Moment) {
     guard let index = index(of: address) else { return }
     entries[index].device = device
+    entries[index].isProved = true
     entries[index].admittedAt = now
     entries[index].lastFailure = nil
   }

@@ -69,9 +69,12 @@ package struct Discovery: Sendable {
     }
   }
 
-  /// The time to write into the next beacon.
+  /// The time to write into the next beacon: later than the last one, unless the clock has been put right by more than
+  /// anybody would believe.
   package mutating func stamp(wall: Moment) -> Int64 {
-    lastTime = min(max(wall, lastTime + 1, 0), Limits.timeMillisecondsMax)
+    let time = min(max(wall, 0), Limits.timeMillisecondsMax)
+    let isBack = lastTime - time > Limits.beaconClockMilliseconds
+    lastTime = isBack ? time : min(max(time, lastTime + 1), Limits.timeMillisecondsMax)
     return lastTime
   }
 

@@ -41,6 +41,8 @@ package struct Want: Hashable, Sendable {
 package struct Heads: Hashable, Sendable {
   /// The tips of each log, ascending by sequence, then id.
   private var byLog: [LogKey: [LogHead]] = [:]
+  /// How many tips these are.
+  package private(set) var count = 0
 
   package init(_ heads: [LogHead] = []) { replace(heads) }
 
@@ -55,7 +57,7 @@ package struct Heads: Hashable, Sendable {
 
   /// Puts the tips given in place of those known, log by log; other logs stay.
   package mutating func replace(_ heads: [LogHead]) {
-    for (log, tips) in Dictionary(grouping: heads, by: \.log) { byLog[log] = tips.sorted(by: Self.isOlder) }
+    for (log, tips) in Dictionary(grouping: heads, by: \.log) { set(log, tips.sorted(by: Self.isOlder)) }
   }
 
   /// Takes the sets behind one out of a log; with sequence 0 all of them.
@@ -66,24 +68,31 @@ package struct Heads: Hashable, Sendable {
       let folded = min(last.sequence, newest.foldedSequence)
       rest.append(LogHead(log: log, sequence: last.sequence, id: last.id, foldedSequence: folded))
     }
-    byLog[log] = rest.isEmpty ? nil : rest.sorted(by: Self.isOlder)
+    set(log, rest.sorted(by: Self.isOlder))
+  }
+
+  private mutating func set(_ log: LogKey, _ tips: [LogHead]) {
+    count += tips.count - (byLog[log]?.count ?? 0)
+    byLog[log] = tips.isEmpty ? nil : tips
   }
 
   private static func isOlder(_ left: LogHead, _ right: LogHead) -> Bool {
     (left.sequence, left.id) < (right.sequence, right.id)
   }
 
-  /// Of what a peer tells, as much as is kept in mind: news of logs known, and new logs up to a limit.
+  /// Of what a peer tells, as much as is kept in mind: up to a limit, all tips of a log or none.
   package func rememberable(_ heads: [LogHead]) -> [LogHead] {
-    var room = Limits.headsMax - byLog.count
+    var room = Limits.headsMax - count
     guard heads.count > room else { return heads }
-    var logs: Set<LogKey> = []
+    var isKept: [LogKey: Bool] = [:]
+    let told = heads.reduce(into: [:]) { $0[$1.log, default: 0] += 1 }
     return heads.filter { head in
-      if byLog[head.log] != nil || logs.contains(head.log) { return true }
-      guard room > 0 else { return false }
-      room -= 1
-      logs.insert(head.log)
-      return true
+      if let isKept = isKept[head.log] { return isKept }
+      let more = (told[head.log] ?? 0) - (byLog[head.log]?.count ?? 0)
+      let fits = more <= max(room, 0)
+      if fits { room -= more }
+      isKept[head.log] = fits
+      return fits
     }
   }
 
@@ -98,14 +107,14 @@ package struct Heads: Hashable, Sendable {
   /// Notes the newest set that went to a peer or came from it. Of a log that forked the peer's own word counts.
   package mutating func advance(to head: LogHead) {
     let known = byLog[head.log] ?? []
-    guard !known.isEmpty || byLog.count < Limits.headsMax else { return }
+    guard !known.isEmpty || count < Limits.headsMax else { return }
     guard known.count <= 1 else { return }
     if let known = known.first,
       (head.sequence, head.foldedSequence) <= (known.sequence, known.foldedSequence)
     {
       return
     }
-    byLog[head.log] = [head]
+    set(head.log, [head])
   }
 
   // MARK: Comparing

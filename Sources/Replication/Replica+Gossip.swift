@@ -86,6 +86,8 @@ extension Replica {
       sessions[link]?[lane].isCommitting = false
       switch item.placement {
       case .place:
+        // News that nobody asked for keep no promise.
+        guard session[lane].asked[header.log] != nil else { break }
         sessions[link]?[lane].askedProgressAt = now.steady
         sessions[link]?[lane].hasProgress = true
       case .missing: sessions[link]?[lane].cameTooEarly(item.set)

@@ -34,6 +34,8 @@ extension Replica {
   mutating func noteTold(_ link: LinkID, _ lane: Lane, _ heads: [LogHead], isComplete: Bool, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
     if isComplete { holdings[peer]?[lane].heads = Heads() }
+    // From one session to the next a peer could tell of ever more logs.
+    let heads = holdings[peer]?[lane].heads.rememberable(heads) ?? heads
     holdings[peer, default: Holding()][lane].heads.hear(heads)
     holdings[peer, default: Holding()][lane].toldAt = now.wall
   }

@@ -74,6 +74,7 @@ extension Replica {
     sessions[link]?[lane].asked = asked
     sessions[link]?[lane].askedCount = wants.reduce(0) { $0 &+ $1.count }
     self[lane].asked.merge(asked.mapValues { _ in link }) { _, new in new }
+    sessions[link]?[lane].askedAt = now.steady
     sessions[link]?[lane].askedProgressAt = now.steady
     sessions[link]?[lane].hasProgress = false
     effects.append(.send(link, .want(lane, Array(wants))))
@@ -88,13 +89,16 @@ extension Replica {
       .schedule(.overdue(link), after: max(oldest + Limits.overdueMilliseconds - now.steady, 1)))
   }
 
-  /// A peer that promised sets and delivers none loses its turn; others are asked.
+  /// A peer that promised sets and delivers none loses its turn; others are asked, also beside one that is slow.
   mutating func overdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let session = sessions[link], !session[lane].asked.isEmpty else { continue }
-      guard now.steady >= session[lane].askedProgressAt + Limits.overdueMilliseconds else { continue }
-      brokePromise(link, now)
-      giveUp(link, lane, now, &effects)
+      if now.steady >= session[lane].askedProgressAt + Limits.overdueMilliseconds {
+        brokePromise(link, now)
+        giveUp(link, lane, now, &effects)
+      } else if isSlow(session[lane], now) {
+        for other in sessionsInOrder where other.link != link { ask(other.link, lane, now, &effects) }
+      }
     }
     scheduleOverdue(link, now, &effects)
   }

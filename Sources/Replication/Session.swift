@@ -86,6 +86,8 @@ package struct LaneSession: Sendable {
   /// Of these logs all that was asked for is here.
   var completed: Set<LogKey> = []
   package internal(set) var askedProgressAt: Moment = 0
+  /// When it was asked, on the steady clock.
+  var askedAt: Moment = 0
   /// How many sets that was.
   var askedCount: UInt64 = 0
   /// Sets of this peer are on their way into the store: what they bring is not asked for again.

@@ -45,7 +45,9 @@ package struct DirectionPlan: Sendable {
 extension Store {
   /// What brings the records from what they are to what they would be without the sets that are taken back.
   package func plan(_ direction: Direction, now: Moment) throws -> DirectionPlan {
-    let reach = Reach(wanted: try reach(direction.wanted), present: try reach(direction.present))
+    let reach = Reach(
+      wanted: try reach(direction.wanted, leavingOut: false),
+      present: try reach(direction.present, leavingOut: true))
     let sets = try sets(beyond: reach.wanted)
     var plan = DirectionPlan(changes: ChangePlan(now: now))
     for record in try records(touchedBy: sets.filter(reach.takesBack))
@@ -67,18 +69,23 @@ extension Store {
     return plan
   }
 
-  /// Change sets that have to be folded before a direction can be planned.
+  /// Change sets that have to be folded before a direction can be planned, no more than can be counted: peers name
+  /// sequences as they like.
   package func missing(_ direction: Direction, isAdmitted: (LogKey) -> Bool) throws -> UInt64 {
     var missing: UInt64 = 0
     for head in Set(direction.wanted + direction.present) where isAdmitted(head.log) {
-      guard let branch = try logs.branch(of: head.id, head.log, head.sequence) else {
-        let newest = logs[head.log].map(\.foldedSequence).max() ?? 0
-        missing += head.sequence > newest ? head.sequence - newest : 1
-        continue
-      }
-      missing += head.foldedSequence - min(branch.foldedSequence, head.foldedSequence)
+      let (sum, isTooMany) = missing.addingReportingOverflow(try lacking(head))
+      missing = isTooMany ? .max : sum
     }
     return missing
+  }
+
+  private func lacking(_ head: LogHead) throws -> UInt64 {
+    guard let branch = try logs.branch(of: head.id, head.log, head.sequence) else {
+      let newest = logs[head.log].map(\.foldedSequence).max() ?? 0
+      return head.sequence > newest ? head.sequence - newest : 1
+    }
+    return head.foldedSequence - min(branch.foldedSequence, head.foldedSequence)
   }
 
   // MARK: Sets
@@ -95,11 +102,24 @@ extension Store {
   }
 
   /// The newest sequence of each branch on the way to some heads.
-  private func reach(_ heads: [LogHead]) throws -> [Int64: UInt64] {
+  ///
+  /// - Parameter leavingOut: what becomes of a log of whose head nobody here knows where it leads, since a cut kept it
+  ///   from coming: all of it may lie on the way, and only what certainly does may be taken back.
+  private func reach(_ heads: [LogHead], leavingOut: Bool) throws -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for head in heads {
-      guard let branch = try logs.branch(of: head.id, head.log, head.sequence) else { continue }
-      for stretch in logs.path(branch.number, through: head.foldedSequence) {
+      let stretches: [Stretch]
+      if let branch = try logs.branch(of: head.id, head.log, head.sequence) {
+        stretches = logs.path(branch.number, through: head.foldedSequence)
+      } else if let kept = try newestKept(below: head.id) {
+        stretches = logs.path(kept.branch, through: min(kept.sequence, head.foldedSequence))
+      } else {
+        guard !leavingOut else { continue }
+        stretches = logs[head.log].map {
+          Stretch(branch: $0.number, first: $0.first, last: min($0.sequence, head.foldedSequence))
+        }
+      }
+      for stretch in stretches {
         reach[stretch.branch] = max(reach[stretch.branch] ?? 0, stretch.last)
       }
     }

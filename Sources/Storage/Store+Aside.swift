@@ -53,16 +53,22 @@ extension Store {
   func seenBelowCuts(_ header: ChangeSetHeader) throws -> [Int64: UInt64] {
     var found: [Int64: UInt64] = [:]
     for dependency in header.dependencies {
-      var next: ChangeSetHeader? = try aside(dependency.id)
-      while let header = next, let previous = header.previous {
-        if let branch = try logs.branch(of: previous, header.log, header.sequence - 1) {
-          found[branch.number] = max(found[branch.number] ?? 0, header.sequence - 1)
-          break
-        }
-        next = try aside(previous)
-      }
+      guard let kept = try newestKept(below: dependency.id) else { continue }
+      found[kept.branch] = max(found[kept.branch] ?? 0, kept.sequence)
     }
     return found
+  }
+
+  /// What stays of what a set that a cut has taken out stands on in its log; nil if nothing does, or nobody knows.
+  func newestKept(below id: ChangeSetID) throws -> (branch: Int64, sequence: UInt64)? {
+    var next = try aside(id)
+    while let header = next, let previous = header.previous {
+      if let branch = try logs.branch(of: previous, header.log, header.sequence - 1) {
+        return (branch.number, header.sequence - 1)
+      }
+      next = try aside(previous)
+    }
+    return nil
   }
 
   private func aside(_ id: ChangeSetID) throws -> ChangeSetHeader? {

@@ -75,9 +75,9 @@ extension Store {
 
   func foldWaiting(_ horizon: Clock, _ report: inout CommitReport, _ moved: inout Set<LogKey>) throws {
     // Numbers are in causal order, so one pass folds all that can be folded.
-    for number in try parkedNumbers() {
+    for number in try parkedNumbers(through: horizon) {
       let set = try storedSet(number)
-      guard set.header.clock <= horizon, try logs.isReady(set.header) else { continue }
+      guard try logs.isReady(set.header) else { continue }
       let place = try fold.causality.place(number)
       try logs.folded(set, at: place)
       try fold.fold(set, at: place, into: &report)
@@ -146,8 +146,14 @@ extension Store {
     report.nextParkedClock = try nextParkedClock
   }
 
-  private func parkedNumbers() throws -> [Int64] {
-    try connection.with("SELECT number FROM change_sets WHERE folded = 0 ORDER BY number") { row in
+  /// The parked sets up to a clock: none that is to come is read, for there may be very many.
+  private func parkedNumbers(through horizon: Clock) throws -> [Int64] {
+    // Clocks are kept as signed numbers; the negative ones are the latest.
+    let last = Int64(bitPattern: horizon.raw)
+    let isDue = last < 0 ? "(clock >= 0 OR clock <= ?1)" : "clock BETWEEN 0 AND ?1"
+    let sql = "SELECT number FROM change_sets WHERE folded = 0 AND \(isDue) ORDER BY number"
+    return try connection.with(sql) { row in
+      try row.bind(1, last)
       var numbers: [Int64] = []
       while try row.step() { numbers.append(row.integer(0)) }
       return numbers

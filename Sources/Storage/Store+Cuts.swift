@@ -76,6 +76,8 @@ extension Store {
     let isPruned = try logs.all.reduce(false) { try prune($1) || $0 }
     if isPruned || !isInOrder {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
+      // In such an order that each also finds its place by itself, where a backup is read or a store is verified.
+      while try putBackNext(isReady) {}
       try putBack { _ in true }
       try connection.execute("DROP TABLE taken_out")
     }
@@ -112,7 +114,7 @@ extension Store {
     // What is to come itself must come first, though, or it would not count as seen.
     var isInOrder = true
     while true {
-      while try putBackNext({ try self.logs.missingGround(of: $0).isEmpty && !self.hasSeenTakenOut($0) }) {}
+      while try putBackNext(isReady) {}
       guard try putBackNext({ try self.logs.missingGround(of: $0).isEmpty }) else { break }
       isInOrder = false
     }
@@ -144,6 +146,10 @@ extension Store {
         _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
       }
     }
+  }
+
+  private func isReady(_ header: ChangeSetHeader) throws -> Bool {
+    try logs.missingGround(of: header).isEmpty && !hasSeenTakenOut(header)
   }
 
   private func hasSeenTakenOut(_ header: ChangeSetHeader) throws -> Bool {

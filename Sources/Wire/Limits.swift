@@ -94,6 +94,7 @@ package enum Limits {
   package static let pointsPerSecond = 256
   package static let brokenPromiseMilliseconds: Int64 = 10 * 60_000
   package static let overdueMilliseconds: Int64 = 20_000
+  package static let patienceMilliseconds: Int64 = 60_000
   package static let pushToAllPeersMax = 8
   package static let ownHeadsMillisecondsMin: Int64 = 20
   package static let ownHeadsMillisecondsMax: Int64 = 5_000

@@ -130,6 +130,47 @@ import Wire
     #expect(dialing.entries[0].lastFailure == .refused)
   }
 
+  @Test func `what nobody announces any more is forgotten, and what a person gave is not`() {
+    var dialing = Self.table(("given:1", nil))
+    for number in 0..<600 {
+      dialing.announced([Self.bob: ["at home:1", "given:1", "hotel \(number):1"]], now: 0)
+      #expect(dialing.entries.map(\.address).sorted() == ["at home:1", "given:1", "hotel \(number):1"])
+    }
+    dialing.found("hotel 599:1", of: Self.bob, now: 1)
+    dialing.announced([:], now: 1)
+    #expect(dialing.entries.map(\.address).sorted() == ["given:1", "hotel 599:1"])
+    // Then it is like any other that only a beacon has named.
+    for _ in 0..<3 { dialing.failed("hotel 599:1", .timeout, now: 2) }
+    #expect(dialing.entries.map(\.address) == ["given:1"])
+  }
+
+  @Test func `of two who announce one address the handshake shows whose it is`() {
+    let carol = DeviceKey(Bytes32(7, 7, 7, 7))
+    var dialing = Dialing(seed: 1)
+    dialing.announced([Self.bob: ["192.168.1.20:7433"]], now: 0)
+    dialing.announced([Self.bob: ["192.168.1.20:7433"], carol: ["192.168.1.20:7433"]], now: 0)
+    // Whoever of the two is connected, it may be the other's.
+    #expect(Self.due(&dialing, 0, connected: [carol]) == ["192.168.1.20:7433"])
+    dialing.succeeded("192.168.1.20:7433", Self.bob, now: 1)
+    dialing.ended("192.168.1.20:7433", now: 10_000)
+    dialing.announced([Self.bob: ["192.168.1.20:7433"], carol: ["192.168.1.20:7433"]], now: 10_000)
+    #expect(dialing.entries.map(\.device) == [Self.bob])
+    #expect(Self.due(&dialing, 90_000, connected: [Self.bob]) == [])
+  }
+
+  @Test func `an address that is new is dialled before many that are dead`() {
+    var dialing = Dialing(seed: 1)
+    let dead = (0..<40).map { "dead \($0):1" }
+    dialing.announced([Self.bob: dead], now: 0)
+    for round in 0..<40 as Range<Moment> {
+      for address in Self.due(&dialing, round * 1_000_000) {
+        dialing.failed(address, .timeout, now: round * 1_000_000)
+      }
+    }
+    dialing.announced([Self.bob: dead + ["new:1"]], now: 50_000_000)
+    #expect(Self.due(&dialing, 50_000_000) == ["new:1"])
+  }
+
   @Test func `a person in a hurry need not wait`() {
     var dialing = Self.table(("a:1", nil))
     for _ in 0..<9 { dialing.failed("a:1", .timeout, now: 0) }

@@ -151,6 +151,9 @@ struct DiscoveryTests {
   @Test func `times in beacons only go up, whatever the clock does`() {
     var discovery = Discovery(seed: 1)
     #expect([5, 5, 3, -9, 100, .min].map { discovery.stamp(wall: $0) } == [5, 6, 7, 8, 100, 101])
+    // A clock that was ahead by more than is believed has been put right: nobody would hear what is later still.
+    let far = 7_000 + Limits.beaconClockMilliseconds
+    #expect([far, 7_000, 6_990, 6_990].map { discovery.stamp(wall: $0) } == [far, far + 1, 6_990, 6_991])
     #expect(discovery.stamp(wall: .max) == Limits.timeMillisecondsMax)
     #expect(discovery.stamp(wall: .max) == Limits.timeMillisecondsMax)
   }

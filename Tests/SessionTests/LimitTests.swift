@@ -73,6 +73,35 @@ import Wire
     #expect(lane.lacking.count <= Limits.headsMax)
   }
 
+  @Test func `of logs with very many tips no more is remembered either, also from one session to the next`()
+    throws
+  {
+    let world = try Self.connected()
+    // She never says that this is all.
+    world.meddle = { from, _, message in
+      if from == "alice", case .heads(_, _, complete: true) = message { [] } else { [message] }
+    }
+    for round in 0..<3 as Range<UInt64> {
+      for log in 0..<4 as Range<UInt64> {
+        let tips = (0..<8_192 as Range<UInt64>).map {
+          Self.head(round * 10 + log, sequence: $0 + 1, tip: $0, of: world["alice"])
+        }
+        world.inject(.heads(.settings, tips, complete: false), from: "alice", to: "bob")
+      }
+      world.run(100)
+      let bob = world["bob"]
+      let lane = try #require(bob.session(with: world["alice"])?[.settings])
+      #expect(lane.theirs?.count ?? 0 <= Limits.headsMax)
+      #expect(lane.theirs?.sorted.count == lane.theirs?.count)
+      #expect(lane.lacking.values.joined().count <= Limits.headsMax)
+      let held = try #require(bob.replica.holdings[world["alice"].key]?.settings.heads)
+      #expect(held.count <= Limits.headsMax)
+      world.cut("alice", "bob")
+      world.connect("alice", "bob")
+      world.run(1_000)
+    }
+  }
+
   @Test func `a circle with more statements than a link holds is handed over in parts`() throws {
     let world = try World(["alice", "bob"])
     let thieves = (0..<6).map { "thief \($0)" }
@@ -146,6 +175,39 @@ import Wire
       world.run(2_000)
       #expect(world["carol"].name(record(number)) == "Rome", "record \(number) waits for Mallory")
     }
+  }
+
+  @Test(arguments: ["another log", "a log that was asked for"])
+  func `who promises everything and brings a little of its own now and then is not waited for`(little: String)
+    throws
+  {
+    let world = try World(["alice", "bob", "carol", "mallory"])
+    world.meddle = { from, _, message in from == "mallory" && message.isServed ? [] : [message] }
+    world.connect("alice", "bob")
+    world.connect("bob", "carol")
+    world.connect("carol", "mallory")
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    let log = try #require(world["alice"].store.heads(.records).first?.log)
+    var promised = [
+      LogHead(log: log, sequence: 1_000, id: ChangeSetID(Bytes32(9, 9, 9, 9)), foldedSequence: 0)
+    ]
+    if little == "a log that was asked for" {
+      try world.write("mallory", insert(record(50)))
+      world.run(100)
+      let own = try #require(world["mallory"].store.heads(.records).first { $0.log != log }).log
+      promised.append(
+        LogHead(log: own, sequence: 1_000, id: ChangeSetID(Bytes32(9, 9, 9, 8)), foldedSequence: 0))
+    }
+    world.inject(.heads(.records, promised, complete: false), from: "mallory", to: "carol")
+    world.run(100)
+    try world.write("alice", insert(record(2)))
+    for number in 51...56 as ClosedRange<UInt64> {
+      try world.write("mallory", insert(record(number)))
+      world.run(15_000)
+    }
+    #expect(world["carol"].name(record(56)) == "Rome")
+    #expect(world["carol"].name(record(2)) == "Rome", "it waits for Mallory")
   }
 
   @Test func `who delivers in one lane is not waited for any longer in the other`() throws {

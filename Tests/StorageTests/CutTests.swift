@@ -282,6 +282,30 @@ import Wire
     #expect(bob.store.heads(.records).count == 3)
   }
 
+  @Test func `after a cut of a fork each set comes after all that it needs, also for who reads a backup`()
+    throws
+  {
+    let copy = try Device("alice")
+    try copy.receive(Array(alice.known.prefix(3)))
+    // Bob, who had seen the other branch, wrote before the kept one went on.
+    for number in 1...3 { try copy.write(at: 200 + Int64(number), edit(rome, [1: .text("copy \(number)")])) }
+    try bob.sync(from: copy)
+    let kept = try #require(copy.known.last?.id)
+    try cut(bob, [[kept]])
+    let folder = URL.temporaryDirectory.appending(path: "wm-cuts-\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let path = folder.appending(path: "backup").path
+    let about = BackupAbout(created: 1, program: "test", device: bob.log.device, name: "bob", kept: [:])
+    _ = try bob.store.backup(to: path, about: about)
+    let (reader, _) = try reader([[kept]], [])
+    try BackupFile(path: path).forEachPart(of: 1) { part in
+      let sets = try part.map { try VerifiedChangeSet(verifying: $0) }
+      #expect(try reader.receive(sets).placements == [.place(folds: true)])
+    }
+    #expect(try state(reader) == state(bob))
+  }
+
   @Test func `a cut survives a restart`() throws {
     try cut(bob, [[tip(3)]])
     let cutState = try state(bob)

@@ -1,3 +1,4 @@
+import Membership
 import Records
 import Replication
 import Storage
@@ -62,6 +63,37 @@ import Wire
     #expect([counts.inserts, counts.edits, counts.deletes, counts.restores] == [0, 1, 1, 1])
     try meet()
     #expect(try visible(carol.store) == expected)
+  }
+
+  @Test func `sequences as high as they go are counted to the end, and no further`() throws {
+    let heads = (1...3 as ClosedRange<UInt64>).map { number in
+      let log = LogKey(device: bob.log.device, incarnation: Incarnation(Bytes16(9, number)), lane: .records)
+      let id = ChangeSetID(Bytes32(9, 9, 9, number))
+      return LogHead(log: log, sequence: UInt64(Int64.max), id: id, foldedSequence: 0)
+    }
+    let direction = Direction(wanted: heads, present: [])
+    #expect(try alice.store.missing(direction) { _ in true } == .max)
+  }
+
+  @Test(arguments: ["it came", "it never came"])
+  func `what stays of a log that was cut while a mirror waited for more of it is not taken back`(more: String)
+    throws
+  {
+    for number in 1...3 as ClosedRange<UInt64> {
+      try carol.write(at: Int64(number), insert(trip(number), [1: .text("\(number)")]))
+    }
+    try alice.sync(from: carol)
+    try alice.write(at: 10, insert(trip(9), [1: .text("by Alice")]))
+    try carol.write(at: 20, insert(trip(4), [1: .text("4")]))
+    try bob.sync(from: carol)
+    let direction = Direction(wanted: bob.store.heads(.records), present: alice.store.heads(.records))
+    if more == "it came" { try alice.sync(from: carol) }
+    let (log, kept) = (carol.log, carol.known[2].id)
+    _ = try alice.store.admit(by: { $0 == log ? .cut([[kept]]) : .open }, horizon: Device.horizon)
+    try write(direction, at: 30)
+    #expect(try alice.store.text(trip(3), 1) == "3")
+    let keys = try visible(alice.store).map(\.key).filter { $0.kind == KindNumbers.trip }
+    #expect(keys == [trip(1), trip(2), trip(3)])
   }
 
   @Test func `equal records that both imported are left alone`() throws {

@@ -197,12 +197,9 @@ final class Process {
     let circle = replicator.circle
     dialing.forget { !circle.evaluation.isMember($0) }
     dialing.heed(isOut: !isMember, now: world.now)
-    for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
-    where member.device != device.key {
-      for address in circle.addresses(of: member.device) {
-        dialing.add(address, of: member.device, now: world.now)
-      }
-    }
+    let others = circle.evaluation.members.keys.filter { $0 != device.key }
+    let addresses = Dictionary(uniqueKeysWithValues: others.map { ($0, circle.addresses(of: $0)) })
+    dialing.announced(addresses, now: world.now)
     scheduleDial()
   }
 

@@ -104,7 +104,8 @@ extension Node {
   private func keepMockPurchase(_ end: [UInt8]?) throws {
     try store.setMeta(MetaKey.mockPurchase, end)
     replicator.setLocalPremium(try LocalPremium(store))
-    handle(.timer(.gate))
+    // No time has come: only being told makes the replica judge its gate anew.
+    handle(.preferenceChanged(replica.preference))
   }
 
   private func mockKey(_ request: CommandRequest) throws -> SigningKey {

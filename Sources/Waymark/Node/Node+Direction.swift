@@ -98,6 +98,14 @@ extension Node {
     }
   }
 
+  /// Numbers have changed: what was looked at can't be told from the rest any more.
+  func lookForOvertakingAnew() {
+    guard directions.last != nil else { return }
+    directions.last?.looked = 0
+    do { try store.setMeta(MetaKey.lastDirection, directions.last?.encoded) } catch { storeFailed(error) }
+    lookForOvertaking()
+  }
+
   /// What `status` says of forced directions.
   func directionNotices() -> [NoticeSnapshot] {
     var notices: [NoticeSnapshot] = []

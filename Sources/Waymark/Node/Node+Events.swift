@@ -62,6 +62,7 @@ extension Node {
     case .laidOutAnew:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
       renumberSeen()
+      lookForOvertakingAnew()
       settingsDidFold()
       watching.changed(Topic.all)
     case .unprovable(let fork, let why):

@@ -36,12 +36,9 @@ extension Node {
     let evaluation = circle.evaluation
     network?.dialing.forget { !evaluation.isMember($0) }
     network?.dialing.heed(isOut: member == nil, now: steady)
-    for member in circle.evaluation.members.values.sorted(by: { $0.device < $1.device })
-    where member.device != identity.device {
-      for address in circle.addresses(of: member.device) {
-        network?.dialing.add(address, of: member.device, now: steady)
-      }
-    }
+    let others = evaluation.members.keys.filter { $0 != identity.device }
+    let addresses = Dictionary(uniqueKeysWithValues: others.map { ($0, circle.addresses(of: $0)) })
+    network?.dialing.announced(addresses, now: steady)
     membersMayHaveChanged()
     scheduleDial()
   }

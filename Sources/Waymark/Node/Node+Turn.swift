@@ -43,7 +43,10 @@ extension Node {
 
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
     timers.schedule(.replica(timer), after: milliseconds) { [weak self] in
-      self?.assumeIsolated { $0.handle(.timer(timer)) }
+      self?.assumeIsolated {
+        $0.timers.forget(.replica(timer))
+        $0.handle(.timer(timer))
+      }
     }
   }
 

@@ -28,6 +28,9 @@ struct Timers {
     pending[name] = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
   }
 
+  /// A timer has rung. Names go with links, of which there are ever more.
+  mutating func forget(_ name: Name) { pending[name] = nil }
+
   mutating func cancelAll() {
     for item in pending.values { item.cancel() }
     pending = [:]

@@ -64,6 +64,7 @@ package enum Limits {
   package static let ticketMilliseconds: Int64 = 10 * 60_000
   package static let ticketsMax = 16
   package static let ticketCharactersMax = 4_096
+  package static let ticketMillisecondsMax: Int64 = 3_650 * 24 * 3_600_000
   package static let ticketFailuresMax = 10
   package static let ticketFailuresInAllMax = 100
   package static let ticketFailureMilliseconds: Int64 = 60_000

@@ -90,8 +90,7 @@ extension Node {
   private func checkReachable(_ peers: [Member]) async throws -> [Member] {
     try checkPremium()
     guard network != nil else { throw WaymarkError.notServing }
-    await waitForIntroductions()
-    try checkOpen()
+    try await waitForIntroductions()
     var reached: [Member] = []
     var failure = WaymarkError.noPeer
     for peer in peers {
@@ -116,6 +115,8 @@ extension Node {
     do {
       return try await body(self, peer.device)
     } catch let failure as WaymarkError where failure.exitCode == ExitCode.failed {
+      // That this node has closed says nothing of the peer.
+      try checkOpen()
       throw WaymarkError.unreached(failure)
     }
   }
@@ -204,10 +205,9 @@ extension Node {
     var least = total
     var stalled: Int64 = 0
     while directions.pending?.operation == order.operation {
-      _ = await wait(milliseconds: Self.lookMilliseconds) {
+      _ = try await wait(milliseconds: Self.lookMilliseconds) {
         $0.directions.pending?.operation != order.operation
       }
-      try checkOpen()
       guard directions.pending?.operation == order.operation else { break }
       let left = try missing(order)
       stalled = left < least ? 0 : stalled + Self.lookMilliseconds

@@ -84,7 +84,7 @@ extension Node {
     let peer = try request.text("peer").map { try self.peer(named: $0).device }
     let lanes = try lanesToWaitFor(request)
     let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
-    let isMet = await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
+    let isMet = try await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
     guard isMet else { throw notInSync(peer, lanes) }
     return document(
       request.command,
@@ -131,10 +131,7 @@ extension Node {
   private func invite(
     _ request: CommandRequest, _ events: @Sendable (JSON) -> Void
   ) async throws -> JSON {
-    let lifetime = request.arguments["expiresMilliseconds"]?.integer ?? Limits.ticketMilliseconds
-    guard lifetime > 0 else {
-      throw WaymarkError.badValue("--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero")
-    }
+    let lifetime = try lifetime(request)
     let root = try request.text("rootKey").map {
       try RootKey.read($0, at: home, of: circle, passphrases(for: request), for: "Inviting from here")
     }
@@ -144,13 +141,23 @@ extension Node {
       .init("ticket", .string(ticket.line)), .init("expires", timeJSON(ticket.expiry)),
     ]
     if request.flag("wait") {
-      guard let joined = await waitForJoiner(milliseconds: lifetime) else {
+      guard let joined = try await waitForJoiner(milliseconds: lifetime) else {
         throw WaymarkError.failed(
           "ticket_expired", "No device joined before the ticket expired.", next: "waymark invite")
       }
       members += [.init("joined", .string(joined.description)), .init("name", .string(name(of: joined)))]
     }
     return document(request.command, members)
+  }
+
+  private func lifetime(_ request: CommandRequest) throws -> Moment {
+    let lifetime = request.arguments["expiresMilliseconds"]?.integer ?? Limits.ticketMilliseconds
+    guard (1...Limits.ticketMillisecondsMax).contains(lifetime) else {
+      let daysMax = Limits.ticketMillisecondsMax / 86_400_000
+      throw WaymarkError.badValue(
+        "--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero, and at most \(daysMax)d")
+    }
+    return lifetime
   }
 
   private func role(_ request: CommandRequest) throws -> Role {

@@ -42,10 +42,9 @@ extension Node {
     let before = session.echoes
     let began = ContinuousClock.now
     handle(.timer(.beat(session.link)))
-    let isBack = await wait(milliseconds: Self.pingMilliseconds) { node in
+    let isBack = try await wait(milliseconds: Self.pingMilliseconds) { node in
       node.replica.sessions[session.link].map { $0.echoes != before } ?? true
     }
-    try checkOpen()
     guard isBack, replica.sessions[session.link] != nil else {
       let name = name(of: device)
       throw WaymarkError.failed(

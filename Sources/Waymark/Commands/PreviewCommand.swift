@@ -18,7 +18,7 @@ extension Node {
   /// - Throws: `WaymarkError` if no node runs: nobody can be asked then.
   func syncPreview(_ request: CommandRequest) async throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
-    await waitForIntroductions()
+    try await waitForIntroductions()
     let others = circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     var asked: [Asked] = []
@@ -28,8 +28,8 @@ extension Node {
   }
 
   /// Peers that have just connected have not shown their certificates yet.
-  func waitForIntroductions() async {
-    _ = await wait(milliseconds: Self.introductionMilliseconds) { node in
+  func waitForIntroductions() async throws {
+    _ = try await wait(milliseconds: Self.introductionMilliseconds) { node in
       node.replica.sessions.values.allSatisfy { $0.isClosing || $0.isCurrent }
     }
   }
@@ -176,8 +176,7 @@ extension Node {
   func reasonToAsk(_ request: CommandRequest) async throws -> WaymarkError? {
     let isAtTerminal = request.flag("interactive")
     guard network != nil, try isAtTerminal || hasRecords() else { return nil }
-    await waitForIntroductions()
-    try checkOpen()
+    try await waitForIntroductions()
     if !isAtTerminal, try await !meetsStrangers() { return nil }
     let preview = try await syncPreview(request)
     guard let total = preview["total"] else { return nil }

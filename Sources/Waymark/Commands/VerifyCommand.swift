@@ -9,7 +9,7 @@ extension Node {
   func verify(_ request: CommandRequest) async throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
     let peers = try peersToVerify(request)
-    await waitForIntroductions()
+    try await waitForIntroductions()
     var documents: [JSON] = []
     for peer in peers { documents.append(try await verify(peer)) }
     try checkOpen()
@@ -47,6 +47,7 @@ extension Node {
         lanes.append((lane, last.verdict))
       } else {
         lanes.append((lane, await compare(lane, with: peer.device)))
+        try checkOpen()
       }
     }
     let session = replica.session(with: peer.device)

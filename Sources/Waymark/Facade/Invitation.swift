@@ -31,7 +31,7 @@ extension Node {
   /// Waits until a device has joined with a ticket of this node; nil if none does in time.
   public func joiner(within timeout: Duration) async throws -> DeviceReference? {
     try checkOpen()
-    return await waitForJoiner(milliseconds: timeout.wholeMilliseconds).map {
+    return try await waitForJoiner(milliseconds: timeout.wholeMilliseconds).map {
       DeviceReference(device: $0, name: name(of: $0))
     }
   }

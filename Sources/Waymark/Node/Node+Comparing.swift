@@ -90,13 +90,13 @@ extension Node {
     var hashes: [RecordKey: Bytes32] = [:]
     var last: RecordKey?
     while true {
+      try checkOpen()
       let answer = try await page(last)
       guard answer.folded == folded, case .bucket(let records) = answer.content else { return nil }
       for record in records { hashes[record.key] = record.hash }
       guard hashes.count <= Limits.inventoryRecordsMax, !answer.isDone else { return hashes }
       last = records.last?.key
       await Task.yield()
-      try checkOpen()
     }
   }
 }

@@ -23,6 +23,7 @@ extension Node {
     let check = DeepCheck(home, device: identity.device)
     var outcome = DeepOutcome(found: try await check.run(events))
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    try checkOpen()
     outcome.backup = try await backUp(before: "repair")
     try checkOpen()
     // Folds the log again into new tables, in one transaction.

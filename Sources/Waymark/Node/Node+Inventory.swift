@@ -38,6 +38,7 @@ extension Node {
     var inventory: Inventory?
     var last: RecordKey?
     while wall() < end {
+      try checkOpen()
       let answer = try await page(self, last)
       guard case .inventory(let items) = answer.content else { break }
       if inventory?.folded != answer.folded, last != nil {
@@ -51,7 +52,6 @@ extension Node {
       (inventory, last) = (grown, items.last?.key)
       // Other work of the node comes between pages.
       await Task.yield()
-      try checkOpen()
     }
     throw WaymarkError.failed(
       "not_comparable", "There are too many records to compare, or they change all the time.",

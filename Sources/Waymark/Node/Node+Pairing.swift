@@ -70,9 +70,9 @@ extension Node {
   }
 
   /// Waits for a joiner to complete; nil if none does within the time.
-  func waitForJoiner(milliseconds: Int64) async -> DeviceKey? {
+  func waitForJoiner(milliseconds: Int64) async throws -> DeviceKey? {
     lastJoined = nil
-    _ = await wait(milliseconds: milliseconds) { $0.lastJoined != nil }
+    _ = try await wait(milliseconds: milliseconds) { $0.lastJoined != nil }
     return lastJoined
   }
 }

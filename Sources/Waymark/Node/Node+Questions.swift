@@ -18,6 +18,8 @@ extension Node {
       }
       askNext(link)
     }
+    // An answer may have come just before the node closed.
+    try checkOpen()
     switch reply {
     case .answer(let answer): return answer
     case .refused(let reason): throw refused(Reason(reason), by: peer)

@@ -149,6 +149,7 @@ public actor Node {
     remember()
     stopServing()
     timers.cancelAll()
+    waiters.endAll()
     watching.cancelAll()
     // A clean end leaves no work for the next start.
     if broken == nil { try? store.rest() }

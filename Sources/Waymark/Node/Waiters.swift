@@ -29,6 +29,13 @@ struct Waiters {
     waiting.remove(at: index).continuation.resume(returning: false)
   }
 
+  /// Nobody is waited for any more.
+  mutating func endAll() {
+    let ended = waiting
+    waiting = []
+    for waiter in ended { waiter.continuation.resume(returning: false) }
+  }
+
   fileprivate mutating func release(_ node: isolated Node) -> [CheckedContinuation<Bool, Never>] {
     guard !waiting.isEmpty else { return [] }
     let met = waiting.filter { $0.condition(node) }
@@ -40,14 +47,19 @@ struct Waiters {
 
 extension Node {
   /// Waits until the condition holds; false if that takes longer than the time given.
-  func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async -> Bool {
+  ///
+  /// - Throws: `WaymarkError` if the node is closed, or closes meanwhile.
+  func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
+    try checkOpen()
     if condition(self) { return true }
-    return await withCheckedContinuation { continuation in
+    let isMet = await withCheckedContinuation { continuation in
       let id = waiters.add(condition, continuation)
       timers.after(milliseconds: milliseconds) { [weak self] in
         self?.assumeIsolated { $0.waiters.expire(id) }
       }
     }
+    try checkOpen()
+    return isMet
   }
 
   func evaluateWaiters() {

@@ -35,7 +35,10 @@ struct CircleCallTests {
     #expect(throws: WaymarkError.self) { try Joining(home: home.home, ticket: "waymark", name: "bob") }
     let alice = try await TestNode.founder("alice")
     #expect(try await refusal { _ = try await alice.node.invite() } == "not_running")
-    #expect(try await refusal { _ = try await alice.node.invite(for: .zero) } == "bad_value")
+    for lifetime in [.zero, .seconds(-1), .seconds(Int64.max), .seconds(4_000 * 86_400)] as [Duration] {
+      #expect(
+        try await refusal { _ = try await alice.node.invite(for: lifetime) } == "bad_value", "\(lifetime)")
+    }
     await alice.close()
   }
 

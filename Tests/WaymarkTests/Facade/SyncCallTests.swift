@@ -143,6 +143,20 @@ struct SyncCallTests {
     await alone.close()
   }
 
+  @Test func `who waits for something is told at once that the node has closed`() async throws {
+    let circle = try await SocketCircle.make(["alice"])
+    defer { circle.end() }
+    let alice = circle["alice"]
+    let began = ContinuousClock.now
+    async let wait = failure { try await alice.waitUntilInSync(timeout: .seconds(60)) }
+    async let joiner = failure { _ = try await alice.joiner(within: .seconds(60)) }
+    try await Task.sleep(for: .milliseconds(200))
+    await alice.close()
+    #expect(try await wait?.code == "closed")
+    #expect(try await joiner?.code == "closed")
+    #expect(ContinuousClock.now - began < .seconds(30))
+  }
+
   #if MockPurchases
     @Test func `a mock purchase opens the gate and ends like a subscription`() async throws {
       let alice = try await TestNode.founder("alice")

@@ -37,6 +37,7 @@ extension FieldType {
 
   /// The columns of a value; nil if it is not of this type.
   package func columns(of value: Value) -> [ColumnValue]? {
+    guard value.isWritable else { return nil }
     let bytes = value.encoded
     var columns: [ColumnValue] = []
     return appendColumns(of: bytes, in: 0..<bytes.count, to: &columns) ? columns : nil

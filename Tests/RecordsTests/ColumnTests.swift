@@ -56,7 +56,10 @@ struct ColumnTests {
     (.list(.schedule), .text("weekly")), (.list(.reminders), .array([.array([.integer(24), .integer(0)])])),
     (.list(.frequency), .integer(0)),
     (.list(.weights), .array([.array([.text("b"), .float(1)]), .array([.text("a"), .float(1)])])),
-    (.list(.zoneChanges), .text("")),
+    (.list(.zoneChanges), .text("")), (.float, .float(.nan)), (.float, .float(-0.0)),
+    (.coordinate, .array([.float(.nan), .float(0)])), (.coordinate, .array([.float(0), .float(-.infinity)])),
+    (.list(.weights), .array([.array([.text("a"), .float(.infinity)])])),
+    (.any, .array([.array([.float(.nan)])])),
   ]
 
   @Test(arguments: refused)

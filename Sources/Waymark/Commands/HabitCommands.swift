@@ -9,6 +9,7 @@ extension Node {
   func tickHabit(_ request: CommandRequest) throws -> JSON {
     let day = try habitDay(request)
     let value = try number(request.text("value")) ?? 1
+    guard !day.isBinary || value == 1 else { throw Self.doneOrNot(request.text("value") ?? "") }
     let key = RecordKey(kind: KindNumbers.log, id: newRecordID())
     _ = try write(request.command, EntryDraft.putting(key, day.fields(value), on: nil))
     return try day.document(request, store)
@@ -30,18 +31,22 @@ extension Node {
     let drafts: [EntryDraft]
     if day.isBinary {
       switch typed.lowercased() {
-      case "1", "true", "yes", "on", "done": drafts = try day.setting(1, entries, store)
+      case "1", "true", "yes", "on", "done": drafts = try day.setting(1, entries, store, newID: newRecordID)
       case "0", "false", "no", "off": drafts = entries.map { EntryDraft(.delete, $0.key) }
-      default: throw WaymarkError.badValue("the value", typed, allowed: "this habit is done or not: 1 or 0")
+      default: throw Self.doneOrNot(typed)
       }
     } else {
       guard let value = try number(typed) else {
         throw WaymarkError.badValue("the value", typed, allowed: "it is a number")
       }
-      drafts = try day.setting(value, entries, store)
+      drafts = try day.setting(value, entries, store, newID: newRecordID)
     }
     if !drafts.isEmpty { _ = try write(request.command, drafts) }
     return try day.document(request, store)
+  }
+
+  private static func doneOrNot(_ typed: String) -> WaymarkError {
+    .badValue("the value", typed, allowed: "this habit is done or not: 1 or 0")
   }
 
   private func habitDay(_ request: CommandRequest) throws -> EntryDay {
@@ -104,10 +109,18 @@ struct EntryDay {
 
   /// Writes the value on the lowest entry seen, else on the one that derives from habit and day, and deletes
   /// the others seen.
-  func setting(_ value: Double, _ entries: [RecordRow], _ store: Store) throws -> [EntryDraft] {
+  ///
+  /// - Parameter newID: names the entry where the one that derives has been moved to another day.
+  func setting(
+    _ value: Double, _ entries: [RecordRow], _ store: Store, newID: () -> RecordID
+  ) throws -> [EntryDraft] {
     guard let first = entries.first else {
       let key = RecordKey(kind: KindNumbers.log, id: HabitDay.entryID(habit: habit.key.id, day: day))
-      return EntryDraft.putting(key, fields(value), on: try store.record(key))
+      let held = try store.record(key)
+      guard held?.isAlive != true else {
+        return EntryDraft.putting(RecordKey(kind: key.kind, id: newID()), fields(value), on: nil)
+      }
+      return EntryDraft.putting(key, fields(value), on: held)
     }
     let changed = first[Self.valueField] == .float(value) ? [] : [(Self.valueField, Value.float(value))]
     let put = EntryDraft.putting(first.key, changed.map { (field: $0.0, value: $0.1) }, on: first)

@@ -73,6 +73,8 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
         guard isDone(on: day) || day == today else { break }
         if isDone(on: day) { streak += 1 }
       }
+      // There is no day before the first of the calendar.
+      guard day > earliest else { break }
       day = day.adding(days: -1)
     }
     return streak

@@ -17,8 +17,11 @@ extension Node {
   public func log(
     _ habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> HabitLog {
-    _ = try sayingWhy { try visibleHabit(habit) }
-    return try save(HabitLog(habitID: habit, date: moment(of: day, zone), zone: zone, value: value))
+    let place = try sayingWhy {
+      _ = try visibleHabit(habit)
+      return standing(of: day, zone, DayCount(try profile()))
+    }
+    return try save(HabitLog(habitID: habit, date: place.moment, zone: place.zone, value: value))
   }
 
   /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here.
@@ -41,13 +44,12 @@ extension Node {
         .check([(Registry.log.number("value"), .float(value))], isNew: false)
     }
     let count = DayCount(try profile())
-    let moment = moment(of: day, zone)
-    let wanted = day ?? count.day(at: moment)
-    let entry = EntryDay(habit: record, moment: moment.milliseconds, zone: zone.identifier)
+    let place = standing(of: day, zone, count)
+    let entry = EntryDay(habit: record, moment: place.moment.milliseconds, zone: place.zone.identifier)
     let entries = try store.children(of: record.key, KindNumbers.log)
-      .filter { count.day(of: HabitLog($0)) == wanted }.sorted { $0.key < $1.key }
+      .filter { count.day(of: HabitLog($0)) == place.day }.sorted { $0.key < $1.key }
     let drafts =
-      try value.map { try entry.setting(wireFloat($0), entries, store) }
+      try value.map { try entry.setting(wireFloat($0), entries, store, newID: newRecordID) }
       ?? entries.map { EntryDraft(.delete, $0.key) }
     return drafts.isEmpty ? nil : drafts
   }
@@ -59,10 +61,15 @@ extension Node {
     return habit
   }
 
-  /// Now, or noon of another day.
-  private func moment(of day: Day?, _ zone: TimeZone) -> Date {
+  /// Where an entry stands: now, or at noon of another day. It is in the zone where the person is, unless it would
+  /// count on another day there than the one that is meant.
+  private func standing(
+    of day: Day?, _ zone: TimeZone, _ count: DayCount
+  ) -> (day: Day, moment: Date, zone: TimeZone) {
+    let counted = count.fixed ?? zone
     let now = Date(milliseconds: wall())
-    guard let day, day != Day(now, in: zone) else { return now }
-    return day.noon(in: zone)
+    let wanted = day ?? Day(now, in: counted)
+    let moment = wanted == Day(now, in: counted) ? now : wanted.noon(in: counted)
+    return (wanted, moment, Day(moment, in: zone) == wanted ? zone : counted)
   }
 }

@@ -53,6 +53,16 @@ struct HabitCommandTests {
     #expect(logs.first?["habitName"] == "Water")
   }
 
+  @Test func `a habit that is done or not takes no other value`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("habit.add", fields("name=Run"))
+    for (command, value) in [("habit.tick", "5"), ("habit.tick", "0"), ("habit.set", "5")] {
+      let refused = try await failure(alice, command, ["id": "Run", "value": .string(value)])
+      #expect(refused?.code == "bad_value", "\(command) \(value)")
+    }
+    #expect(try await alice.run("habit.tick", ["id": "Run", "value": "1"])["done"] == true)
+  }
+
   @Test func `today is the day that the zone shows`() async throws {
     let alice = try await water()
     // 08:00 UTC is 20:00 of the same day in Auckland and 22:00 of the day before in Honolulu.

@@ -138,6 +138,14 @@ import WaymarkTesting
     habit.colorHex = "blue"
     let bad = habit
     #expect(await code { try await $0.save(bad) } == "bad_value")
+    for number in [Double.nan, .infinity, -.infinity] {
+      var (category, habit) = (HabitCategory(key: "health", name: "Health"), Habit(name: "Water"))
+      category.personalityWeights = ["openness": number]
+      habit.place.location = Coordinate(latitude: 41.9, longitude: number)
+      let (weighed, placed) = (category, habit)
+      #expect(await code { try await $0.save(weighed) } == "bad_value")
+      #expect(await code { try await $0.save(placed) } == "bad_value")
+    }
     #expect(
       await code { node in
         try await node.change { changes in

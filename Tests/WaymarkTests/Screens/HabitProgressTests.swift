@@ -41,6 +41,14 @@ import WaymarkTesting
     }
   }
 
+  @Test func `a streak ends on the first day that a calendar has`() {
+    var ended = habit
+    ended.endDate = day("0001-01-01").noon(in: rome)
+    let progress = progress(ended, logs(["0001-01-01"], rome), today: "2026-05-10")
+    #expect(progress.currentStreak == 1)
+    #expect(progress.bestStreak == 1)
+  }
+
   @Test func `days that are not due break no streak and count for nothing`() {
     var weekly = habit
     weekly.schedule = .days([1, 3])
@@ -130,6 +138,42 @@ import WaymarkTesting
     let second = try #require(try await readings.next("progress by the zone at home"))
     #expect(second.values.keys.sorted() == [day("2026-05-02")])
     #expect(try await node.read(.progress(of: Habit.all, since: day("2026-05-03"))).first?.values == [:])
+  }
+
+  @Test func `whoever counts days at home sets and enters the day that is meant, wherever they are`()
+    async throws
+  {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    let losAngeles = try #require(TimeZone(identifier: "America/Los_Angeles"))
+    try await node.save(habit)
+    var profile = try await node.profile()
+    (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Asia/Tokyo", .home)
+    try await node.save(profile)
+    func values() async throws -> [String: Double] {
+      let progress = try #require(try await node.read(.progress(of: habit.id)))
+      return Dictionary(uniqueKeysWithValues: progress.values.map { ($0.key.description, $0.value) })
+    }
+    // It is 17:00 of 3 May in Tokyo, and 01:00 of the same day in Los Angeles.
+    try await node.setValue(4, of: habit.id, on: day("2026-05-03"), zone: losAngeles)
+    try await node.setValue(7, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
+    #expect(try await values() == ["2026-05-02": 7, "2026-05-03": 4])
+    try await node.log(habit.id, 2, on: day("2026-05-01"), zone: losAngeles)
+    try await node.setValue(5, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
+    #expect(try await values() == ["2026-05-01": 2, "2026-05-02": 5, "2026-05-03": 4])
+  }
+
+  @Test func `an entry that was moved to another day stays there when its first day is set`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let node = alice.node
+    try await node.save(habit)
+    try await node.setValue(4, of: habit.id, on: day("2026-05-01"), zone: rome)
+    var moved = try #require(try await node.records(HabitLog.all).first)
+    moved.move(to: day("2026-05-02").noon(in: rome), zone: rome)
+    try await node.save(moved)
+    try await node.setValue(7, of: habit.id, on: day("2026-05-01"), zone: rome)
+    let logs = try await node.records(HabitLog.all)
+    #expect(Set(logs.map { "\($0.day) \($0.value ?? 0)" }) == ["2026-05-01 7.0", "2026-05-02 4.0"])
   }
 
   @Test func `entries add up, and a day can be set to a value or cleared`() async throws {

@@ -82,7 +82,7 @@ enum LocalCommands {
   static func metrics(_ request: CommandRequest, _ file: String?, _ home: Home) async throws -> JSON {
     var document = try await WaymarkClient.perform(request, home: home)
     guard let file else { return document }
-    try TextFile.replace(file, document["text"]?.string ?? "")
+    try TextFile.write(document["text"]?.string ?? "", to: file, besides: home)
     document["written"] = .string(file)
     return document
   }
@@ -121,7 +121,7 @@ enum LocalCommands {
     let certificate = try Issuer.issue(order, now: systemWall(), passphrases: home.passphrases)
     var document: JSON = ["schema": "waymark.issuer.issue/1"]
     if let output = invocation["output"] {
-      try Issuer.write(certificate, to: output)
+      try Issuer.write(certificate, to: output, besides: home)
       document["output"] = .string(output)
       return document
     }

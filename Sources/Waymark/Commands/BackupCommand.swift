@@ -6,8 +6,8 @@ extension Node {
   func backUpToFile(
     _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON {
-    let path = try request.required("file", "a file to write")
-    try BackupTarget.check(path, overwrites: request.flag("yes"))
+    let path = try BackupTarget.check(
+      request.required("file", "a file to write"), home, overwrites: request.flag("yes"))
     let records = try store.visibleCounts().values.reduce(0, +)
     let created = wall()
     let summary = try await backUp(to: path, overwrites: request.flag("yes")) { done, total in
@@ -28,8 +28,8 @@ extension Node {
 
 /// Where a person wants a backup.
 private enum BackupTarget {
-  /// Refuses in words what can't become a backup, before any work is done.
-  static func check(_ path: String, overwrites: Bool) throws {
+  /// Refuses in words what can't become a backup, before any work is done; gives where it goes.
+  static func check(_ path: String, _ home: Home, overwrites: Bool) throws -> String {
     let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     guard Files.isDirectory(parent) else {
       throw WaymarkError.failed(
@@ -41,10 +41,17 @@ private enum BackupTarget {
         "file", "\(path) is a folder; a backup is one file.",
         next: "waymark backup \(shellWord(path + "/laptop.waymark"))")
     }
+    let target = try OutputFile(path, in: home, except: home.backups)
     guard !Files.exists(path) || overwrites else {
       throw WaymarkError.needsYes(
         "Overwrite \(path)? It is there already.",
         next: "waymark backup --yes \(shellWord(path)), or another name")
     }
+    guard !Files.exists(path) || Files.isRegular(path) else {
+      throw WaymarkError.failed(
+        "file", "\(path) is a device; a backup is a file.",
+        next: "waymark backup \(shellWord("laptop.waymark"))")
+    }
+    return target.path
   }
 }

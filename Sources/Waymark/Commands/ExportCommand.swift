@@ -17,7 +17,7 @@ extension Node {
     let output = request.text("output")
     if format.isFolder { return try await exportFolder(request, format, try exportSource(format), trip) }
     let file = try await exportedFile(format, trip)
-    if let output { try Files.replace(output, with: file.bytes) }
+    if let output { try OutputFile(output, in: home).write(file.bytes) }
     return document(
       request.command,
       [
@@ -46,6 +46,7 @@ extension Node {
         next: "waymark export --format \(format.rawValue) --output FOLDER")
     }
     let folder = await away { Exporter.folder(format, from: source, trip: trip) }
+    try OutputFile.checkFolder(output, in: home)
     try Folders.create(output, with: folder.files)
     return document(
       request.command,

@@ -46,7 +46,7 @@ extension Node {
     var members = try writer.members(kind, record)
     if kind.number == KindNumbers.trip { members += try tripSummary(record.key.id) }
     if kind.number == KindNumbers.attachment, let output = request.text("output") {
-      try Files.replace(output, with: try contents.bytes(of: try attachmentData(record)))
+      try OutputFile(output, in: home).write(try contents.bytes(of: try attachmentData(record)))
       members.append(.init("output", .string(output)))
     }
     return document(request.command, members)

@@ -60,7 +60,7 @@ extension Node {
       throw WaymarkError.failed(
         "no_content", "The profile has no picture.", next: "waymark profile set avatar=FILE")
     }
-    try Files.replace(path, with: try contents.bytes(of: value))
+    try OutputFile(path, in: home).write(try contents.bytes(of: value))
     return .init("output", .string(path))
   }
 }

@@ -333,7 +333,7 @@ package struct Doctor {
         .init("status", said),
         .init("metrics", metrics["metrics"] ?? .null),
       ])
-    try Files.replace(path, with: report.bytes(.pretty), mode: 0o600)
+    try OutputFile(path, in: home).write(report.bytes(.pretty), mode: 0o600)
   }
 
   private static let reported = [

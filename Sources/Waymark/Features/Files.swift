@@ -2,17 +2,32 @@ import Foundation
 
 /// Reading and writing whole files of a bounded size, with failures that a person can act on.
 enum Files {
-  /// The whole file; refuses what is larger than `bytesMax`.
+  /// The whole file; refuses what is larger than `bytesMax`, and what is no file: a pipe would be waited for.
   static func read(_ path: String, bytesMax: Int, what: String = "file") throws -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("read", path, errno) }
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw failure("read", path, errno) }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw failure("read", path, EISDIR) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw notAFile(path) }
     guard status.st_size <= bytesMax else { throw tooLarge(path, what, bytesMax) }
+    return try readAll(descriptor, path, bytesMax, what, expecting: Int(status.st_size))
+  }
+
+  /// What comes out of a pipe or a device until it ends; `-` is standard input.
+  static func readPipe(_ path: String, bytesMax: Int, what: String) throws -> [UInt8] {
+    let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("read", path, errno) }
+    defer { close(descriptor) }
+    return try readAll(descriptor, path, bytesMax, what, expecting: 0)
+  }
+
+  private static func readAll(
+    _ descriptor: Int32, _ path: String, _ bytesMax: Int, _ what: String, expecting size: Int
+  ) throws -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(Int(status.st_size))
+    bytes.reserveCapacity(size)
     var buffer = [UInt8](repeating: 0, count: 256 * 1024)
     while true {
       let count = Foundation.read(descriptor, &buffer, buffer.count)
@@ -82,6 +97,33 @@ enum Files {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
+  /// Writes to a device or a pipe as it is.
+  ///
+  /// - Parameter waits: whether the process may wait for whoever reads it.
+  static func send(_ bytes: [UInt8], to device: String, waits: Bool) throws {
+    let descriptor = open(device, O_WRONLY | O_NOCTTY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
+    guard descriptor >= 0 else { throw failure("write", device, errno) }
+    defer { close(descriptor) }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw failure("write", device, count == 0 ? EIO : errno) }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  static func isRegular(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  static func notAFile(_ path: String) -> WaymarkError {
+    .failed(
+      "file", "Can't read \(path): it is a pipe or a device, and no file.",
+      next: "put what comes out of it into a file, and name that")
+  }
+
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
     .failed(
       "too_large", "\(path) is too large for a \(what): at most \(bytesMax / (1024 * 1024)) MiB.",
@@ -116,5 +158,15 @@ package enum TextFile {
   /// - Throws: `WaymarkError` if that is not possible.
   package static func replace(_ path: String, _ text: String) throws {
     try Files.replace(path, with: Array(text.utf8), mode: 0o644)
+  }
+
+  /// Writes the text to a device or a pipe, and waits for whoever reads it.
+  package static func send(_ text: String, to path: String) throws {
+    try Files.send(Array(text.utf8), to: path, waits: true)
+  }
+
+  /// The same as `replace` where a person named the file, which may be none that the node of a home lives by.
+  package static func write(_ text: String, to path: String, besides home: Home) throws {
+    try OutputFile(path, in: home).write(Array(text.utf8))
   }
 }

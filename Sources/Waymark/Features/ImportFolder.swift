@@ -44,7 +44,7 @@ enum ImportFolder {
           next: "name the files, or the folder that holds only them")
       }
     }
-    return paths.filter { isRegular("\(root)/\($0)") }
+    return paths.filter { Files.isRegular("\(root)/\($0)") }
   }
 
   /// In the order of their bytes.
@@ -53,11 +53,5 @@ enum ImportFolder {
       throw WaymarkError.failed("file", "Can't read the folder \(path).", next: "ls -ld \(shellWord(path))")
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-  }
-
-  /// A pipe would be waited for.
-  private static func isRegular(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 }

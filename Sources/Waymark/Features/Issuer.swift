@@ -104,8 +104,8 @@ public enum Issuer {
   }
 
   /// Writes what `issue` gave to a file that anyone may read.
-  package static func write(_ certificate: String, to path: String) throws {
-    try Files.replace(path, with: Array(certificate.utf8))
+  package static func write(_ certificate: String, to path: String, besides home: Home? = nil) throws {
+    try OutputFile(path, in: home).write(Array(certificate.utf8))
   }
 
   /// The statement in a file that `issue` wrote.

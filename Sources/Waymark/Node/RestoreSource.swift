@@ -19,7 +19,8 @@ struct BackupSource: Sendable {
         "file", "\(path) is a folder; a backup is one file.",
         next: "name the file that waymark backup has written")
     }
-    let readable = open(path, O_RDONLY | O_CLOEXEC)
+    guard !Files.exists(path) || Files.isRegular(path) else { throw Files.notAFile(path) }
+    let readable = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard readable >= 0 else {
       throw WaymarkError.failed(
         "file", "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))

@@ -13,7 +13,9 @@ struct Application: Sendable {
     do {
       let directory = FileManager.default.currentDirectoryPath
       let invocation = try CommandParser(directory: directory).parse(arguments)
-      return try await Session(invocation, terminal, environment).run()
+      let streams = try StandardStreams(invocation)
+      defer { streams.end() }
+      return try await Session(streams, terminal, environment).run()
     } catch {
       return Self.report(error, on: terminal, as: LogFormat.fitting(environment))
     }

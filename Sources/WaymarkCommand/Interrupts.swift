@@ -30,6 +30,33 @@ enum Interrupts {
     }
   }
 
+  /// Does something during which a signal that ends the process is preceded by a clean-up; afterwards signals do what
+  /// they did before.
+  static func cleaningUp<Result>(
+    _ cleanUp: @escaping @Sendable () -> Void, during body: () throws -> Result
+  ) rethrows -> Result {
+    let signals = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    var before: [Int32: sigaction] = [:]
+    for number in signals {
+      var action = sigaction()
+      if sigaction(number, nil, &action) == 0 { before[number] = action }
+    }
+    let handled = handlers.withLock { $0 }
+    handle(signals) { number in
+      cleanUp()
+      signal(number, SIG_DFL)
+      kill(getpid(), number)
+    }
+    defer {
+      handlers.withLock { $0 = handled }
+      for (number, action) in before {
+        var action = action
+        sigaction(number, &action, nil)
+      }
+    }
+    return try body()
+  }
+
   /// The thread that hears of signals; made once. False if there is no pipe for it.
   private static let listens: Bool = {
     var ends: [Int32] = [-1, -1]

@@ -4,13 +4,16 @@ import Waymark
 /// One understood command, from request to answer.
 struct Session: Sendable {
   let invocation: Invocation
-  let terminal: Terminal
+  private let streams: StandardStreams
+  private(set) var terminal: Terminal
   let home: Home
   let environment: [String: String]
 
-  init(_ invocation: Invocation, _ terminal: Terminal, _ environment: [String: String]) {
-    self.invocation = invocation
+  init(_ streams: StandardStreams, _ terminal: Terminal, _ environment: [String: String]) {
+    self.streams = streams
+    invocation = streams.invocation
     self.terminal = terminal
+    self.terminal.endsUnread = invocation.words != ["run"]
     self.environment = environment
     // With `set` the flag is about the new passphrase, not about the present one.
     let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
@@ -24,7 +27,7 @@ struct Session: Sendable {
     do {
       return try await perform()
     } catch let failure as WaymarkError {
-      throw invocation.completing(failure)
+      throw invocation.completing(streams.naming(failure))
     } catch let error as HomeError {
       throw invocation.completing(WaymarkError(error))
     }
@@ -42,7 +45,7 @@ struct Session: Sendable {
     let events = EventPrinter(terminal, printsJSON: invocation.options.json && isStream)
     let document: JSON
     do {
-      document = try await confirmed { try await answer($0, events) }
+      document = try streams.delivered(try await confirmed { try await answer($0, events) })
     } catch {
       events.finish()
       throw error

@@ -81,12 +81,22 @@ extension Terminal {
     }
     var silent = before
     silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
-    tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
-    transient(question)
-    defer {
+    let asItWas = before
+    return try Interrupts.cleaningUp {
+      var before = asItWas
       tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-      transient("\n")
+    } during: {
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+      transient(question)
+      defer {
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+        transient("\n")
+      }
+      return try typedPassphrase()
     }
+  }
+
+  private func typedPassphrase() throws -> Passphrase {
     var typed = TypedLine()
     while true {
       var key: UInt8 = 0

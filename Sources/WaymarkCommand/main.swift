@@ -1,6 +1,7 @@
 import Foundation
 import Waymark
 
+ProcessGuard.holdStandardDescriptors()
 ProcessGuard.raise()
 let application = Application(
   arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)

@@ -28,6 +28,16 @@ package enum ProcessGuard {
     mask.withLock { $0 = before }
   }
 
+  /// Takes the places of standard input, output and error where the process came without: else the next file that is
+  /// opened would be one of them, and have written into it what is meant for a person. Reading from the first fails as
+  /// writing to the others does.
+  package static func holdStandardDescriptors() {
+    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+      // The lowest number that is free is this one.
+      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+    }
+  }
+
   /// The Swift runtime tells of a crash with registers and the memory that they point to: in a log, that could be a
   /// key. Who looks for a fault asks for it with `SWIFT_BACKTRACE`.
   private static func silenceCrashes() {

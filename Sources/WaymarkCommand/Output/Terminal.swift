@@ -1,4 +1,5 @@
 import Foundation
+import Waymark
 
 /// Where the command line writes: data to standard output, everything else to standard error.
 struct Terminal: Sendable {
@@ -10,10 +11,12 @@ struct Terminal: Sendable {
     var width: Int
   }
 
-  let output: Stream
+  var output: Stream
   let error: Stream
   /// Somebody can answer a question.
   let canAsk: Bool
+  /// Whether the program ends where its data can't be written; a node goes on.
+  var endsUnread = true
 
   static let widthMax = 100
 
@@ -55,16 +58,42 @@ struct Terminal: Sendable {
   /// Text on standard error that the next one may replace.
   func transient(_ text: String) { write(text, to: error.descriptor) }
 
-  /// Writes all at once, so that a line is never half there. Who no longer reads ends the program quietly.
+  /// Writes all at once, so that a line is never half there. Data that can't be written ends the program; what is
+  /// said beside it does not.
   private func write(_ text: String, to descriptor: Int32) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 && errno == EINTR { continue }
-      if count < 0 && errno == EPIPE { exit(0) }
-      guard count > 0 else { return }
-      rest = rest.dropFirst(count)
+      if count > 0 {
+        rest = rest.dropFirst(count)
+      } else if count == 0 || errno == EAGAIN {
+        Self.waitForRoom(descriptor)
+      } else if errno != EINTR {
+        return unwritten(errno, descriptor)
+      }
     }
+  }
+
+  /// Whoever shares a terminal or a pipe may have set it not to wait.
+  private static func waitForRoom(_ descriptor: Int32) {
+    var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&place, 1, 1_000)
+  }
+
+  /// Who no longer reads ends the program quietly; any other reason is said.
+  private func unwritten(_ code: Int32, _ descriptor: Int32) {
+    guard descriptor == output.descriptor else { return }
+    let status = code == EPIPE ? 0 : Application.report(Self.unwritable(code), on: self)
+    if endsUnread { exit(status) }
+  }
+
+  private static func unwritable(_ code: Int32) -> WaymarkError {
+    let isFull = [ENOSPC, EDQUOT, EFBIG].contains(code)
+    return WaymarkError(
+      exitCode: ExitCode.failed, code: isFull ? "disk_full" : "output",
+      message: "Can't write to standard output: \(String(cString: strerror(code)).lowercased()).",
+      next: isFull
+        ? "make room where it goes, or send it elsewhere" : "send it elsewhere, as to a file: > FILE")
   }
 
   /// Asks a question that is answered with yes or no; anything but yes is no.

@@ -351,7 +351,8 @@ enum CommandTable {
         Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
         a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), those of TripIt among them. One
         import is one operation: waymark undo takes it back. The same file again changes nothing; an edited one
-        updates what it brought before. What is left out, and what can't be held, is listed with its place.
+        updates what it brought before. What is left out, and what can't be held, is listed with its place. A
+        FILE of - is standard input.
         """),
     CommandSpec(
       words: ["export"], summary: "write an export that the other application reads",

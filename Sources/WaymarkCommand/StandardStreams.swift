@@ -1,0 +1,87 @@
+import Waymark
+
+/// `-` in place of a file, and files that only this process can open: pipes and devices.
+struct StandardStreams {
+  /// What is left for the node, or for this process, to do with files.
+  private(set) var invocation: Invocation
+  /// Where an export goes that the node can't write.
+  private(set) var sink: String?
+  private var piped: [String: PipedFile] = [:]
+
+  /// - Throws: `WaymarkError` for a `-` that means nothing.
+  init(_ typed: Invocation) throws {
+    invocation = typed
+    switch typed.words {
+    case ["export"]: takeOutput()
+    case ["issuer", "issue"] where typed["output"] == "-": invocation.arguments["output"] = .null
+    case ["metrics"] where typed["write"] == "-": invocation.arguments["write"] = .null
+    case ["import"]: try takeInput()
+    default: break
+    }
+    try refuseDashes()
+  }
+
+  /// Takes away what was put down for the node.
+  func end() { for file in piped.values { file.remove() } }
+
+  /// The failure as of what the person named.
+  func naming(_ failure: WaymarkError) -> WaymarkError {
+    func named(_ text: String) -> String {
+      piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? "standard input" : $1.key) }
+    }
+    return WaymarkError(
+      exitCode: failure.exitCode, code: failure.code, message: named(failure.message),
+      next: failure.next.map(named), candidates: failure.candidates)
+  }
+
+  /// The answer, with what was exported where it was wanted.
+  func delivered(_ document: JSON) throws -> JSON {
+    guard let sink, let content = document["content"]?.string else { return document }
+    try TextFile.send(content, to: sink)
+    var document = document
+    document["output"] = .string(sink)
+    document["content"] = .null
+    return document
+  }
+
+  private mutating func takeOutput() {
+    guard let output = invocation["output"], PipedFile.isNeeded(for: output) else { return }
+    if output != "-" { sink = output }
+    invocation.arguments["output"] = .null
+  }
+
+  private mutating func takeInput() throws {
+    var paths = invocation.arguments["files"]?.array?.compactMap(\.string) ?? []
+    do {
+      for index in paths.indices where PipedFile.isNeeded(for: paths[index]) {
+        let file = try piped[paths[index]] ?? PipedFile(paths[index])
+        piped[paths[index]] = file
+        paths[index] = file.path
+      }
+    } catch {
+      end()
+      throw error
+    }
+    invocation.arguments["files"] = .array(paths.map(JSON.string))
+  }
+
+  private func refuseDashes() throws {
+    guard let spec = CommandTable.all.first(where: { $0.words == invocation.words }) else { return }
+    let operands = spec.operands.filter(\.isPath).map { ($0.placeholder, $0.key) }
+    // Where a passphrase is read from, `-` has a meaning of its own.
+    let options = spec.options.filter { $0.isPath && $0.flag != "--file" }.map { ($0.flag, $0.requestKey) }
+    for (name, key) in operands + options where invocation[key] == "-" {
+      throw WaymarkError(
+        exitCode: ExitCode.usage, code: "usage",
+        message: "\(name) can't be “-” here: name a file.", next: "waymark help \(spec.name)")
+    }
+  }
+}
+
+extension CommandSpec.Operand {
+  fileprivate var isPath: Bool { if case .path = type { true } else { false } }
+}
+
+extension CommandSpec.Option {
+  fileprivate var isPath: Bool { if case .path = type { true } else { false } }
+}

@@ -1,0 +1,188 @@
+import Exchange
+import Foundation
+import Processes
+import Testing
+import Waymark
+
+@testable import WaymarkCommand
+
+/// Standard streams, pipes and devices, as a shell gives them to the program.
+@Suite(.serialized) struct StreamTests {
+  private func founder(_ workshop: Workshop) async throws -> TestDevice {
+    let alice = workshop.device("alice")
+    #expect(try await alice.run("init", "--name", "alice").code == 0)
+    return alice
+  }
+
+  private static let run = "run --listen 127.0.0.1:0 --no-discovery"
+
+  @Test func `data that can't be written ends a command with a sentence`() async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      let full = try await alice.shell("$W export --format json > /dev/full")
+      #expect(full.code == 1)
+      #expect(full.errors.contains("Can't write to standard output: no space left"), "\(full.errors)")
+      let closed = try await alice.shell("$W export --format json >&-")
+      #expect(closed.code == 1)
+      #expect(closed.errors.contains("Can't write to standard output"), "\(closed.errors)")
+      let unread = try await alice.shell("$W export --format json | true")
+      #expect(unread.code == 0 && unread.errors.isEmpty, "\(unread.errors)")
+    }
+  }
+
+  @Test func `an output that does not wait gets everything all the same`() async throws {
+    var ends: [Int32] = [-1, -1]
+    #expect(pipe(&ends) == 0)
+    _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) | O_NONBLOCK)
+    let reader = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
+    var terminal = Terminal(noColor: true, environment: [:])
+    terminal.output.descriptor = ends[1]
+    let text = String(repeating: "0123456789", count: 100_000)
+    async let read = Task.detached { try reader.readToEnd() }.value
+    await Task.detached { [terminal, writer = ends[1]] in
+      terminal.raw(text)
+      close(writer)
+    }.value
+    #expect(try await read == Data(text.utf8))
+  }
+
+  @Test func `a node goes on when nobody reads what it says any more`() async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      let child = try alice.begin(
+        "mkfifo $H.pipe; head -n 1 $H.pipe > $H.line & exec $W \(Self.run) 2> $H.pipe")
+      try await until("the node serves") { try await alice.status()["running"] == true }
+      for level in ["debug", "info", "debug", "info"] {
+        #expect(try await alice.run("log", "level", level).code == 0)
+        try await Task.sleep(for: .milliseconds(200))
+      }
+      #expect(FileManager.default.fileExists(atPath: alice.home + ".line"))
+      #expect(try await alice.status()["running"] == true)
+      child.signal(SIGTERM)
+      #expect(try await child.wait(seconds: 20, for: "the node to end") == 0)
+    }
+  }
+
+  @Test func `a node that has no standard streams writes into no file of its own`() async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      let child = try alice.begin("exec $W \(Self.run) <&- >&- 2>&-")
+      try await until("the node serves") { try await alice.status()["running"] == true }
+      #expect(try await alice.run("log", "level", "debug").code == 0)
+      let lock = try String(contentsOfFile: alice.home + "/store.db.lock", encoding: .utf8)
+      #expect(lock == "\(child.id)\n")
+      child.signal(SIGTERM)
+      #expect(try await child.wait(seconds: 20, for: "the node to end") == 0)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a dash is standard input and output, and pipes are read and written`(runs: Bool) async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      var size = SampleData.Size()
+      (size.habits, size.logs) = (3, 30)
+      let file = workshop.path("export.json")
+      try Data(SampleData.ritualist(seed: 1, size: size)).write(to: URL(filePath: file))
+      if runs { _ = try await alice.start() }
+      #expect(try await alice.shell("cat \(file) | $W import -").code == 0)
+      #expect(try await alice.status()["counts"]?["habitLogs"] == 30)
+      for again in ["$W import /dev/stdin < \(file)", "mkfifo $H.in; cat \(file) > $H.in & $W import $H.in"] {
+        let outcome = try await alice.shell(again)
+        #expect(outcome.code == 0, "\(again): \(outcome.errors)")
+      }
+      let bad = try await alice.shell("echo x | $W import -")
+      #expect(bad.code == 1 && bad.errors.contains("standard input"), "\(bad.errors)")
+      // Each says when it was made, in as many digits.
+      let whole = try await alice.run("export", "--format", "json").output.count
+      #expect(whole > 1_000)
+      let folder = workshop.folder.path
+      for line in [
+        "cd \(folder); $W export --format json --output -",
+        "$W export --format json --output /dev/stdout | cat",
+        "mkfifo $H.out; timeout 20 cat $H.out & $W export --format json --output $H.out; wait",
+      ] {
+        #expect(try await alice.shell(line).output.count == whole, "\(line)")
+      }
+      #expect(!FileManager.default.fileExists(atPath: workshop.path("-")))
+    }
+  }
+
+  @Test func `a dash that means nothing is refused, and so is a pipe where a file is needed`() async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      for words in [
+        ["backup", "-"], ["restore", "-"], ["entitlement", "install", "-"], ["doctor", "--report", "-"],
+      ] {
+        let outcome = try await alice.run(arguments: words)
+        #expect(outcome.code == 2 && outcome.errors.contains("name a file"), "\(words): \(outcome.errors)")
+      }
+      let node = try await alice.start()
+      let pipe = workshop.path("pipe")
+      mkfifo(pipe, 0o600)
+      for words in [
+        ["entitlement", "install", pipe], ["issuer", "trust", pipe], ["profile", "set", "avatar=\(pipe)"],
+      ] {
+        let outcome = try await alice.run(arguments: words)
+        #expect(outcome.code == 1 && outcome.errors.contains("is a pipe"), "\(words): \(outcome.errors)")
+      }
+      #expect(try await node.stop() == 0)
+    }
+  }
+
+  /// The other end of a terminal that a test holds, unlocked.
+  private static func terminal(of master: Int32) -> String? {
+    var (isLocked, number): (Int32, UInt32) = (0, 0)
+    // TIOCSPTLCK and TIOCGPTN of Linux, which Swift does not import.
+    guard ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
+      return nil
+    }
+    return "/dev/pts/\(number)"
+  }
+
+  @Test func `a signal at the question for a passphrase leaves the terminal as it was`() async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      let master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+      defer { close(master) }
+      let name = try #require(Self.terminal(of: master))
+      let slave = open(name, O_RDWR | O_NOCTTY)
+      defer { close(slave) }
+      func echoes() -> Bool {
+        var state = termios()
+        return tcgetattr(slave, &state) == 0 && state.c_lflag & tcflag_t(ECHO) != 0
+      }
+      #expect(echoes())
+      for signal in [SIGTERM, SIGINT, SIGHUP] {
+        let child = try Child(
+          alice.build.program, ["--home", alice.home, "keys", "passphrase", "set"],
+          environment: ["TERM": "xterm"], input: URL(filePath: name),
+          output: URL(filePath: workshop.path("said")),
+          errors: URL(filePath: name))
+        try await until("the question is there") { !echoes() || child.code != nil }
+        child.signal(signal)
+        #expect(try await child.wait(seconds: 20, for: "the command to end") == -signal)
+        #expect(echoes())
+      }
+    }
+  }
+}
+
+extension TestDevice {
+  /// A line of shell: `$W` is the program in this device's home, `$H` that home.
+  func begin(_ line: String, _ output: String = "/dev/null", _ errors: String = "/dev/null") throws -> Child {
+    let script = "H='\(home)'; W='\(build.program.path) --home \(home)'; \(line)"
+    return try Child(
+      URL(filePath: "/bin/sh"), ["-c", script], environment: ProcessInfo.processInfo.environment, input: nil,
+      output: URL(filePath: output), errors: URL(filePath: errors))
+  }
+
+  func shell(_ line: String) async throws -> Outcome {
+    let marker = workshop.path(UUID().uuidString)
+    let child = try begin(line, marker + "-output", marker + "-errors")
+    let code = try await child.wait(seconds: 60, for: line)
+    return Outcome(
+      code: code, output: try String(contentsOfFile: marker + "-output", encoding: .utf8),
+      errors: try String(contentsOfFile: marker + "-errors", encoding: .utf8))
+  }
+}

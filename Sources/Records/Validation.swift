@@ -46,7 +46,7 @@ extension Field {
   /// Checks a value against the type and the rule of the field; null is always allowed.
   package func validate(_ value: Value) throws(FieldError) {
     guard value != .null else { return }
-    guard type.accepts(value) else { throw refused(value, type.expectation) }
+    guard type.accepts(value) else { throw refused(value, tooLong(value) ?? type.expectation) }
     switch value {
     case .text(let text): try validate(text)
     case .integer(let number):
@@ -73,6 +73,15 @@ extension Field {
     if let max = rule.charactersMax, text.count > max || text.utf8.count > Limits.textBytesMax {
       throw refused(.text(text), "at most \(max) characters, it has \(text.count)")
     }
+  }
+
+  /// What is allowed of a text that has the right type and is longer than any may be.
+  private func tooLong(_ value: Value) -> String? {
+    guard case .text(let text) = value, type == .text, text.utf8.count > Limits.textBytesMax else {
+      return nil
+    }
+    guard let max = rule.charactersMax else { return "at most \(Limits.textBytesMax) bytes" }
+    return "at most \(max) characters, it has \(text.count)"
   }
 
   private func validate(_ items: [Value], of value: Value) throws(FieldError) {

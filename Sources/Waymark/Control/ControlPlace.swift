@@ -16,9 +16,11 @@ struct ControlPlace {
   static func all(of home: Home, environment: [String: String] = ProcessInfo.processInfo.environment)
     -> [ControlPlace]
   {
-    let direct = ControlPlace(path: home.path + "/control.sock", directory: home.path, isOwn: false)
+    // One directory may be named in many ways, of different lengths; a node and a command have to mean one place.
+    let directory = realPath(home.path)
+    let direct = ControlPlace(path: directory + "/control.sock", directory: directory, isOwn: false)
     if direct.fits { return [direct] }
-    let name = "waymark-\(hexadecimal(pathHash(home.path).prefix(12))).sock"
+    let name = "waymark-\(hexadecimal(pathHash(directory).prefix(12))).sock"
     let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     let user = geteuid()
     var places = [runtime, "/run/user/\(user)"].compactMap(\.self).map {

@@ -35,8 +35,8 @@ package enum WaymarkClient {
     }
   }
 
-  /// A command without a node has the store for a moment, and so does a node that is not at its socket yet: who comes
-  /// just then waits that long, and no longer.
+  /// A command without a node has the store for a moment, and so does a node that is not at its socket yet; one that
+  /// is may have many others to answer. Who comes just then waits that long, and no longer.
   private static func patiently<Result>(_ home: Home, _ body: () async throws -> Result) async throws
     -> Result
   {
@@ -44,7 +44,7 @@ package enum WaymarkClient {
     while true {
       do {
         return try await body()
-      } catch let failure as WaymarkError where failure.code == "store_held" {
+      } catch let failure as WaymarkError where failure.code == "store_held" || failure == .busy {
         guard ContinuousClock.now < end else { throw failure }
         try await Task.sleep(for: .milliseconds(50))
       }
@@ -132,7 +132,8 @@ package enum WaymarkClient {
 
 extension WaymarkError {
   static func noStore(_ home: Home) -> WaymarkError {
-    WaymarkError(
+    if let trouble = home.exclusion { return WaymarkError(trouble) }
+    return WaymarkError(
       exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
       next: "waymark init, or waymark join TICKET")
   }
@@ -176,11 +177,23 @@ extension WaymarkError {
         message:
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
+    case StoreError.lockFailed(let code):
+      return .failed(
+        "file",
+        "The store in \(home.path) can't be \(verb): its lock can't be taken: \(reason(code).lowercased()).",
+        next: code == EROFS
+          ? "see whether the disk is mounted for reading only: findmnt -T \(shellWord(home.path))"
+          : Files.look(home.store + ".lock", code))
     case _ where isNoRoom(error): return .diskFull(home)
     case _ where isLostWrite(error):
       // Nothing that a person starts next may take for written what was not.
       home.markSuspect()
       return .brokenStore(home, error)
+    case _ where (try? BackupFile(path: home.store)) != nil:
+      let kept = home.path + "/backup.waymark"
+      return .failed(
+        "is_backup", "\(home.store) is a backup file, and no store.",
+        next: "mv \(shellWord(home.store)) \(shellWord(kept)), then waymark restore \(shellWord(kept))")
     default:
       return .failed(
         "store", "The store in \(home.path) can't be \(verb): \(error).", next: "waymark verify --deep")

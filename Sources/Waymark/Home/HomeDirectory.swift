@@ -92,9 +92,20 @@ extension Home {
     }
   }
 
+  /// Why nobody can tell whether there is a store: the directory is another user's.
+  var exclusion: HomeError? {
+    guard access(store, F_OK) != 0, errno == EACCES else { return nil }
+    return Self.unusable(path, EACCES)
+  }
+
   private static func unusable(_ path: String, _ code: Int32) -> HomeError {
     var status = stat()
     let isThere = lstat(path, &status) == 0
+    if isThere, status.st_mode & S_IFMT == S_IFLNK {
+      return HomeError(
+        .unwritable, "\(path) is a link; a home is the directory itself.",
+        next: "name the one that it leads to with --home: readlink -f \(shellWord(path))")
+    }
     return switch code {
     case ENOTDIR where isThere, ELOOP where isThere:
       HomeError(

@@ -102,6 +102,19 @@ import Wire
     }
   }
 
+  @Test func `a command that finds all places taken waits a moment for one`() async throws {
+    try await serving { home in
+      var others = try (0..<Limits.controlClientsMax).map { _ in try connected(home) }
+      // Answered, so counted.
+      for other in others { try await expectAnswer(other, "hello") }
+      async let late = WaymarkClient.perform(CommandRequest("late"), home: home)
+      try await Task.sleep(for: .milliseconds(500))
+      others.removeLast().interrupt()
+      #expect(try await late == "late")
+      for other in others { other.interrupt() }
+    }
+  }
+
   @Test func `the socket of a node that was killed gives way, and nothing else does`() async throws {
     let folder = try Folder()
     let home = Home(path: folder.path)
@@ -172,6 +185,21 @@ import Wire
     rmdir(runtime)
     symlink(folder.path, runtime)
     #expect(throws: HomeError.self) { try place.check() }
+  }
+
+  @Test func `a long home has one place for its socket, however it is spelled`() throws {
+    let folder = try Folder()
+    let (parent, name) = (folder.file(String(repeating: "long", count: 30)), "home")
+    try FileManager.default.createDirectory(atPath: "\(parent)/\(name)", withIntermediateDirectories: true)
+    symlink(parent, folder.file("short"))
+    func places(_ path: String) -> [String] { ControlPlace.all(of: Home(path: path)).map(\.path) }
+    let expected = places("\(parent)/\(name)")
+    #expect(!expected.isEmpty)
+    for spelling in [
+      "\(parent)//\(name)", "\(parent)/./\(name)/", "/\(parent)/\(name)", folder.file("short/home"),
+    ] {
+      #expect(places(spelling) == expected, "\(spelling)")
+    }
   }
 
   // MARK: Requests

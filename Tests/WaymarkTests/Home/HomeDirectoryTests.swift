@@ -7,6 +7,16 @@ import Testing
 struct HomeDirectoryTests {
   private func code(_ home: Home) -> HomeError.Code? { WaymarkTests.code { try home.prepare() } }
 
+  /// What is said of a home that is refused.
+  private func sentence(_ home: Home) -> String {
+    do {
+      try home.prepare()
+      return ""
+    } catch {
+      return (error as? HomeError)?.message ?? "\(error)"
+    }
+  }
+
   /// What is at the place of a home before a node comes.
   enum Before: String, CaseIterable, Sendable {
     case nothing, parentsMissing, emptyOpen, emptyKeysOpen, full, fullOpen, fullOpenToGroup, keysOpen, file,
@@ -60,6 +70,7 @@ struct HomeDirectoryTests {
     case .tokenPipe: mkfifo(home.path + "/incarnation", 0o600)
     }
     #expect(code(home) == Self.expected[before])
+    if before == .link { #expect(sentence(home).contains("is a link")) }
     guard Self.expected[before] == nil else { return }
     #expect(mode(home.path) == 0o700)
     #expect(mode(home.keys) == 0o700)

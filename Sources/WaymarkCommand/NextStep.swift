@@ -30,6 +30,29 @@ enum NextStep {
     return parts.map { isElsewhere($0) ? $0 : naming(home, in: $0) }.joined(separator: "; ")
   }
 
+  /// The same for the steps of a document that is about causes, each with its own.
+  static func completing(_ document: JSON, of invocation: Invocation) -> JSON {
+    guard let home = invocation.options.home, [["why"], ["doctor"]].contains(invocation.words) else {
+      return document
+    }
+    return completing(document, home)
+  }
+
+  private static func completing(_ json: JSON, _ home: String) -> JSON {
+    switch json {
+    case .object(let members):
+      .object(
+        members.map { member in
+          guard member.key == "next", let step = member.value.string else {
+            return JSON.Member(member.key, completing(member.value, home))
+          }
+          return JSON.Member(member.key, .string(meaning(step, home: home)))
+        })
+    case .array(let items): .array(items.map { completing($0, home) })
+    default: json
+    }
+  }
+
   private static func isElsewhere(_ step: String) -> Bool { step.contains(", on ") }
 
   private static func naming(_ home: String, in step: String) -> String {

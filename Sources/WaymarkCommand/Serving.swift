@@ -109,7 +109,8 @@ extension Session {
       let reader = watchReader(node)
       defer { reader.cancel() }
       let joined = try await node.answer(request, events: showTicket).get()
-      terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: waymark run")
+      let step = NextStep.meaning("waymark run", home: invocation.options.home)
+      terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: \(step)")
     } catch {
       await node.close()
       throw error

@@ -147,10 +147,10 @@ struct Session: Sendable {
     }
     if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
     var rendering = rendering
-    rendering.render(document, of: invocation)
+    rendering.render(NextStep.completing(document, of: invocation), of: invocation)
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
     for line in rendering.notes.lines {
-      let isStep = line.hasPrefix("Next: ")
+      let isStep = line.hasPrefix("Next: ") || line.contains(": waymark ")
       guard isStep else {
         terminal.note(line)
         continue

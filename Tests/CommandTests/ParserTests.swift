@@ -33,6 +33,11 @@ struct ParserTests {
     }
   }
 
+  @Test func `an empty home is none, and not the working directory`() throws {
+    #expect(try parse("--home", "", "status").options.home == nil)
+    #expect(try parse("--home", "a", "status").options.home == "/here/a")
+  }
+
   @Test func `a group without its last word means the one it implies`() throws {
     #expect(try parse("peers").words == ["peers", "list"])
     #expect(try parse("onboarding", "--json").words == ["onboarding", "show"])

@@ -50,6 +50,68 @@ struct RefusalTests {
     }
   }
 
+  @Test func `no output takes the place of a key or of a store`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      let (issuer, circle) = (workshop.path("iss"), try await alice.status()["circle"]?.string ?? "")
+      try await alice.run("issuer", "init", issuer)
+      let kept = [issuer, alice.home + "/keys/root.key", alice.home + "/store.db"]
+      let before = try kept.map { try Data(contentsOf: URL(filePath: $0)) }
+      let issue = ["issuer", "issue", "--key", issuer, "--circle", circle, "--until", "2099-01-01"]
+      for words in [
+        issue + ["--output", issuer], ["export", "--format", "json", "--output", kept[1]],
+        ["backup", "--yes", issuer], ["backup", "--yes", kept[2]], ["doctor", "--report", kept[1]],
+        ["metrics", "--write", issuer],
+      ] {
+        expect(try await alice.run(arguments: words), exits: 1, saying: "nothing was written", "name a")
+      }
+      #expect(try kept.map { try Data(contentsOf: URL(filePath: $0)) } == before)
+    }
+  }
+
+  @Test func `a backup in the place of a store is told from one`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      try await alice.run("trip", "add", "name=Rome")
+      let (backup, store) = (workshop.path("a.waymark"), alice.home + "/store.db")
+      #expect(try await alice.run("backup", backup).code == 0)
+      try FileManager.default.removeItem(atPath: store)
+      try FileManager.default.copyItem(atPath: backup, toPath: store)
+      let outcome = try await alice.run("status")
+      expect(outcome, exits: 1, saying: "is a backup file", "waymark restore")
+      #expect(outcome.errors.count < 600)
+    }
+  }
+
+  @Test func `a home of another user is no home without a store`() async throws {
+    guard geteuid() == 0 else { return print("skipped: only root can be another user") }
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      chmod(workshop.folder.path, 0o755)
+      let copy = workshop.path("program")
+      try FileManager.default.copyItem(atPath: alice.build.program.path, toPath: copy)
+      chmod(copy, 0o755)
+      let outcome = try await alice.shell("setpriv --reuid=65534 --clear-groups \(copy) --home $H status")
+      guard outcome.code < 126 else { return print("skipped: \(outcome.errors)") }
+      expect(outcome, exits: 1, saying: "is not for you", "name another one with --home")
+    }
+  }
+
+  @Test func `steps that stand inside a sentence are about the home that was typed, too`() async throws {
+    try await Workshop.with { workshop in
+      let alice = workshop.device("alice")
+      try await alice.run("init")
+      try await alice.run("trip", "add", "name=Rome")
+      let undone = try await alice.run("undo")
+      #expect(
+        undone.errors.contains("To take that back: waymark --home \(alice.home) undo"), "\(undone.errors)")
+      #expect(try await alice.run("doctor").output.contains("waymark --home"))
+    }
+  }
+
   @Test func `a second circle in one home is refused`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
@@ -159,6 +221,8 @@ struct RefusalTests {
         try await alice.run("habit", "add", "name=Read", "colorHex=red"), exits: 2, saying: "colorHex", "red")
       expect(
         try await alice.run("lodging", "add", "trip=Rome 1", "name=A", "cost=1,5"), exits: 2, saying: "cost")
+      let long = try await alice.run("trip", "add", "name=" + String(repeating: "x", count: 120_000))
+      expect(long, exits: 2, saying: "name", "at most 1000 characters")
       expect(try await alice.run("settings", "set", "colorScheme", "pink"), exits: 2, saying: "pink", "dark")
       #expect(try await alice.status()["counts"]?["trips"] == 2)
       #expect(try await alice.status()["counts"]?["lodging"] == 0)

@@ -125,6 +125,29 @@ struct RenderingTests {
         """)
   }
 
+  @Test func `what is to be typed stays whole, whatever a peer is called`() throws {
+    func row(_ name: String, _ text: String, _ next: String) throws -> String {
+      var peer = peer(
+        name, "paused", settings: lane(nil, nil, equal: nil), records: lane(nil, nil, equal: nil))
+      (peer["text"], peer["next"]) = (.string(text), .string(next))
+      let lines = try self.text(["peers", "list"], ["peers": [peer]]).split(separator: "\n")
+      return lines.dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
+    }
+    #expect(
+      try row("mark", "paused by you", "waymark peers resume mark").hasSuffix("waymark peers resume mark"))
+    #expect(
+      try row("n", "in touch with nobody", "waymark run, on n").hasSuffix("with nobody · waymark run, there"))
+    #expect(try row("mark", "a landmark is paused", "waymark why mark").contains("a landmark is paused"))
+    #expect(
+      try row("mark", "mark is free: only settings sync with mark", "x").contains(
+        "it is free: only settings sync with it"))
+  }
+
+  @Test func `what a terminal would obey is taken out of the names in a value too`() {
+    let value: JSON = ["weights": ["a\u{1B}[2J": 1]]
+    #expect(!value.plainText.contains("\u{1B}"))
+  }
+
   @Test func `being free is a state and no error`() throws {
     let document = status(
       premium: ["active": false, "source": "none", "validUntil": nil], sync: false, open: false, peers: [])

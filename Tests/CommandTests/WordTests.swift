@@ -26,6 +26,18 @@ struct WordTests {
     #expect(NextStep.meaning(step, home: nil) == step)
   }
 
+  @Test func `each step of a document about causes is about the home that was typed`() throws {
+    let document: JSON = [
+      "causes": [["reason": "offline", "next": "waymark run"], ["next": nil]], "next": 1,
+    ]
+    let typed = try CommandParser(directory: "/here").parse(["--home", "a", "why", "nas"])
+    let completed = NextStep.completing(document, of: typed)
+    #expect(completed["causes"]?[0]?["next"] == "waymark --home /here/a run")
+    #expect(completed["causes"]?[1]?["next"] == .null && completed["next"] == 1)
+    let plain = try CommandParser(directory: "/").parse(["why", "nas"])
+    #expect(NextStep.completing(document, of: plain) == document)
+  }
+
   @Test func `whoever gets no next step from a failure is shown where to read`() throws {
     let invocation = try CommandParser(directory: "/").parse(["trip", "add", "name=Rome"])
     let usage = WaymarkError(exitCode: ExitCode.usage, code: "bad_value", message: "It can't be.")

@@ -83,7 +83,7 @@ extension JSON {
     case .array(let items): items.isEmpty ? "–" : items.map(\.plainText).joined(separator: ", ")
     case .object(let members):
       moneyText
-        ?? members.filter { !$0.value.isNull }.map { "\($0.key) \($0.value.plainText)" }.joined(
+        ?? members.filter { !$0.value.isNull }.map { "\(printable($0.key)) \($0.value.plainText)" }.joined(
           separator: " ")
     }
   }

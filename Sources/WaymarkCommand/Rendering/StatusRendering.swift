@@ -236,19 +236,35 @@ extension Rendering {
     } else {
       parts.append(short(peer["text"]?.string ?? "", peer))
     }
-    if let next = peer["next"]?.string { parts.append(short(next, peer)) }
+    if let next = peer["next"]?.string { parts.append(shortStep(next, peer)) }
     return parts.joined(separator: " · ")
   }
 
-  /// The row begins with the name: it need not be said again, except where it is to be typed.
+  /// The row begins with the name: it need not be said again.
   private func short(_ text: String, _ peer: JSON) -> String {
     guard let name = peer["name"]?.string, !name.isEmpty else { return text }
-    return text.replacing(", on \(name)", with: ", there").replacing(
-      "the address of \(name)", with: "its address"
-    )
-    .replacing("the clock of \(name)", with: "its clock").replacing("premium of \(name)", with: "its premium")
-    .replacing("off on \(name)", with: "off there").replacing("with \(name)", with: "with it")
-    .replacing("\(name) ", with: "it ")
+    let shorter = [
+      ("the address of \(name)", "its address"), ("the clock of \(name)", "its clock"),
+      ("premium of \(name)", "its premium"), ("off on \(name)", "off there"), ("with \(name)", "with it"),
+    ]
+    let text = shorter.reduce(text) { replacing($1.0, with: $1.1, in: $0) }
+    return text.hasPrefix(name + " ") ? "it" + text.dropFirst(name.count) : text
+  }
+
+  /// What is to be typed stays as it is; only where, behind it, is in the row already.
+  private func shortStep(_ next: String, _ peer: JSON) -> String {
+    let place = ", on \(peer["name"]?.string ?? "")"
+    return next.hasSuffix(place) ? next.dropLast(place.count) + ", there" : next
+  }
+
+  /// Whole words only: one name may begin another.
+  private func replacing(_ phrase: String, with shorter: String, in text: String) -> String {
+    guard let found = text.firstRange(of: phrase) else { return text }
+    let before = text[..<found.lowerBound].last
+    let after = text[found.upperBound...].first
+    let isPart = [before, after].contains { $0.map { $0.isLetter || $0.isNumber } ?? false }
+    guard !isPart else { return text }
+    return text[..<found.lowerBound] + shorter + text[found.upperBound...]
   }
 
   /// `last seen 13:02 at 192.168.1.23`, of a peer that is not connected.

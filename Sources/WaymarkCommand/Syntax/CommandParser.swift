@@ -132,7 +132,7 @@ struct CommandParser {
 
   private func apply(_ option: Option, to globals: inout GlobalOptions) {
     switch option.flag {
-    case "--home": globals.home = option.value.map(absolute)
+    case "--home": globals.home = option.value.flatMap { $0.isEmpty ? nil : absolute($0) }
     case "--json": globals.json = true
     case "--no-color": globals.noColor = true
     case "--yes": globals.yes = true

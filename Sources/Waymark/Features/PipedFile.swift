@@ -10,9 +10,12 @@ package struct PipedFile: Sendable {
 
   /// Whether only the process that was given a path can open it.
   package static func isNeeded(for path: String) -> Bool {
-    guard path != "-", !path.hasPrefix("/dev/"), !path.hasPrefix("/proc/") else { return true }
+    guard path != "-", !own.contains(where: path.hasPrefix) else { return true }
     return Files.exists(path) && !Files.isDirectory(path) && !Files.isRegular(path)
   }
+
+  /// They mean something else in every process.
+  private static let own = ["/dev/std", "/dev/fd/", "/proc/self/", "/proc/thread-self/"]
 
   /// Reads to the end; `-` is standard input.
   ///

@@ -151,15 +151,7 @@ import Wire
   // MARK: Promises
 
   @Test func `nobody waits twice for a peer that promises without end`() throws {
-    let world = try World(["alice", "bob", "carol", "mallory"])
-    world.meddle = { from, _, message in
-      from == "mallory" && (message.isSets || message.isServed) ? [] : [message]
-    }
-    world.connect("alice", "bob")
-    world.connect("bob", "carol")
-    world.connect("carol", "mallory")
-    try world.write("alice", insert(record(1)))
-    world.run(1_000)
+    let world = try Self.line { $0.isSets || $0.isServed }
     func promise(_ sequence: UInt64) throws {
       let log = try #require(world["alice"].store.heads(.records).first?.log)
       let tip = ChangeSetID(Bytes32(9, 9, 9, sequence))
@@ -181,13 +173,7 @@ import Wire
   func `who promises everything and brings a little of its own now and then is not waited for`(little: String)
     throws
   {
-    let world = try World(["alice", "bob", "carol", "mallory"])
-    world.meddle = { from, _, message in from == "mallory" && message.isServed ? [] : [message] }
-    world.connect("alice", "bob")
-    world.connect("bob", "carol")
-    world.connect("carol", "mallory")
-    try world.write("alice", insert(record(1)))
-    world.run(1_000)
+    let world = try Self.line { $0.isServed }
     let log = try #require(world["alice"].store.heads(.records).first?.log)
     var promised = [
       LogHead(log: log, sequence: 1_000, id: ChangeSetID(Bytes32(9, 9, 9, 9)), foldedSequence: 0)
@@ -211,18 +197,12 @@ import Wire
   }
 
   @Test func `who delivers in one lane is not waited for any longer in the other`() throws {
-    let world = try World(["alice", "bob", "carol", "mallory"])
-    world.meddle = { from, _, message in
-      switch message {
-      case .sets(.records, _), .served(.records): from == "mallory" ? [] : [message]
-      default: [message]
+    let world = try Self.line {
+      switch $0 {
+      case .sets(.records, _), .served(.records): true
+      default: false
       }
     }
-    world.connect("alice", "bob")
-    world.connect("bob", "carol")
-    world.connect("carol", "mallory")
-    try world.write("alice", insert(record(1)))
-    world.run(1_000)
     let log = try #require(world["alice"].store.heads(.records).first?.log)
     let promise = LogHead(log: log, sequence: 1_000, id: ChangeSetID(Bytes32(9, 9, 9, 9)), foldedSequence: 0)
     world.inject(.heads(.records, [promise], complete: false), from: "mallory", to: "carol")
@@ -329,6 +309,18 @@ import Wire
   }
 
   // MARK: Making things up
+
+  /// Alice, Bob, Carol and Mallory, who sends nothing of what she keeps back; a record of Alice's has gone round.
+  private static func line(keepingBack isKept: @escaping (Message) -> Bool) throws -> World {
+    let world = try World(["alice", "bob", "carol", "mallory"])
+    world.meddle = { from, _, message in from == "mallory" && isKept(message) ? [] : [message] }
+    world.connect("alice", "bob")
+    world.connect("bob", "carol")
+    world.connect("carol", "mallory")
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    return world
+  }
 
   private static func connected() throws -> World {
     let world = try World(["alice", "bob"])

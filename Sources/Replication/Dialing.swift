@@ -18,14 +18,20 @@ package struct Dialing: Sendable {
     package internal(set) var lastFailure: DialFailure?
     /// When a beacon of the device last named it.
     package internal(set) var foundAt: Moment?
-    /// Nobody but beacons has named it.
-    var isOnlyFound = false
-    /// Nobody but members, of themselves, has named it.
-    var isOnlyAnnounced = false
+    var source = Source.person
     /// A handshake has shown whose address it is.
     var isProved = false
     /// When the device there was last let in, and let this one in.
     var admittedAt: Moment?
+  }
+
+  /// Who has named an address: the one of them whose word lasts longest.
+  enum Source {
+    case person
+    /// Of themselves, as long as they do.
+    case members
+    /// Until it has failed.
+    case beacons
   }
 
   package private(set) var entries: [Entry] = []
@@ -41,15 +47,14 @@ package struct Dialing: Sendable {
   package mutating func add(_ address: String, of device: DeviceKey?, now: Moment) {
     if let index = index(of: address) {
       if let device { entries[index].device = device }
-      entries[index].isOnlyFound = false
-      entries[index].isOnlyAnnounced = false
+      entries[index].source = .person
       return
     }
     guard hasRoom else { return }
     entries.append(Entry(address: address, device: device, nextAttempt: now))
   }
 
-  private var hasRoom: Bool { entries.count { !$0.isOnlyFound } < Self.addressesMax }
+  private var hasRoom: Bool { entries.count { $0.source != .beacons } < Self.addressesMax }
 
   /// Takes over what the members announce of themselves, all of it. What nobody names any more is forgotten: a device
   /// that moves about would leave ever more addresses behind, where nothing answers.
@@ -58,12 +63,10 @@ package struct Dialing: Sendable {
     for (device, addresses) in addresses {
       for address in addresses { owners[address, default: []].insert(device) }
     }
-    entries.removeAll {
-      $0.isOnlyAnnounced && $0.foundAt == nil && !$0.isDialling && owners[$0.address] == nil
-    }
-    for index in entries.indices where entries[index].isOnlyAnnounced && owners[entries[index].address] == nil
-    {
-      entries[index].isOnlyFound = entries[index].foundAt != nil
+    func isLeftOut(_ entry: Entry) -> Bool { entry.source == .members && owners[entry.address] == nil }
+    entries.removeAll { isLeftOut($0) && $0.foundAt == nil && !$0.isDialling }
+    for index in entries.indices where isLeftOut(entries[index]) && entries[index].foundAt != nil {
+      entries[index].source = .beacons
     }
     for (address, devices) in owners.sorted(by: { $0.key < $1.key }) {
       announced(address, of: devices, now)
@@ -76,9 +79,9 @@ package struct Dialing: Sendable {
     let owner = devices.count == 1 ? devices.first : nil
     if let index = index(of: address) {
       if !entries[index].isProved { entries[index].device = owner }
-      entries[index].isOnlyFound = false
+      if entries[index].source == .beacons { entries[index].source = .members }
     } else if hasRoom {
-      entries.append(Entry(address: address, device: owner, nextAttempt: now, isOnlyAnnounced: true))
+      entries.append(Entry(address: address, device: owner, nextAttempt: now, source: .members))
     }
   }
 
@@ -87,13 +90,13 @@ package struct Dialing: Sendable {
   package mutating func found(_ address: String, of device: DeviceKey, now: Moment) {
     var entry =
       index(of: address).map { entries.remove(at: $0) }
-      ?? Entry(address: address, device: device, nextAttempt: now, isOnlyFound: true)
+      ?? Entry(address: address, device: device, nextAttempt: now, source: .beacons)
     entry.device = device
     entry.foundAt = now
     entry.failures = 0
     entry.nextAttempt = min(entry.nextAttempt, now)
     entries.insert(entry, at: 0)
-    let older = entries.filter { $0.isOnlyFound && $0.device == device && !$0.isDialling }
+    let older = entries.filter { $0.source == .beacons && $0.device == device && !$0.isDialling }
       .dropFirst(Limits.foundAddressesMax)
     for entry in older { remove(entry.address) }
   }
@@ -171,7 +174,7 @@ package struct Dialing: Sendable {
     entries[index].lastFailure = failure
     wait(index, now)
     // A beacon comes again where somebody is; an address without one may be another machine's by now.
-    if entries[index].isOnlyFound, entries[index].failures >= Self.foundFailuresMax {
+    if entries[index].source == .beacons, entries[index].failures >= Self.foundFailuresMax {
       entries.remove(at: index)
     }
   }

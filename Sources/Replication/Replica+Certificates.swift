@@ -97,6 +97,7 @@ extension Replica {
       send(added, to: session.link, isAnswer: false, &effects)
     }
     endRevokedSessions(added, &effects)
+    welcomeStrangers()
     gateMayHaveChanged(now, &effects)
   }
 

@@ -42,6 +42,7 @@ extension Replica {
       let own = withheld[lane]?.sent ?? [:]
       for (link, session) in sessions {
         sessions[link]?[lane].lacking = session[lane].lacking.filter { own[$0.key] != nil }
+        sessions[link]?[lane].strangers = [:]
       }
     }
     for session in sessionsInOrder where session.device != nil && !session.isClosing {

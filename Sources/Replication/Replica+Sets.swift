@@ -10,35 +10,48 @@ extension Replica {
     _ link: LinkID, _ lane: Lane, _ heads: [LogHead], _ complete: Bool, _ now: Now,
     _ effects: inout [Effect]
   ) {
-    guard let session = sessions[link], session[lane].isOpen else { return }
-    var theirs = complete ? Heads() : session[lane].theirs ?? Heads()
-    let heads = theirs.rememberable(heads)
-    if heads.allSatisfy({ session[lane].theirs?.tips(of: $0.log).contains($0) == true }) {
-      needless(link, points: 1 + heads.count / 64, now, &effects)
+    guard let told = sessions[link]?[lane].news(in: heads, complete), told.isOpen else { return }
+    if told.isKnown {
+      needless(link, points: 1 + told.heads.count / 64, now, &effects)
     } else {
-      needless(link, points: heads.count / 8, now, &effects)
+      needless(link, points: told.heads.count / 8, now, &effects)
     }
-    theirs.hear(heads)
-    sessions[link]?[lane].theirs = theirs
-    noteTold(link, lane, heads, isComplete: complete, now)
-    if complete { sessions[link]?[lane].hasTold = true }
-    let mine = shownHeads(lane)
-    let told = Set(heads.map(\.log))
-    var lacking = complete ? [:] : session[lane].lacking.filter { !told.contains($0.key) }
-    var unsure: [LogHead] = []
-    for tip in told.sorted().flatMap({ theirs.tips(of: $0) }) {
-      // What of a log that is cut may lead to a kept tip, only the store knows.
-      let isCut = circle.isCut(tip.log)
-      switch isCut ? nil : mine.lacks(tip, among: theirs.tips(of: tip.log).count) {
-      case true?: lacking[tip.log, default: []].append(tip)
-      case nil: unsure.append(tip)
-      case false?: break
-      }
-    }
-    sessions[link]?[lane].lacking = lacking
+    sessions[link]?[lane].hear(told.heads, complete)
+    noteTold(link, lane, told.heads, isComplete: complete, now)
+    let logs = Set(told.heads.map(\.log)).sorted()
+    let unsure = look(at: logs, link, lane)
     sessions[link]?[lane].isStalled = false
     // All at once, when the answer is here: the sets of one log may stand on those of another.
     if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
+  }
+
+  /// Notes what of some logs a peer has and this node lacks.
+  ///
+  /// - Returns: the tips of which only the store knows.
+  private mutating func look(at logs: [LogKey], _ link: LinkID, _ lane: Lane) -> [LogHead] {
+    let mine = shownHeads(lane)
+    var unsure: [LogHead] = []
+    for log in logs {
+      let tips = sessions[link]?[lane].theirs?.tips(of: log) ?? []
+      var lacking: [LogHead] = []
+      for tip in tips {
+        // What of a log that is cut may lead to a kept tip, only the store knows.
+        switch circle.isCut(log) ? nil : mine.lacks(tip, among: tips.count) {
+        case true?: lacking.append(tip)
+        case nil: unsure.append(tip)
+        case false?: break
+        }
+      }
+      sessions[link]?[lane].note(lacking, of: log, isStranger: circle.isStranger(log))
+    }
+    return unsure
+  }
+
+  /// Devices that nobody had certified may have been by now: what peers have of them is asked for.
+  mutating func welcomeStrangers() {
+    for lane in Lane.allCases {
+      for session in sessionsInOrder { sessions[session.link]?[lane].welcome { circle.mayAuthor($0) } }
+    }
   }
 
   /// The store has said which tips of forked logs it lacks.
@@ -47,7 +60,7 @@ extension Replica {
   ) {
     guard let session = sessions[link], session[lane].isOpen else { return }
     for (log, tips) in Dictionary(grouping: lacking, by: \.log) {
-      sessions[link]?[lane].lacking[log] = tips
+      sessions[link]?[lane].note(tips, of: log, isStranger: circle.isStranger(log))
     }
     ask(link, lane, now, &effects)
   }
@@ -253,6 +266,39 @@ extension LaneSession {
     }
   }
 
+  /// What a list of heads says, as much of it as is kept in mind.
+  fileprivate func news(
+    in heads: [LogHead], _ isComplete: Bool
+  ) -> (heads: [LogHead], isKnown: Bool, isOpen: Bool) {
+    let known = theirs ?? Heads()
+    let kept = (isComplete ? Heads() : known).rememberable(heads)
+    return (kept, kept.allSatisfy { known.tips(of: $0.log).contains($0) }, isOpen)
+  }
+
+  /// Takes over what the peer tells of its heads.
+  fileprivate mutating func hear(_ heads: [LogHead], _ isComplete: Bool) {
+    if isComplete {
+      (theirs, lacking, strangers) = (Heads(), [:], [:])
+      hasTold = true
+    } else if theirs == nil {
+      theirs = Heads()
+    }
+    theirs?.hear(heads)
+  }
+
+  /// Notes which tips of a log are lacking, in place of those noted before.
+  fileprivate mutating func note(_ tips: [LogHead], of log: LogKey, isStranger: Bool) {
+    lacking[log] = tips.isEmpty || isStranger ? nil : tips
+    strangers[log] = tips.isEmpty || !isStranger ? nil : tips
+  }
+
+  fileprivate mutating func welcome(_ mayAuthor: (LogKey) -> Bool) {
+    for (log, tips) in strangers where mayAuthor(log) {
+      lacking[log] = tips
+      strangers[log] = nil
+    }
+  }
+
   /// How many sets the peer has and this side lacks, as far as heads tell; nil before the peer has spoken.
   package func behind(_ mine: Heads) -> UInt64? {
     guard theirs != nil else { return nil }
@@ -266,7 +312,7 @@ extension LaneSession {
     elsewhere.formUnion(announced)
     announced = []
     hasTold = true
-    lacking = [:]
+    (lacking, strangers) = ([:], [:])
     back = [:]
   }
 
@@ -337,4 +383,7 @@ extension Circle {
   func isCut(_ log: LogKey) -> Bool {
     if case .cut = evaluation.admission(of: log) { true } else { false }
   }
+
+  /// Whether a log is of a device that no certificate names.
+  func isStranger(_ log: LogKey) -> Bool { evaluation.admission(of: log) == .unknownDevice }
 }

@@ -63,7 +63,8 @@ package struct Session: Sendable {
 
   package subscript(lane: Lane) -> LaneSession {
     get { lane == .settings ? settings : records }
-    set { if lane == .settings { settings = newValue } else { records = newValue } }
+    // In place: a copy of many heads for each message would be felt.
+    _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 }
 
@@ -79,6 +80,9 @@ package struct LaneSession: Sendable {
   package internal(set) var isDigestEqual: Bool?
   /// Tips that the peer has announced and that are not stored here: what this side needs of it.
   package internal(set) var lacking: [LogKey: [LogHead]] = [:]
+  /// The same of devices that no certificate names here: nothing of theirs is asked for. Apart from the rest, for a peer
+  /// can invent very many.
+  var strangers: [LogKey: [LogHead]] = [:]
   /// How many sets further back a log that forked was asked for.
   var back: [LogKey: UInt64] = [:]
   /// What the peer was asked for and has not delivered.

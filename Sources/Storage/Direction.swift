@@ -46,8 +46,8 @@ extension Store {
   /// What brings the records from what they are to what they would be without the sets that are taken back.
   package func plan(_ direction: Direction, now: Moment) throws -> DirectionPlan {
     let reach = Reach(
-      wanted: try reach(direction.wanted, leavingOut: false),
-      present: try reach(direction.present, leavingOut: true))
+      wanted: try reach(direction.wanted, countingUnknown: true),
+      present: try reach(direction.present, countingUnknown: false))
     let sets = try sets(beyond: reach.wanted)
     var plan = DirectionPlan(changes: ChangePlan(now: now))
     for record in try records(touchedBy: sets.filter(reach.takesBack))
@@ -103,9 +103,9 @@ extension Store {
 
   /// The newest sequence of each branch on the way to some heads.
   ///
-  /// - Parameter leavingOut: what becomes of a log of whose head nobody here knows where it leads, since a cut kept it
-  ///   from coming: all of it may lie on the way, and only what certainly does may be taken back.
-  private func reach(_ heads: [LogHead], leavingOut: Bool) throws -> [Int64: UInt64] {
+  /// - Parameter countingUnknown: whether all of a log counts of whose head nobody here knows what leads to it, since a
+  ///   cut kept it from coming; only what certainly is not wanted may be taken back.
+  private func reach(_ heads: [LogHead], countingUnknown: Bool) throws -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for head in heads {
       let stretches: [Stretch]
@@ -114,7 +114,7 @@ extension Store {
       } else if let kept = try newestKept(below: head.id) {
         stretches = logs.path(kept.branch, through: min(kept.sequence, head.foldedSequence))
       } else {
-        guard !leavingOut else { continue }
+        guard countingUnknown else { continue }
         stretches = logs[head.log].map {
           Stretch(branch: $0.number, first: $0.first, last: min($0.sequence, head.foldedSequence))
         }

@@ -85,6 +85,19 @@ extension Store {
       key: key, verb: body.verb, target: body.target, sets: try numbers.map(fold.causality.place))
   }
 
+  /// Whether sets of an operation are stored, also if they wait for what they stand on.
+  package func isWritten(_ key: OperationKey) throws -> Bool {
+    let sql = """
+      SELECT 1 FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE c.operation = ?1 AND b.device = ?2 LIMIT 1
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, key.id.bytes)
+      try row.bind(2, key.device.bytes)
+      return try row.step()
+    }
+  }
+
   /// The operation that a folded set is part of.
   package func operationKey(of place: SetPlace) throws -> OperationKey {
     let sql = "SELECT operation FROM change_sets WHERE number = ?1"

@@ -5,7 +5,7 @@ import Replication
 
 /// The tables of the store, in numbered steps. A step never changes once it is released.
 enum Schema {
-  static let version: Int64 = 3
+  static let version: Int64 = 4
 
   /// What brings a store from the version before to this one.
   static func migration(to version: Int64) -> String {
@@ -13,6 +13,7 @@ enum Schema {
     case 1: first
     case 2: second
     case 3: third
+    case 4: fourth
     default: ""
     }
   }
@@ -55,6 +56,11 @@ enum Schema {
       device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
       PRIMARY KEY (device, incarnation, lane)
     ) WITHOUT ROWID;
+    """
+
+  /// Which parked set is due first is asked after each commit, however many there are.
+  private static let fourth = """
+    CREATE INDEX change_sets_parked_by_clock ON change_sets(clock) WHERE folded = 0;
     """
 
   /// Everything that folding the log again brings back.

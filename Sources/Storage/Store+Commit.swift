@@ -73,42 +73,20 @@ extension Store {
     }
   }
 
-  func foldWaiting(_ horizon: Clock, _ report: inout CommitReport, _ moved: inout Set<LogKey>) throws {
+  /// - Parameter early: parked sets whose time is not asked after.
+  func foldWaiting(
+    _ horizon: Clock, and early: [Int64] = [], _ report: inout CommitReport, _ moved: inout Set<LogKey>
+  ) throws {
+    var numbers = try parkedNumbers(through: horizon)
+    if !early.isEmpty { numbers = (numbers + early).sorted() }
     // Numbers are in causal order, so one pass folds all that can be folded.
-    for number in try parkedNumbers(through: horizon) {
+    for number in numbers {
       let set = try storedSet(number)
       guard try logs.isReady(set.header) else { continue }
       let place = try fold.causality.place(number)
       try logs.folded(set, at: place)
       try fold.fold(set, at: place, into: &report)
       moved.insert(set.header.log)
-    }
-  }
-
-  /// The clock of the parked set that is due first; nil if nothing is parked.
-  package var nextParkedClock: Clock? {
-    get throws {
-      // Clocks are kept as signed numbers; the negative ones are the latest. Asked after each commit, nearly always of
-      // no set at all: to sort would take a table of its own each time.
-      let sql =
-        "SELECT coalesce(min(clock) FILTER (WHERE clock >= 0), min(clock)) FROM change_sets WHERE folded = 0"
-      return try connection.with(sql) { row in
-        guard try row.step(), !row.isNull(0) else { return nil }
-        return Clock(raw: UInt64(bitPattern: row.integer(0)))
-      }
-    }
-  }
-
-  /// The clock of the parked set that is due first after a time up to which all has been folded that can be; nil if
-  /// nothing waits for its time. What is left below waits for other sets, and no timer brings those.
-  package func nextParkedClock(after horizon: Clock) throws -> Clock? {
-    let sql = "SELECT clock FROM change_sets WHERE folded = 0 ORDER BY clock < 0, clock"
-    return try connection.with(sql) { row in
-      while try row.step() {
-        let clock = Clock(raw: UInt64(bitPattern: row.integer(0)))
-        if clock > horizon { return clock }
-      }
-      return nil
     }
   }
 
@@ -144,20 +122,6 @@ extension Store {
     report.settingsDigest = fold.digests[.settings]
     report.recordsDigest = fold.digests[.records]
     report.nextParkedClock = try nextParkedClock
-  }
-
-  /// The parked sets up to a clock: none that is to come is read, for there may be very many.
-  private func parkedNumbers(through horizon: Clock) throws -> [Int64] {
-    // Clocks are kept as signed numbers; the negative ones are the latest.
-    let last = Int64(bitPattern: horizon.raw)
-    let isDue = last < 0 ? "(clock >= 0 OR clock <= ?1)" : "clock BETWEEN 0 AND ?1"
-    let sql = "SELECT number FROM change_sets WHERE folded = 0 AND \(isDue) ORDER BY number"
-    return try connection.with(sql) { row in
-      try row.bind(1, last)
-      var numbers: [Int64] = []
-      while try row.step() { numbers.append(row.integer(0)) }
-      return numbers
-    }
   }
 
   func storedSet(_ number: Int64) throws -> VerifiedChangeSet {

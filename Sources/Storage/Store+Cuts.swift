@@ -67,6 +67,7 @@ extension Store {
 
   /// Lays out all logs again, with the sets that were set aside, and folds what counts.
   func layOut(_ horizon: Clock) throws -> CommitReport {
+    let early = try ownFoldedEarly(horizon)
     try Derived.create(connection)
     try takeOut("SELECT \(Self.columns) FROM change_sets UNION SELECT \(Self.columns) FROM set_aside")
     try connection.execute("DELETE FROM set_aside")
@@ -84,7 +85,7 @@ extension Store {
     try logs.settle(Set(logs.all))
     var report = CommitReport()
     var moved = Set(logs.all)
-    try foldWaiting(horizon, &report, &moved)
+    try foldWaiting(horizon, and: parkedNumbers(of: early, beyond: horizon), &report, &moved)
     try finish(&report, moved)
     report.isLaidOutAnew = true
     return report

@@ -13,6 +13,8 @@ package final class Store {
   let connection: Connection
   let logs: Logs
   let fold: Fold
+  /// Whose store it is: own sets never wait for their time. Nil where that makes no difference.
+  package var device: DeviceKey?
   /// What this log has declared to have seen; kept for the log that asked last.
   var declared: (branch: Int64, sequences: [Int64: Int64])?
   /// Of sets that came in lately.

@@ -99,7 +99,7 @@ import Waymark
       let folder = workshop.folder.path
       for line in [
         "cd \(folder); $W export --format json --output -",
-        "$W export --format json --output /dev/stdout | cat",
+        "$W export --format json --output /dev/fd/1 | cat",
         "mkfifo $H.out; timeout 20 cat $H.out & $W export --format json --output $H.out; wait",
       ] {
         #expect(try await alice.shell(line).output.count == whole, "\(line)")

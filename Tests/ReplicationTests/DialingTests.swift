@@ -139,8 +139,16 @@ import Wire
     dialing.found("hotel 599:1", of: Self.bob, now: 1)
     dialing.announced([:], now: 1)
     #expect(dialing.entries.map(\.address).sorted() == ["given:1", "hotel 599:1"])
+    dialing.announced([Self.bob: ["hotel 599:1"]], now: 1)
+    dialing.announced([:], now: 1)
     // Then it is like any other that only a beacon has named.
     for _ in 0..<3 { dialing.failed("hotel 599:1", .timeout, now: 2) }
+    #expect(dialing.entries.map(\.address) == ["given:1"])
+    // One that a beacon named first is announced for no longer either.
+    dialing.found("cafe:1", of: Self.bob, now: 3)
+    dialing.announced([Self.bob: ["cafe:1"]], now: 3)
+    dialing.announced([:], now: 4)
+    for _ in 0..<3 { dialing.failed("cafe:1", .timeout, now: 5) }
     #expect(dialing.entries.map(\.address) == ["given:1"])
   }
 

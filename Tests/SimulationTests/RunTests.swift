@@ -32,6 +32,18 @@ import Testing
     #expect(Run.outcome(of: options).failure == nil)
   }
 
+  /// What a run is about really comes up in it.
+  @Test func `members lie and trickle, and people force directions meanwhile`() throws {
+    let line =
+      "seed=1891018 devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
+      + "faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
+    let outcome = Run.outcome(of: try #require(Options(line: line)))
+    #expect(outcome.failure == nil)
+    for name in ["lied in heads", "trickled", "directions begun", "records judged after directions"] {
+      #expect(outcome.tally[name] > 0, "\(name)")
+    }
+  }
+
   @Test func `the same options give the same run, event by event`() {
     for seed in [3, 6, 15] as [UInt64] {
       let options = Options(seed: seed, events: 300)

@@ -60,6 +60,25 @@ import Wire
     #expect(try state(bob) == before)
   }
 
+  @Test func `what a device wrote while its clock was ahead stays, whatever is cut`() throws {
+    bob.store.device = bob.log.device
+    let ahead = try bob.draft(at: 5_000_000, [insert(trip(3), [1: .text("Bern")])])
+    try bob.receive(ahead, horizon: Clock(raw: .max))
+    // One of somebody else may be cut, and waits for its time as it does in any other store.
+    let carol = try Device("carol")
+    let late = try carol.draft(at: 5_000_000, [insert(trip(4), [1: .text("Wien")])])
+    try bob.receive(late)
+    try cut(bob, [[tip(3)]])
+    #expect(try bob.store.text(rome, 1) == "3")
+    #expect(try bob.store.text(trip(3), 1) == "Bern")
+    #expect(try bob.store.text(trip(4), 1) == nil)
+    #expect(try bob.store.parkedCount(.records) == 1)
+    try lift(bob)
+    #expect(try bob.store.text(rome, 1) == "5")
+    #expect(try bob.store.text(trip(3), 1) == "Bern")
+    #expect(try bob.store.nextParkedClock == late.first?.header.clock)
+  }
+
   @Test func `a cut at the tip changes nothing, and what comes after has no place`() throws {
     let before = try dump(bob.store)
     let log = alice.log
@@ -189,6 +208,18 @@ import Wire
     #expect(try reader.store.nextParkedClock == Clock(milliseconds: 10))
     #expect(try reader.store.nextParkedClock(after: Clock(milliseconds: 30)) == Clock(milliseconds: 40))
     #expect(try reader.store.nextParkedClock(after: Device.horizon) == nil)
+    // The upper half of the clocks comes after the lower one.
+    let half = Clock(raw: 1 << 63)
+    var author = Author(
+      position: AuthorPosition(
+        circle: Device.circle, log: bob.log, sequence: 0, id: nil, clock: half, unseen: []), key: bob.key)
+    let operation = OperationDraft(id: OperationID(Bytes16(9, 9)), verb: "test")
+    let late = try author.write([insert(trip(9), [:])], operation: operation, wall: 10)
+    try reader.receive(late, horizon: .zero)
+    #expect(try reader.store.nextParkedClock == Clock(milliseconds: 10))
+    #expect(try reader.store.nextParkedClock(after: Device.horizon) == late.first?.header.clock)
+    #expect(try reader.store.nextParkedClock(after: half) == late.first?.header.clock)
+    #expect(try reader.store.nextParkedClock(after: Clock(raw: .max)) == nil)
   }
 
   @Test func `who has seen what a cut leaves out folds without it, and has seen it when it comes`() throws {

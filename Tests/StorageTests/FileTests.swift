@@ -59,7 +59,7 @@ import Wire
         let other = try Connection(.file(path))
         try other.execute("UPDATE meta SET value = 99 WHERE key = 'schema'")
       }
-      let known: Int64 = 3
+      let known: Int64 = 4
       #expect(throws: StoreError.newerSchema(found: 99, known: known)) { try Store(path: path) }
     }
   }

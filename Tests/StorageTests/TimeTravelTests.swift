@@ -135,8 +135,8 @@ import Wire
       let other = try Connection(.file(path))
       try other.execute(
         """
-        DROP INDEX change_sets_by_operation; DROP INDEX change_sets_by_clock; DROP TABLE record_writes;
-        DROP TABLE undos; DROP TABLE set_aside;
+        DROP INDEX change_sets_by_operation; DROP INDEX change_sets_by_clock;
+        DROP INDEX change_sets_parked_by_clock; DROP TABLE record_writes; DROP TABLE undos; DROP TABLE set_aside;
         DROP TABLE excused; UPDATE meta SET value = 1 WHERE key = 'schema';
         UPDATE meta SET value = 'older' WHERE key = 'derived'
         """)
@@ -145,6 +145,16 @@ import Wire
     #expect(try dump(store) == before)
     #expect(try store.writes(of: rome).count == 2)
     #expect(try store.operations(limit: 9).count == 2)
+  }
+
+  @Test func `an operation is written also while its sets wait for their time`() throws {
+    let ahead = try alice.draft(at: 5_000_000, [insert(rome, [1: .text("Rome")])])
+    let key = OperationKey(
+      id: try #require(ahead.first?.header.operation), device: alice.log.device)
+    #expect(try !alice.store.isWritten(key))
+    try alice.receive(ahead)
+    #expect(try alice.store.isWritten(key) && alice.store.operation(key) == nil)
+    #expect(try !alice.store.isWritten(OperationKey(id: key.id, device: bob.log.device)))
   }
 
   // MARK: Small worlds

@@ -32,6 +32,8 @@ package struct Violation: Error, CustomStringConvertible, Sendable {
     case falseMisbehaviour = "false misbehaviour"
     /// A set that a cut leaves out is folded or stored, or one that it keeps is not.
     case revocation
+    /// After a forced direction records are not what was wanted, or it has waited for nothing, or not at all.
+    case direction
     /// What a node sent is not what it had durably stored.
     case sentUnstored = "sent before stored"
   }

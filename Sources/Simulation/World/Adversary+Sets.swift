@@ -39,7 +39,7 @@ extension World {
   }
 
   /// Where the own log ends, or where one that nobody knows yet begins.
-  private func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
+  func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
     let incarnation = isFresh ? Incarnation(random16()) : process.replicator.incarnation
     let log = LogKey(device: process.device.key, incarnation: incarnation, lane: lane)
     return try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
@@ -93,7 +93,7 @@ extension World {
   }
 
   /// Several sets one after the other: what another peer gets leaves them at their beginning.
-  private func written(
+  func written(
     _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device, count: Int
   ) -> [RawChangeSet]? {
     var author = Author(position: position, key: device.keys.signing)

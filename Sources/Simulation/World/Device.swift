@@ -40,6 +40,8 @@ final class Device {
   var isSuspect = false
   /// The next program on it keeps the tables that follow from the log in another way.
   var isUpgraded = false
+  /// Sync was turned off where no program ran: what it was to do with it is forgotten when one does.
+  var givesUp = false
   /// A copy of the disk that may be put back.
   var backup: Disk?
   /// What a store of this device begins with, where it is not what all began with.
@@ -49,6 +51,9 @@ final class Device {
   var captured: [[UInt8]] = []
   /// How many messages with sets it keeps to itself.
   var hoards = 0
+  /// How many answers an adversary will spoil yet, and what it brings of all that it has promised.
+  var lies = 0
+  var trickle: Trickle?
   /// An adversary says from now on that its records lane is open, or hears of no statement any more.
   var claimsPremium = false
   var isDeaf = false
@@ -130,6 +135,9 @@ final class Process {
   var pausedPeers: Set<DeviceKey> = []
   /// When a question was put that is not answered yet.
   var askedAt: [LinkID: Moment] = [:]
+  /// What it asks for before a direction begins, and the direction that it waits to carry out.
+  var inquiry: Inquiry?
+  var order: DirectionOrder?
   /// With whom its records lane was open when it decided what it reports now: the replica may be ahead of that.
   private(set) var openRecords: Set<DeviceKey> = []
   /// After so many effects it ends in the midst of what it does.
@@ -164,6 +172,7 @@ final class Process {
       localPremium: .none, place: IncarnationFile(disk: device.disk, identity: device.storeIdentity),
       now: device.wall,
       seed: world.random.next(), random16: { [unowned world] in world.random16() })
+    order = try world.storedOrder(store, device)
     replicator.shell = self
   }
 
@@ -209,6 +218,7 @@ final class Process {
     guard !isEnded else { return }
     replicator.handle(inputs, now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
+    world.finishDirection(self)
   }
 
   func receive(_ arrival: Arrival) {
@@ -333,6 +343,7 @@ final class Process {
     isDiskFull = false
     replicator.roomAgain(now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
+    world.finishDirection(self)
     world.tryAgain(device)
   }
 
@@ -392,6 +403,7 @@ extension Process: ReplicatorShell {
   func replied(_ link: LinkID, _ reply: Reply) -> Input? {
     if case .answer = reply { world.tally.count("answered") } else { world.tally.count("kept to itself") }
     askedAt[link] = nil
+    world.heard(reply, from: link, by: self)
     return nil
   }
 

@@ -14,12 +14,14 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   // Authority
   case buy, expire, preference, revoke, mutual, strangerIssuer = "stranger-issuer", invite, restamp
   case crossed, torn, pausePeer = "pause-peer"
+  // Whose records are the right ones
+  case direction = "forced-direction"
   // Members that keep to no rule
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
   case sloppy, otherBody = "other-body", unknownAuthor = "unknown-author", closedLane = "closed-lane"
-  case strangeProfile = "strange-profile", branches, deaf
+  case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
   // What is said of the circle goes ahead of the sets
   case hearsay
 
@@ -30,7 +32,8 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
     switch self {
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
       .future, .past, .lie, .hoard, .garble, .oversize, .unsolicited, .poison, .wrongLane, .claimPremium,
-      .beyondCut, .storm, .sloppy, .otherBody, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf:
+      .beyondCut, .storm, .sloppy, .otherBody, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf,
+      .lyingAnswer, .trickle:
       true
     default: false
     }

@@ -41,28 +41,32 @@ package struct Options: Hashable, Sendable {
     let share = 100 + random.below(800)
     for fault in Fault.allCases where random.happens(perThousand: share) {
       guard adversaries > 0 || !fault.isByzantine else { continue }
-      faults[fault] = (1 + random.below(20)) * (fault.isByzantine ? 3 : 1)
+      // Before a direction begins somebody must be there who can be asked: often nobody is.
+      faults[fault] = (1 + random.below(20)) * (fault.isByzantine || fault == .direction ? 3 : 1)
     }
     // One run in ten has no faults at all: what goes wrong there is no fault's fault.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
-    if random.happens(perThousand: 250), let theme = random.pick(Theme.allCases) {
+    if random.happens(perThousand: 330), let theme = random.pick(Theme.allCases) {
       concentrate(on: theme, &random)
     }
   }
 
   /// Keeps to what a theme is made of, or most of it.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
-    devices = (theme == .circle ? 5 : 2) + random.below(4)
+    devices = (theme == .circle ? 5 : theme == .order ? 3 : 2) + random.below(4)
     free = theme == .guile ? random.below(2) : 0
     adversaries =
       switch theme {
-      case .guile: 1 + random.below(2)
+      case .guile, .promises: 1 + random.below(2)
       case .circle: random.below(2)
+      case .order: random.below(3)
       default: 0
       }
     if theme == .load { large = 400 }
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
+    // What keeps devices apart lasts for seconds, and somebody is to be there who can be asked.
+    if theme == .order { faultsEvery *= 10 }
     if theme == .wander {
       devices = 2
       events *= 4
@@ -89,6 +93,10 @@ private enum Theme: CaseIterable {
   case guile
   /// Devices get another address again and again, for so long that what a peer may send is used up and grows back.
   case wander
+  /// Somebody decides over and over whose records are the right ones, while what was asked for is long in coming.
+  case order
+  /// Members promise more than they bring, and what they don't has to come from others.
+  case promises
 
   /// How often each fault comes, compared to the others.
   var faults: [Fault: Int] {
@@ -109,6 +117,17 @@ private enum Theme: CaseIterable {
         .restart: 2, .kill: 2,
       ]
     case .wander: [.address: 40, .cut: 1, .jump: 1]
+    case .order:
+      [
+        .direction: 40, .lyingAnswer: 6, .trickle: 2, .hoard: 2, .partition: 2, .clog: 1, .narrow: 2, .cut: 3,
+        .kill: 3, .killInside: 4, .restart: 3, .diskFull: 5, .restore: 2, .clone: 2, .revoke: 5, .crossed: 2,
+        .torn: 3, .preference: 1, .expire: 1, .branches: 3,
+      ]
+    case .promises:
+      [
+        .trickle: 16, .lie: 3, .hoard: 3, .lyingAnswer: 2, .direction: 6, .partition: 12, .clog: 6, .cut: 6,
+        .hearsay: 4, .kill: 4, .restart: 2, .diskFull: 2, .pause: 2,
+      ]
     case .guile:
       Dictionary(uniqueKeysWithValues: Fault.allCases.filter(\.isByzantine).map { ($0, 4) })
         .merging(

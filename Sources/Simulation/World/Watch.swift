@@ -110,6 +110,32 @@ final class Watch {
     try quietly(device) { try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall) }
   }
 
+  /// A device has carried out a forced direction, in these sets.
+  func directed(_ device: Device, _ direction: Direction, _ sets: [ChangeSetID]) throws {
+    let records = try judge.directed(device.name, told(direction), sets.map(\.bytes))
+    device.world.tally.count("records judged after directions", by: records ?? 0)
+    if records == nil { device.world.tally.count("directions behind own sets that wait") }
+  }
+
+  /// A device has waited long enough for what a direction needs.
+  func waits(_ device: Device, _ direction: Direction) throws {
+    try stepped(device)
+    try judge.waits(device.name, for: told(direction))
+  }
+
+  private func told(_ direction: Direction) -> ToldDirection {
+    func told(_ heads: [LogHead]) -> [ToldHead] {
+      heads.compactMap {
+        ToldHead(
+          device: $0.log.device.bytes, incarnation: $0.log.incarnation.bytes, sequence: $0.sequence,
+          id: $0.id.bytes, foldedSequence: $0.foldedSequence)
+      }
+    }
+    return ToldDirection(
+      wanted: told(direction.wanted), present: told(direction.present),
+      kind: direction.scope.kind.map { Int($0.rawValue) }, isOfTrip: direction.scope.trip != nil)
+  }
+
   func wroteAgain(_ device: Device) throws { try stepped(device) }
 
   func restored(_ device: Device) throws { judge.mayHaveLost(device.name) }

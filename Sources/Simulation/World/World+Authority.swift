@@ -33,6 +33,7 @@ extension World {
 
   func prefer(_ device: Device, _ wants: Bool) {
     device.preference = wants
+    if !wants { dropDirection(device) }
     judged { try $0.preferred(device) }
     device.process?.handle([.preferenceChanged(wants)])
   }

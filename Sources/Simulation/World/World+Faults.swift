@@ -27,6 +27,12 @@ enum Ending {
   case hearsay(Int)
   /// A member that delivers nothing promises much.
   case promises(Int)
+  /// A member that has promised everything brings a little of it.
+  case trickle(Int)
+  /// Somebody decides whose records are the right ones, at this device.
+  case direct(Int)
+  /// What a device asks for to become what another is is here, or waited for no longer.
+  case inquiry(Int, Int)
   /// From now on what comes to a device comes from its neighbours in a line.
   case line
 }
@@ -62,6 +68,7 @@ extension World {
     case .buy, .expire, .preference, .revoke, .mutual, .strangerIssuer, .invite, .restamp, .crossed, .torn,
       .pausePeer:
       authority(fault)
+    case .direction: direct()
     default: misbehave(fault)
     }
   }
@@ -276,6 +283,13 @@ extension World {
         writeLastWord(device, alsoSettings: false)
       }
     case .promises(let number): promiseMuch(number)
+    case .trickle(let number): trickle(number)
+    case .direct(let number):
+      guard !isHealing else { return }
+      if !direct(at: devices[number]) { later(someTime(), .end(.wish(number))) }
+    case .inquiry(let number, let generation):
+      guard devices[number].generation == generation, let process = devices[number].process else { return }
+      endInquiry(process)
     case .line: standInLine()
     case .wish(let number): if !isHealing { prefer(devices[number], true) }
     case .hearsay(let number): _ = hearsay(devices[number], someTime())

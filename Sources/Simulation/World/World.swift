@@ -37,6 +37,10 @@ package final class World {
   var healedAt: Moment = 0
   /// What people have done, or tried to.
   var operations: [OperationID] = []
+  /// The forced directions that somebody has said yes to.
+  var orders: [OperationID: DirectionOrder] = [:]
+  /// Until when somebody is without sync before a direction begins.
+  var aloneUntil: Moment = 0
   /// How many devices somebody wanted to let in.
   var guests = 0
   /// How many revocations have been signed.

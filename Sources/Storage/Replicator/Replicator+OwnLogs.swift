@@ -52,8 +52,7 @@ extension Replicator {
     let order = WritingAgain(
       circle: circle.id, ended: heads.map { EndedLog(log: $0.log, tip: $0.sequence > 0 ? $0 : nil) },
       incarnation: next ?? incarnation, time: .asWritten, admission: nil,
-      // What was written by a clock that ran ahead stays visible here.
-      horizon: max(Self.horizon(now), store.newestClock(of: device)))
+      horizon: Self.horizon(now))
     let signing = signing
     let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { [unsent] _ in
       if let next { try store.setMeta(MetaKey.incarnation, next.bytes) }

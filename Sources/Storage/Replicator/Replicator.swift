@@ -46,6 +46,7 @@ package final class Replicator {
     self.place = place
     self.random16 = random16
     let (evaluation, device) = (circle.evaluation, device)
+    store.device = device
     _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)

@@ -23,7 +23,7 @@ package enum WaymarkClient {
     do {
       return try await perform(request, on: try open(home), events)
     } catch let failure as WaymarkError where failure.code == "store" && request.command == "verify" {
-      return try await DeepCheck(home).runClosed(request, events)
+      return try await DeepCheck(closed: home).runClosed(request, events)
     }
   }
 

@@ -59,6 +59,12 @@ extension DirectionOrder {
     return writer.bytes
   }
 
+  /// Leaves none to go on with.
+  static func forget(_ store: Store) throws {
+    guard try store.meta(MetaKey.direction) != nil else { return }
+    try store.setMeta(MetaKey.direction, nil)
+  }
+
   init(encoded: [UInt8]) throws {
     var reader = CBORReader(encoded, itemsMax: CBORReader.keptItemsMax)
     try reader.array(exactly: 8)
@@ -105,8 +111,13 @@ extension DirectionTrace {
 
 extension Directions {
   init(_ store: Store, preference: Bool) throws {
-    // An order without sync was given in the moment in which the node ended: nothing of it has begun.
-    pending = preference ? try store.meta(MetaKey.direction).map { try DirectionOrder(encoded: $0) } : nil
+    if preference {
+      pending = try store.meta(MetaKey.direction).map { try DirectionOrder(encoded: $0) }
+    } else {
+      // An order without sync was given in the moment in which the node ended: nothing of it has begun, and it must not
+      // be carried out when sync is turned on for another reason. A full disk may keep it until sync is turned off.
+      try? DirectionOrder.forget(store)
+    }
     last = try store.meta(MetaKey.lastDirection).map { try DirectionTrace(encoded: $0) }
   }
 }

@@ -24,7 +24,7 @@ package enum SuspectStore {
     let document: JSON
     do {
       try rewriteLog(home)
-      document = try await DeepCheck(home).runClosed(request, events)
+      document = try await DeepCheck(closed: home).runClosed(request, events)
     } catch {
       throw WaymarkError.opening(home, error)
     }

@@ -40,10 +40,16 @@ struct DeepCheck: Sendable {
   /// The log is folded again in here.
   private var scratch: Home { Home(path: home.path + "/verifying") }
 
-  /// - Parameter device: whose store it is; nil where its keys were not read.
-  init(_ home: Home, device: DeviceKey? = nil) {
+  /// - Parameter device: whose store it is: one that is out of the circle keeps its own logs whole.
+  init(_ home: Home, device: DeviceKey) {
     self.home = home
     self.device = device
+  }
+
+  /// For a home without its node; with keys that can't be read, the store is taken for that of any member.
+  init(closed home: Home) {
+    self.home = home
+    device = try? Identity.load(from: home).device
   }
 
   func run(_ events: @escaping @Sendable (JSON) -> Void) async throws -> DeepReport {

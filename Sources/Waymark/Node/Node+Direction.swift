@@ -56,17 +56,19 @@ extension Node {
 
   private func carryOut(_ order: DirectionOrder) throws -> DirectionOutcome {
     let plan = try store.plan(order.direction, now: wall())
-    if !plan.changes.drafts.isEmpty {
+    let key = OperationKey(id: order.operation, device: identity.device)
+    // The node may have ended right behind the write.
+    if try !store.isWritten(key), !plan.changes.drafts.isEmpty {
       try write(order.verb, plan.changes.drafts, leastClock: plan.changes.leastClock, id: order.operation)
     }
-    let key = OperationKey(id: order.operation, device: identity.device)
-    let isWritten = try store.operation(key) != nil
+    // What stands on sets that wait can't be seen yet.
+    let isWritten = try store.isWritten(key)
     if isWritten {
       let trace = DirectionTrace(order: order, looked: try store.lastNumberBeforeParked())
       try store.setMeta(MetaKey.lastDirection, trace.encoded)
       directions.last = trace
     }
-    try store.setMeta(MetaKey.direction, nil)
+    try DirectionOrder.forget(store)
     log.info("direction", "\(order.verb) \(shown(order.operation)) is done")
     return DirectionOutcome(
       operation: isWritten ? order.operation : nil, written: plan.counts, elsewhere: plan.later)
@@ -74,8 +76,8 @@ extension Node {
 
   /// Forgets an order that is not carried out yet.
   func dropDirection() throws {
+    try DirectionOrder.forget(store)
     guard let order = directions.pending else { return }
-    try store.setMeta(MetaKey.direction, nil)
     directions.pending = nil
     log.info("direction", "\(order.verb) \(shown(order.operation)) is given up")
   }

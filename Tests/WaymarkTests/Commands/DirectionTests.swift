@@ -266,6 +266,22 @@ import WaymarkTesting
     try await agree(circle, ["alice", "bob"], ["Bonn", "Rome"])
   }
 
+  @Test func `what was said yes to in the moment in which the node ended does not come back`() async throws {
+    let circle = try await premium(["alice", "bob"], syncing: ["bob"])
+    defer { circle.end() }
+    try await addTrips(circle, "alice", "Rome")
+    try await addTrips(circle, "bob", "Bonn")
+    let order = try await circle["alice"].mirrorOrder(of: "bob")
+    await circle["alice"].close()
+    do { try Store(path: circle.home("alice").store).setMeta(MetaKey.direction, order.encoded) }
+    try await circle.start("alice")
+    for _ in 0..<2 {
+      try await run(circle, "alice", "sync.on", ["yes": true])
+      try await agree(circle, ["alice", "bob"], ["Bonn", "Rome"])
+      try await circle.restart("alice")
+    }
+  }
+
   @Test func `a peer that goes away in the middle leaves nothing half done, and it is finished later`()
     async throws
   {

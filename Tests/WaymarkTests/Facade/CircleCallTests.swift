@@ -63,4 +63,25 @@ struct CircleCallTests {
     #expect(try await circle["carol"].status().counts.trips == 1)
     #expect(try await circle["alice"].revoke([bob]).already.map(\.device) == [bob])
   }
+
+  @Test func `a device that is out goes on with all it wrote, also after its disk has failed`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let bob = try await circle.device("bob")
+    _ = try await circle.add("bob", "trip", "name=Rome")
+    try await circle.inSync("alice", "bob")
+    try await circle.run("bob", "sync.off")
+    // Its log ends before this for everybody else.
+    _ = try await circle.add("bob", "trip", "name=Oslo")
+    try await circle["alice"].revoke([bob])
+    try await circle.until("bob has heard") {
+      try await circle["bob"].members().contains { $0.device == bob && $0.isRevoked }
+    }
+    await circle["bob"].close()
+    let home = circle.home("bob")
+    home.markSuspect()
+    let node = try await Node.open(home, name: "bob")
+    #expect(try await node.status().counts.trips == 2)
+    await node.close()
+  }
 }

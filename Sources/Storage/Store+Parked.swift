@@ -1,0 +1,90 @@
+// Protocol/change-set.md, "Causal closure"
+
+package import Replication
+import SQLite
+import Wire
+
+/// Which sets are parked. Asked after each commit, nearly always of none at all; there may also be very many, for a
+/// member can send as much as it likes of what is to come.
+extension Store {
+  /// The clock of the parked set that is due first; nil if nothing is parked.
+  package var nextParkedClock: Clock? {
+    get throws { try earliestParked("clock >= ?1", 0) ?? earliestParked("clock < ?1", 0) }
+  }
+
+  /// The clock of the parked set that is due first after a time up to which all has been folded that can be; nil if
+  /// nothing waits for its time. What is left below waits for other sets, and no timer brings those.
+  package func nextParkedClock(after horizon: Clock) throws -> Clock? {
+    if horizon.isLate { return try earliestParked("clock < 0 AND clock > ?1", horizon.stored) }
+    return try earliestParked("clock > ?1", horizon.stored) ?? earliestParked("clock < ?1", 0)
+  }
+
+  private func earliestParked(_ range: String, _ bound: Int64) throws -> Clock? {
+    let sql = """
+      SELECT clock FROM change_sets INDEXED BY change_sets_parked_by_clock WHERE folded = 0 AND \(range)
+      ORDER BY clock LIMIT 1
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, bound)
+      return try row.step() ? Clock(raw: UInt64(bitPattern: row.integer(0))) : nil
+    }
+  }
+
+  /// The parked sets up to a clock, in order of their numbers.
+  func parkedNumbers(through horizon: Clock) throws -> [Int64] {
+    let sql = """
+      SELECT number FROM change_sets INDEXED BY change_sets_parked_by_clock
+      WHERE folded = 0 AND \(horizon.isLate ? "(clock >= 0 OR clock <= ?1)" : "clock BETWEEN 0 AND ?1")
+      ORDER BY number
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, horizon.stored)
+      var numbers: [Int64] = []
+      while try row.step() { numbers.append(row.integer(0)) }
+      return numbers
+    }
+  }
+
+  // MARK: Folded before their time
+
+  /// The own sets beyond a clock that are folded: they never wait for their time, however far the clock had run ahead
+  /// when they were written.
+  func ownFoldedEarly(_ horizon: Clock) throws -> Set<ChangeSetID> {
+    guard let device else { return [] }
+    let sql = """
+      SELECT id FROM change_sets WHERE folded = 1 AND \(horizon.isBefore)
+      AND branch IN (SELECT branch FROM branches WHERE device = ?2)
+      """
+    return try connection.with(sql) { row in
+      try row.bind(1, horizon.stored)
+      try row.bind(2, device.bytes)
+      var ids: Set<ChangeSetID> = []
+      while try row.step() { if let id = ChangeSetID(bytes: row.bytes(0)) { ids.insert(id) } }
+      return ids
+    }
+  }
+
+  /// Where these sets are, if they are parked now.
+  func parkedNumbers(of ids: Set<ChangeSetID>, beyond horizon: Clock) throws -> [Int64] {
+    guard !ids.isEmpty else { return [] }
+    let sql = "SELECT number, id FROM change_sets WHERE folded = 0 AND \(horizon.isBefore)"
+    return try connection.with(sql) { row in
+      try row.bind(1, horizon.stored)
+      var numbers: [Int64] = []
+      while try row.step() {
+        if let id = ChangeSetID(bytes: row.bytes(1)), ids.contains(id) { numbers.append(row.integer(0)) }
+      }
+      return numbers
+    }
+  }
+}
+
+/// Clocks are kept as signed numbers: the negative ones are the latest.
+extension Clock {
+  fileprivate var stored: Int64 { Int64(bitPattern: raw) }
+
+  fileprivate var isLate: Bool { stored < 0 }
+
+  /// Whether a set's clock is beyond this one, which is bound as `?1`.
+  fileprivate var isBefore: String { isLate ? "clock < 0 AND clock > ?1" : "(clock < 0 OR clock > ?1)" }
+}

@@ -62,8 +62,9 @@ struct StatementQuota {
           chosen[signer] = best
           level += best
         }
-        if admins.contains(signer) { certify(by: signer, &next) }
       }
+      // Who becomes an admin on this level certifies on the next one, whichever key of the level is looked at first.
+      for signer in frontier.filter(admins.contains) { certify(by: signer, &next) }
       ordered += level.sorted(by: Self.precedes)
       frontier = next
     }

@@ -121,6 +121,27 @@ import Wire
     #expect(thieves.allSatisfy { world.circle.evaluation.isMember(DeviceKey($0)) })
   }
 
+  /// Whichever key of a level is looked at first: there are eight pairs, so that a wrong order shows.
+  @Test func `takes an admin that its own level makes for one of the next`() throws {
+    var world = try World()
+    let near = (0..<8).map { World.key("near \($0)") }
+    let far = (0..<8).map { World.key("far \($0)") }
+    for number in 0..<8 {
+      let (maker, made) = (World.key("maker \(number)"), World.key("made \(number)"))
+      world.circle.insert([
+        try world.certificate(by: world.alice, for: maker),
+        try world.certificate(by: world.alice, for: made, role: .member),
+        try world.certificate(by: maker, for: made),
+        try world.certificate(by: maker, for: near[number], role: .member),
+        try world.certificate(by: made, for: far[number], role: .member),
+      ])
+    }
+    let kept = try near.flatMap { try large(world, by: $0, 8) }
+    world.circle.insert(try kept + far.flatMap { try large(world, by: $0, 8) })
+    let missing = Set(kept.map(\.id)).subtracting(world.circle.ids)
+    #expect(missing.isEmpty)
+  }
+
   @Test func `keeps a revocation by an admin although there is no room`() throws {
     var world = try World()
     let thieves = (0..<6).map { World.key("thief \($0)") }

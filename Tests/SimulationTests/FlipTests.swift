@@ -5,7 +5,7 @@ import Testing
 @Suite struct FlipTests {
   @Test func `a turned bit is never served, and found where it alters a change set`() throws {
     let props = try Props(oldStore: [])
-    let figures = try FlipRun.run(props, seed: 1, flips: 40)
+    let figures = try FlipRun.run(props, seed: 1, flips: 100)
     #expect(figures.altered > 0)
     #expect(figures.failures.prefix(3).isEmpty, "\(figures.failures.count) of \(figures.flips)")
   }

@@ -177,6 +177,14 @@ extension WaymarkError {
         message:
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
+    case StoreError.newerSchema(let found, let known):
+      return .failed(
+        "newer_store",
+        "The store in \(home.path) was written by a newer version of Waymark (schema \(found), this one reads "
+          + "\(known)); nothing was changed.",
+        next: "bring this program up to date; waymark --version says which it is")
+    case StoreError.damaged(let why):
+      return .failed("store", "The store in \(home.path) is damaged: \(why).", next: "waymark verify --deep")
     case StoreError.lockFailed(let code):
       return .failed(
         "file",

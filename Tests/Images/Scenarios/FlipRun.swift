@@ -48,11 +48,13 @@ package final class FlipRun {
     random = SplitMix(seed: seed)
     let stage = try Stage(props.founded.copy(), props)
     try stage.start()
-    let text = String(repeating: "sunny ", count: 200)
+    var words = SplitMix(seed: seed)
     for number in 1...30 as ClosedRange<UInt64> {
       if number == 25 { try stage.store.checkpoint() }
+      // Words that cannot be packed: change sets are most of the file, so that few flips are enough to hit some.
+      let notes = (0..<200).map { _ in String(words.next(), radix: 36) }.joined(separator: " ")
       let drafts = [
-        insert(trip(number), [1: .text("Trip \(number)"), 2: .text(text)]), lodging(number, of: trip(number)),
+        insert(trip(number), [1: .text("Trip \(number)"), 2: .text(notes)]), lodging(number, of: trip(number)),
       ]
       if number.isMultiple(of: 3) {
         try stage.bobWrites("all", at: Moment(number), drafts[0])

@@ -1,4 +1,5 @@
 import Foundation
+import SQLite
 import Testing
 import WaymarkTesting
 
@@ -29,6 +30,25 @@ struct OpeningCallTests {
     #expect(!home.isSuspect)
     #expect(try await node.status().name == "alice")
     await node.close()
+  }
+
+  @Test func `a store of a newer version is refused with a sentence, and left as it is`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    await node.close()
+    do {
+      let store = try Connection(.file(home.store))
+      try store.execute("UPDATE meta SET value = 99 WHERE key = 'schema'")
+    }
+    do {
+      let opened = try await Node.open(home, name: "alice")
+      await opened.close()
+      Issue.record("a store of schema 99 was opened")
+    } catch let error as WaymarkError {
+      #expect(error.code == "newer_store")
+      #expect(error.message.contains("newer version of Waymark (schema 99, this one reads "))
+      #expect(error.next?.hasPrefix("bring this program up to date") == true)
+    }
   }
 
   @Test func `whatever goes wrong, it is an error with a word and a sentence`() async throws {

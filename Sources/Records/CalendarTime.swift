@@ -210,6 +210,7 @@ package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
 private func ascii(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
 /// Two digits of a number from 0 to 99.
+@inline(__always)
 private func appendPair(_ number: Int, to text: inout OutputSpan<UInt8>) {
   text.append(digit(number / 10))
   text.append(digit(number % 10))

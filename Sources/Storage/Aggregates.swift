@@ -69,8 +69,7 @@ final class Aggregates {
     for kind in Registry.kinds where kind.canHaveChildren {
       try connection.with("SELECT id FROM \(kind.table) WHERE life = 0") { row in
         while try row.step() {
-          guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
-          dead.insert(RecordKey(kind: kind.number, id: id))
+          dead.insert(RecordKey(kind: kind.number, id: try row.recordID(0)))
         }
       }
     }
@@ -160,8 +159,7 @@ final class Aggregates {
         try row.bind(1, bigEndian: key.id.raw.word0, key.id.raw.word1)
         var ids: [RecordID] = []
         while try row.step() {
-          guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
-          ids.append(id)
+          ids.append(try row.recordID(0))
         }
         return ids
       }

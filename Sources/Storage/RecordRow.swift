@@ -31,8 +31,7 @@ package struct RecordRow: Sendable {
 extension RecordRow {
   /// Reads the row under a statement that selects `RecordTable.fixedColumns`, the kind's columns, visibility.
   init(_ statement: borrowing Statement, _ number: KindNumber, _ kind: Kind?) throws {
-    guard let id = RecordID(bytes: statement.bytes(0)) else { throw StoreError.damaged("the id of a record") }
-    key = RecordKey(kind: number, id: id)
+    key = RecordKey(kind: number, id: try statement.recordID(0))
     life = statement.isNull(1) ? nil : statement.integer(1) != 0
     stamps = try Stamps(packed: statement.bytes(2))
     var column = RecordTable.fixedColumns.count
@@ -53,5 +52,13 @@ extension RecordRow {
     self.fields = fields
     unread = kind == nil ? [:] : extra
     isVisible = statement.integer(column) != 0
+  }
+}
+
+extension Statement {
+  /// The id of a record that a column holds.
+  func recordID(_ column: Int) throws -> RecordID {
+    guard let (high, low) = words16(column) else { throw StoreError.damaged("the id of a record") }
+    return RecordID(Bytes16(high, low))
   }
 }

@@ -120,7 +120,6 @@ extension Store {
   }
 
   private static func key(_ row: borrowing Statement, _ kind: KindNumber) throws -> RecordKey {
-    guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
-    return RecordKey(kind: kind, id: id)
+    RecordKey(kind: kind, id: try row.recordID(0))
   }
 }

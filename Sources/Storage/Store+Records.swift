@@ -75,8 +75,7 @@ extension Store {
         try row.bind(1, bigEndian: parent.id.raw.word0, parent.id.raw.word1)
         var children: [RecordKey] = []
         while try row.step() {
-          guard let id = RecordID(bytes: row.bytes(0)) else { throw StoreError.damaged("the id of a record") }
-          children.append(RecordKey(kind: child.number, id: id))
+          children.append(RecordKey(kind: child.number, id: try row.recordID(0)))
         }
         return children
       }
@@ -151,41 +150,9 @@ extension Store {
     return try connection.with(sql) { row in
       var summaries: [RecordID: TripSummary] = [:]
       while try row.step() {
-        guard let id = RecordID(bytes: row.bytes(6)) else { throw StoreError.damaged("the id of a record") }
-        summaries[id] = TripSummary(row)
+        summaries[try row.recordID(6)] = TripSummary(row)
       }
       return summaries
-    }
-  }
-}
-
-/// What a trip's visible items come to.
-package struct TripSummary: Hashable, Sendable {
-  package var lodgings = 0
-  package var transportations = 0
-  package var activities = 0
-  /// Milliseconds since 1970.
-  package var firstStart: Int64?
-  package var lastEnd: Int64?
-  /// One sum a currency, in order of codes; the sum without a code first.
-  package var totals: [Total] = []
-
-  package struct Total: Hashable, Sendable {
-    /// Exact decimal text; nil if the sum has more digits than there are.
-    package let amount: String?
-    package let currency: String?
-  }
-
-  package init() {}
-
-  init(_ row: borrowing Statement) {
-    lodgings = Int(row.integer(0))
-    transportations = Int(row.integer(1))
-    activities = Int(row.integer(2))
-    firstStart = row.isNull(3) ? nil : row.integer(3)
-    lastEnd = row.isNull(4) ? nil : row.integer(4)
-    totals = ((try? JSON.parse(row.bytes(5)))?.array ?? []).map {
-      Total(amount: $0["amount"]?.string, currency: $0["currency"]?.string)
     }
   }
 }

@@ -70,13 +70,7 @@ final class TripSummaries {
   }
 
   private static func text(_ totals: [String: ExactDecimal?]) -> String {
-    JSON.array(
-      totals.sorted { $0.key < $1.key }.map { currency, amount in
-        [
-          "amount": .text(amount?.description),
-          "currency": currency.isEmpty ? .null : .string(currency),
-        ]
-      }
-    ).text()
+    totals.sorted { $0.key < $1.key }
+      .map { TripSummary.Total(amount: $1?.description, currency: $0.isEmpty ? nil : $0) }.text
   }
 }

@@ -44,7 +44,7 @@ extension Node {
     let record = try names.resolve(kind, request.required("id", "an id or a name"))
     var writer = RecordDocument(store: store)
     var members = try writer.members(kind, record)
-    if kind.number == KindNumbers.trip { members += try tripSummary(record.key.id) }
+    if kind.number == KindNumbers.trip { append(try store.tripSummary(record.key.id), to: &members) }
     if kind.number == KindNumbers.attachment, let output = request.text("output") {
       try OutputFile(output, in: home).write(try contents.bytes(of: try attachmentData(record)))
       members.append(.init("output", .string(output)))

@@ -18,24 +18,22 @@ extension Node {
     var writer = RecordDocument(store: store)
     let items = try order.map { _, place in
       var members = try writer.members(Registry.trip, trips[place])
-      members += summaryMembers(summaries[trips[place].key.id] ?? TripSummary())
+      append(summaries[trips[place].key.id] ?? TripSummary(), to: &members)
       return JSON.object(members)
     }
     return document(request.command, [.init("trips", .array(items))])
   }
 
-  /// What `trip show` adds to the fields.
-  func tripSummary(_ id: RecordID) throws -> [JSON.Member] { summaryMembers(try store.tripSummary(id)) }
-
-  private func summaryMembers(_ summary: TripSummary) -> [JSON.Member] {
-    [
-      .init("activities", .integer(summary.lodgings + summary.transportations + summary.activities)),
-      .init("firstStart", timeJSON(summary.firstStart)),
-      .init("lastEnd", timeJSON(summary.lastEnd)),
-      .init(
-        "totals",
-        .array(summary.totals.map { ["amount": .text($0.amount), "currency": .text($0.currency)] })),
-    ]
+  /// What `trip show` and `trip list` add to the fields.
+  func append(_ summary: TripSummary, to members: inout [JSON.Member]) {
+    members.append(
+      .init("activities", .integer(summary.lodgings + summary.transportations + summary.activities)))
+    members.append(.init("firstStart", timeJSON(summary.firstStart)))
+    members.append(.init("lastEnd", timeJSON(summary.lastEnd)))
+    let totals = summary.totals.map {
+      JSON.object([.init("amount", .text($0.amount)), .init("currency", .text($0.currency))])
+    }
+    members.append(.init("totals", .array(totals)))
   }
 
   // MARK: Timeline

@@ -1,0 +1,110 @@
+// Protocol/store.md, "What is derived"
+
+import SQLite
+import Wire
+
+/// What a trip's visible items come to.
+package struct TripSummary: Hashable, Sendable {
+  package var lodgings = 0
+  package var transportations = 0
+  package var activities = 0
+  /// Milliseconds since 1970.
+  package var firstStart: Int64?
+  package var lastEnd: Int64?
+  /// One sum a currency, in order of codes; the sum without a code first.
+  package var totals: [Total] = []
+
+  package struct Total: Hashable, Sendable {
+    /// Exact decimal text; nil if the sum has more digits than there are.
+    package let amount: String?
+    package let currency: String?
+  }
+
+  package init() {}
+
+  init(_ row: borrowing Statement) {
+    lodgings = Int(row.integer(0))
+    transportations = Int(row.integer(1))
+    activities = Int(row.integer(2))
+    firstStart = row.isNull(3) ? nil : row.integer(3)
+    lastEnd = row.isNull(4) ? nil : row.integer(4)
+    totals = [Total](text: row.bytes(5))
+  }
+}
+
+// MARK: As the store keeps them
+
+extension [TripSummary.Total] {
+  /// JSON, so that whoever looks into the store with other tools can read it.
+  var text: String {
+    JSON.array(map { ["amount": .text($0.amount), "currency": .text($0.currency)] }).text()
+  }
+
+  /// Reads what `text` wrote.
+  init(text: [UInt8]) {
+    var plain = PlainTotals(bytes: text)
+    if let totals = try? plain.read() {
+      self = totals
+    } else {
+      self = ((try? JSON.parse(text))?.array ?? []).map {
+        Element(amount: $0["amount"]?.string, currency: $0["currency"]?.string)
+      }
+    }
+  }
+}
+
+/// Sums without an escape in their text, which is nearly all there are: to make a tree of each first would take a list
+/// of trips a fifth of its time.
+private struct PlainTotals {
+  let bytes: [UInt8]
+  private var index = 0
+
+  struct NotPlain: Error {}
+
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
+  private static let (open, close) = (Array("[".utf8), Array("]".utf8))
+  private static let amount = Array(#"{"amount":"#.utf8)
+  private static let currency = Array(#","currency":"#.utf8)
+  private static let (end, comma, quote) = (Array("}".utf8), Array(",".utf8), Array("\"".utf8))
+  private static let null = Array("null".utf8)
+
+  mutating func read() throws(NotPlain) -> [TripSummary.Total] {
+    try pass(Self.open)
+    var totals: [TripSummary.Total] = []
+    while index < bytes.count, bytes[index] != UInt8(ascii: "]") {
+      if !totals.isEmpty { try pass(Self.comma) }
+      try pass(Self.amount)
+      let amount = try text()
+      try pass(Self.currency)
+      totals.append(TripSummary.Total(amount: amount, currency: try text()))
+      try pass(Self.end)
+    }
+    try pass(Self.close)
+    return totals
+  }
+
+  private mutating func pass(_ literal: [UInt8]) throws(NotPlain) {
+    for byte in literal {
+      guard index < bytes.count, bytes[index] == byte else { throw NotPlain() }
+      index += 1
+    }
+  }
+
+  /// A text in quotes, or null.
+  private mutating func text() throws(NotPlain) -> String? {
+    guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
+      try pass(Self.null)
+      return nil
+    }
+    let start = index + 1
+    index = start
+    while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+      guard bytes[index] != UInt8(ascii: "\\") else { throw NotPlain() }
+      index += 1
+    }
+    let end = index
+    try pass(Self.quote)
+    return String(decoding: bytes[start..<end], as: UTF8.self)
+  }
+}

@@ -182,9 +182,11 @@ extension WaymarkError {
         "newer_store",
         "The store in \(home.path) was written by a newer version of Waymark (schema \(found), this one reads "
           + "\(known)); nothing was changed.",
-        next: "bring this program up to date; waymark --version says which it is")
+        next: "bring this program up to date; waymark version says which this is")
     case StoreError.damaged(let why):
-      return .failed("store", "The store in \(home.path) is damaged: \(why).", next: "waymark verify --deep")
+      return .failed(
+        "store", "The store in \(home.path) can't be \(verb): it is damaged: \(why).",
+        next: "waymark verify --deep")
     case StoreError.lockFailed(let code):
       return .failed(
         "file",

@@ -54,7 +54,8 @@ package final class FlipRun {
       // Words that cannot be packed: change sets are most of the file, so that few flips are enough to hit some.
       let notes = (0..<200).map { _ in String(words.next(), radix: 36) }.joined(separator: " ")
       let drafts = [
-        insert(trip(number), [1: .text("Trip \(number)"), 2: .text(notes)]), lodging(number, of: trip(number)),
+        insert(trip(number), [1: .text("Trip \(number)"), 2: .text(notes)]),
+        lodging(number, of: trip(number)),
       ]
       if number.isMultiple(of: 3) {
         try stage.bobWrites("all", at: Moment(number), drafts[0])

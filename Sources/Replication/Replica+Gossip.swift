@@ -69,7 +69,7 @@ extension Replica {
       switch item.placement {
       case .refused(let rule):
         if let link = item.link { drop(link, .misbehaved(rule), &effects) }
-      case .place, .duplicate, .excluded, .missing: break
+      case .place, .duplicate, .excluded, .missing, .displaced: break
       }
     }
   }
@@ -92,7 +92,7 @@ extension Replica {
         sessions[link]?[lane].askedProgressAt = now.steady
         sessions[link]?[lane].hasProgress = true
       case .missing: sessions[link]?[lane].cameTooEarly(item.set)
-      case .duplicate, .excluded:
+      case .duplicate, .excluded, .displaced:
         let isAsked = session[lane].asked[header.log] != nil || session[lane].back[header.log] != nil
         if !isAsked { needless(link, now, &effects) }
       case .refused: break
@@ -109,7 +109,7 @@ extension Replica {
     for item in items {
       switch item.placement {
       case .place, .duplicate, .excluded: break
-      case .missing, .refused: continue
+      case .missing, .displaced, .refused: continue
       }
       let log = item.set.header.log
       for link in sessions.keys { sessions[link]?[log.lane].arrived(item.set.id, log) }

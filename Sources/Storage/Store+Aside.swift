@@ -41,8 +41,8 @@ extension Store {
   private func readLacking() throws -> [Set<ChangeSetID>] {
     var found: [Set<ChangeSetID>] = []
     try eachAside { id, header in
-      // What leads to no kept tip has no place, whatever comes.
-      if logs.excludes(new: id, header.log) { return }
+      // What leads to no kept tip has no place, whatever comes; nor has what is dated before something it has seen.
+      if try logs.excludes(new: id, header.log) || logs.isDisplaced(header) { return }
       found.append(try logs.missingGround(of: header))
     }
     return found
@@ -91,6 +91,24 @@ extension Store {
 }
 
 extension Logs {
+  /// Whether all that a set stands on is here, or left out by a cut in effect, and dated before it.
+  func hasGround(_ header: ChangeSetHeader) throws -> Bool {
+    try missingGround(of: header).isEmpty && !isDisplaced(header)
+  }
+
+  /// Whether a set is dated no later than something that it has seen, that is here, and that no cut in effect excludes.
+  ///
+  /// A cut may have kept that away when the set came.
+  func isDisplaced(_ header: ChangeSetHeader) throws -> Bool {
+    try header.dependencies.contains { dependency in
+      let log = dependency.log(lane: header.log.lane)
+      guard let seen = try stored(dependency.id, log, dependency.sequence), header.clock <= seen.clock else {
+        return false
+      }
+      return try !excludes(dependency: dependency.id, log, dependency.sequence)
+    }
+  }
+
   /// What a set stands on that is not stored, and that no cut in effect leaves out.
   func missingGround(of header: ChangeSetHeader) throws -> Set<ChangeSetID> {
     var missing: Set<ChangeSetID> = []

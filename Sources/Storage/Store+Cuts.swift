@@ -121,10 +121,10 @@ extension Store {
     var isInOrder = true
     while true {
       while try putBackNext(isReady) {}
-      guard try putBackNext({ try self.logs.missingGround(of: $0).isEmpty }) else { break }
+      guard try putBackNext(logs.hasGround) else { break }
       isInOrder = false
     }
-    // The rest has seen what a cut had left out, and what must come first again now.
+    // The rest has seen what a cut had left out, and what must come first again now, or is dated no earlier.
     try connection.execute(
       """
       INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
@@ -155,7 +155,7 @@ extension Store {
   }
 
   private func isReady(_ header: ChangeSetHeader) throws -> Bool {
-    try logs.missingGround(of: header).isEmpty && !hasSeenTakenOut(header)
+    try logs.hasGround(header) && !hasSeenTakenOut(header)
   }
 
   private func hasSeenTakenOut(_ header: ChangeSetHeader) throws -> Bool {

@@ -102,17 +102,46 @@ import Wire
         || world["bob"].closes.contains { if case .misbehaved = $0 { true } else { false } })
   }
 
+  @Test func `whoever brings a set dated before what it has seen is not to blame, unless it goes on and on`()
+    throws
+  {
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    let seen = try world.write("bob", insert(record(1)))[0]
+    world.run(500)
+    let lie = try Self.set(
+      circle: world.family.circle, seen: seen, clock: Clock(milliseconds: World.start - 60_000))
+    world.inject(.sets(.records, [lie]), from: "alice", to: "bob")
+    world.run(500)
+    #expect(world.isConnected("alice", "bob"))
+    #expect(world["bob"].count(.records) == 1)
+    // Almost all of the allowance at one moment: a list of ids costs 64.
+    for _ in 0..<Limits.needlessPointsMax / 64 - 1 {
+      world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
+    }
+    world.run(10)
+    #expect(world["bob"].closes.isEmpty)
+    for _ in 1...80 { world.inject(.sets(.records, [lie]), from: "alice", to: "bob") }
+    world.run(10)
+    #expect(world["bob"].closes == [.misbehaved("more repetition than any correct node sends")])
+  }
+
   /// A set as Alice's key could sign it.
   private static func set(
-    circle: CircleID, after previous: VerifiedChangeSet? = nil, clock: Clock? = nil, name: String = "x"
+    circle: CircleID, after previous: VerifiedChangeSet? = nil, seen: VerifiedChangeSet? = nil,
+    clock: Clock? = nil, name: String = "x"
   ) throws -> VerifiedChangeSet {
     let key = Family.key("alice")
     let log = LogKey(
       device: DeviceKey(key), incarnation: Incarnation(Bytes16(77, 7)), lane: .records)
+    let dependencies = seen.map { seen in
+      let (log, sequence) = (seen.header.log, seen.header.sequence)
+      return Dependency(device: log.device, incarnation: log.incarnation, sequence: sequence, id: seen.id)
+    }
     var author = Author(
       position: AuthorPosition(
         circle: circle, log: log, sequence: previous?.header.sequence ?? 0, id: previous?.id,
-        clock: .zero, unseen: []),
+        clock: .zero, unseen: dependencies.map { [$0] } ?? []),
       key: key)
     let wall = clock.map(\.milliseconds) ?? World.start
     let sets = try author.write(

@@ -170,6 +170,42 @@ import Wire
     #expect(carol.store.heads(.records).isEmpty)
   }
 
+  /// Sets of an author that names what it has seen and dates itself before that.
+  private func backdated(_ drafts: [[EntryDraft]], seen: VerifiedChangeSet) throws -> [VerifiedChangeSet] {
+    let mallory = try Device("mallory")
+    let header = seen.header
+    let dependency = Dependency(
+      device: header.log.device, incarnation: header.log.incarnation, sequence: header.sequence, id: seen.id)
+    var author = Author(
+      position: AuthorPosition(
+        circle: Device.circle, log: mallory.log, sequence: 0, id: nil, clock: .zero, unseen: [dependency]),
+      key: mallory.key)
+    return try drafts.flatMap {
+      try author.write($0, operation: OperationDraft(id: OperationID(Bytes16(6, 6)), verb: "test"), wall: 20)
+    }
+  }
+
+  @Test func `what is dated before something it has seen has its place only as long as a cut excludes that`()
+    throws
+  {
+    let lies = try backdated(
+      [[insert(trip(6), [1: .text("Troy")])], [edit(trip(6), [1: .text("Ithaca")])]], seen: alice.known[3])
+    #expect(try bob.receive(lies).placements.first == .displaced)
+    let before = try state(bob)
+    try cut(bob, [[tip(3)]])
+    #expect(try bob.receive(lies).placements == [.place(folds: true), .place(folds: true)])
+    #expect(try bob.store.text(trip(6), 1) == "Ithaca")
+    let cutState = try state(bob)
+    try lift(bob)
+    #expect(try state(bob) == before)
+    let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
+    #expect(try !bob.receive(late).isLaidOutAnew, "that nothing more is to come for it is known")
+    try cut(bob, [[tip(3)]])
+    #expect(try state(bob) == cutState)
+    let (reader, _) = try reader([[tip(3)]], bob.known + lies)
+    #expect(try state(reader) == cutState)
+  }
+
   @Test func `several cuts leave what all of them leave`() throws {
     let cuts: Set<Set<ChangeSetID>> = [[tip(4)], [tip(2)]]
     try cut(bob, cuts)
@@ -403,6 +439,8 @@ import Wire
       let key = trip(UInt64(chance.below(3) + 1))
       history += try writer.write(at: Int64(200 + step * 10), edit(key, [1: .text("\(step)")]))
     }
+    let seen = alice.known[chance.below(alice.known.count)]
+    history += try backdated([[edit(rome, [3: .text("lie")])], [edit(rome, [4: .text("lie")])]], seen: seen)
     let alices = history.filter { $0.header.log == alice.log }.map(\.id)
     var cuts: Set<Set<ChangeSetID>> = []
     for _ in 0...chance.below(2) {
@@ -411,18 +449,26 @@ import Wire
     let late = try Device("carol")
     try late.receive(history)
     try cut(late, cuts)
+    // What has a place by the cut alone.
+    try late.receive(history)
     let expected = try state(late)
     for _ in 1...4 {
       let reader = try Device("carol")
       let moment = chance.below(history.count)
       var waiting = history
       var step = 0
-      while !waiting.isEmpty {
+      var inVain = 0
+      while step <= moment || inVain < waiting.count * 20 {
         if step == moment { try cut(reader, cuts) }
+        step += 1
+        inVain += 1
+        guard !waiting.isEmpty else { continue }
         let index = chance.below(min(4, waiting.count))
         let set = waiting.remove(at: index)
-        if case .missing? = try reader.receive([set]).placements.first { waiting.append(set) }
-        step += 1
+        switch try reader.receive([set]).placements.first {
+        case .missing, .displaced: waiting.append(set)
+        default: inVain = 0
+        }
         try #require(step < 5_000)
       }
       try cut(reader, cuts)

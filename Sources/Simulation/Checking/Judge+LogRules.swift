@@ -44,6 +44,7 @@ extension Judge {
       if isCut || ledgers[view.name]?.hasRoom == false { return }
       throw refuse("is stored before its dependency \(dependency.id)")
     }
+    // Which of them a cut leaves out, its tips show, and those may stand further on: checkDated.
     if isCut { return }
     let other = library.sets[seen].header
     guard other.log == log, other.sequence == dependency.sequence else {
@@ -51,6 +52,27 @@ extension Judge {
     }
     guard other.clock < header.clock else {
       throw refuse("has a clock not above its dependency's")
+    }
+  }
+
+  /// A set is dated after all that it has seen of logs that are cut, but for what the cuts leave out.
+  func checkDated(_ sets: some Sequence<Int>, _ view: NodeView) throws {
+    // On a disk that is full a cut also ends only when there is room.
+    guard ledgers[view.name]?.hasRoom != false else { return }
+    for set in sets {
+      let header = library.sets[set].header
+      guard let seen = seenNoEarlier(than: header, view) else { continue }
+      throw Violation(
+        .unauthorised, view.name,
+        "change set \(library.sets[set].id) of \(header.log) has a clock not above that of \(library.sets[seen].id), which it has seen"
+      )
+    }
+  }
+
+  /// A set that is here, that no cut leaves out, and that a header names though it is dated no earlier.
+  func seenNoEarlier(than header: PlainHeader, _ view: NodeView) -> Int? {
+    header.dependencies.lazy.compactMap { self.library.index(of: $0.id) }.first {
+      view[$0] != .absent && library.sets[$0].header.clock >= header.clock && isAllowed($0, view)
     }
   }
 

@@ -80,7 +80,7 @@ extension Judge {
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }
-    guard isCut || !ledger.sent.contains(id) else {
+    guard isCut || !ledger.knowsSent.contains(id) else {
       throw Violation(.lostWrite, view.name, "its own set \(id) is gone though it was sent to somebody")
     }
     let others = try writtenAgain(set, view)
@@ -124,10 +124,11 @@ extension Judge {
     }
   }
 
-  /// Whether something is not here that a set stands on, and that no cut in effect leaves out.
+  /// Whether something is not here that a set stands on, and that no cut in effect leaves out; or is not dated before it.
   private func lacksGround(_ set: Int, _ view: NodeView) -> Bool {
     if let previous = library.predecessors[set], view[previous] == .absent { return true }
     let header = library.sets[set].header
+    if seenNoEarlier(than: header, view) != nil { return true }
     return header.dependencies.contains {
       let isHere = library.index(of: $0.id).map { view[$0] != .absent } ?? false
       let cuts = cuts(of: $0.log(lane: header.log.lane), view) ?? []

@@ -228,7 +228,9 @@ extension Judge {
           "it sent set \(id) of \(library.sets[set].header.log) to \(to) and does not hold it; "
             + "it held it before: \(wasHeld), a cut leaves it out: \(!isAllowed(set, view))")
       }
-      if library.sets[set].header.log.device == view.device { ledger.sent.insert(id) }
+      guard library.sets[set].header.log.device == view.device else { continue }
+      ledger.sent.insert(id)
+      ledger.knowsSent.insert(id)
     }
     guard !ledger.said.isEmpty || !ledger.claims.isEmpty else { return }
     let end = NodeState(view, library)

@@ -47,6 +47,7 @@ extension Judge {
     try checkAdmitted(news.stored, view)
     try checkRecords(touchedBy: news.folded, view)
     for set in news.stored { try checkWaits(set, view) }
+    try checkDated(news.stored, view)
     try checkReleased(by: news.stored, view)
     try checkEnded(by: news.stored, view)
     try checkAside(view)
@@ -174,6 +175,7 @@ extension Judge {
     if !isStart { noteOwnFromElsewhere(fresh, view) }
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)
+    try checkDated(view.numbers, view)
     try checkAside(view)
     try checkWholeStore(view)
     if !hadNothing { try checkLosses(before, folded: foldedBefore, view) }

@@ -124,7 +124,10 @@ package final class Judge {
   }
 
   /// What a node may lose is not held against it: its disk lied, or an older copy of its data was put back.
-  package func mayHaveLost(_ node: String) { views[node]?.mayHaveLost = true }
+  package func mayHaveLost(_ node: String) {
+    views[node]?.mayHaveLost = true
+    ledgers[node]?.knowsSent = []
+  }
 
   /// The data of a node runs, or has run, in another place too.
   ///
@@ -236,8 +239,9 @@ final class NodeLedger {
   /// How many statements its beliefs were compared with.
   var believed = 0
   var acknowledged: Set<Name32> = []
-  /// Own sets that it has sent to somebody.
+  /// Own sets that it has sent to somebody, and those of them of which its data may say so: an older copy does not.
   var sent: Set<Name32> = []
+  var knowsSent: Set<Name32> = []
   /// Sets of the records lane that came while the lane was open; nil while the world does not tell what arrives.
   var admitted: Set<Name32>?
   /// Sets of the records lane that came while it was closed, and from whom, since the last look.

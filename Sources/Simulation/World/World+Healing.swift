@@ -92,6 +92,8 @@ extension World {
     guard gates.allSatisfy({ $0?.isOpen != true || ($0?.validUntil ?? 0) > Self.farFuture }) else { return }
     let premium = zip(honest, gates).filter { $1?.isOpen == true }.map(\.0).shuffled(using: &random)
     let free = zip(honest, gates).filter { $1?.isOpen != true }.map(\.0).shuffled(using: &random)
+    // Who still asks others before it decides would turn sync on behind one without premium, and get no records there.
+    for device in free { device.process?.inquiry = nil }
     let line = (premium + free).map(\.number)
     for (place, one) in line.enumerated() {
       for other in line.dropFirst(place + 2) {

@@ -42,11 +42,14 @@ extension Store {
     return try backup(connection, to: path, about, overwrites, progress)
   }
 
+  /// Where a backup is while this process writes it.
+  package static func partialBackup(of path: String) -> String { "\(path).\(getpid()).new" }
+
   private static func backup(
     _ source: Connection, to path: String, _ about: BackupAbout, _ overwrites: Bool,
     _ progress: (Int64, Int64) -> Void
   ) throws -> BackupSummary {
-    let temporary = "\(path).\(getpid()).new"
+    let temporary = partialBackup(of: path)
     try makeFile(temporary)
     defer { unlink(temporary) }
     let changeSets: Int64

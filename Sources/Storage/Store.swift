@@ -28,9 +28,11 @@ package final class Store {
 
   /// Opens a store, or makes it where there is none. No other process can open it meanwhile.
   ///
-  /// - Parameter refolds: makes the tables that follow from the log anew, as damaged as they may be.
-  package convenience init(path: String, refolds: Bool = false) throws {
-    let lock = try StoreLock(store: path)
+  /// - Parameters:
+  ///   - refolds: makes the tables that follow from the log anew, as damaged as they may be.
+  ///   - isLocked: whether the caller has the store's lock, and keeps it longer than the store.
+  package convenience init(path: String, refolds: Bool = false, isLocked: Bool = false) throws {
+    let lock = try isLocked ? nil : StoreLock(store: path)
     let connection = try Connection(.file(path))
     try connection.setUp()
     // Before the log's first sync: SQLite syncs the directory with that and does not look at how it went, and an error

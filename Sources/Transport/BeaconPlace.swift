@@ -26,7 +26,7 @@ package struct BeaconPlace: Hashable, Sendable {
   ///
   /// - Parameter listening: the address that a node listens on: it can be dialled nowhere else.
   package static func all(
-    listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all
+    listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all ?? []
   ) -> [BeaconPlace] {
     let found = interfaces.filter { $0.isUp && $0.isRunning }
     var places = found.filter { !$0.isLoopback }.compactMap { $0.place(port: port) }

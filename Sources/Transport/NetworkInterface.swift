@@ -18,10 +18,10 @@ package struct NetworkInterface: Hashable, Sendable {
   /// The address as numeric text.
   package var host: String { address.host }
 
-  /// Of every interface, those that are down among them.
-  package static var all: [NetworkInterface] {
+  /// Of every interface, those that are down among them; nil if the system can't tell now.
+  package static var all: [NetworkInterface]? {
     var list: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&list) == 0 else { return [] }
+    guard getifaddrs(&list) == 0 else { return nil }
     defer { freeifaddrs(list) }
     var found: [NetworkInterface] = []
     var next = list

@@ -163,7 +163,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   /// The addresses of this machine that others may reach it at: up, and neither loopback nor link-local.
   package static func ofThisMachine(port: UInt16) -> [SocketAddress] {
     var hosts: [String] = []
-    for interface in NetworkInterface.all where interface.isUp && !hosts.contains(interface.host) {
+    for interface in NetworkInterface.all ?? [] where interface.isUp && !hosts.contains(interface.host) {
       hosts.append(interface.host)
     }
     return hosts.flatMap { resolve(Endpoint(host: $0, port: port), numericOnly: true) }.filter {

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import Waymark
 
 /// What Ctrl-C and a request to end do.
 ///
@@ -8,9 +9,28 @@ import Synchronization
 enum Interrupts {
   private static let handlers = Mutex<[Int32: @Sendable (Int32) -> Void]>([:])
 
-  /// Ends the process at once on SIGINT; the store is safe at any moment.
+  /// Ends the process at once on a signal, with this code on SIGINT; the store is safe at any moment.
   static func endWith(_ code: Int32) {
-    handle([SIGINT]) { _ in exit(code) }
+    handle([SIGINT]) { _ in
+      Leftovers.remove()
+      exit(code)
+    }
+    handle([SIGTERM, SIGHUP].filter { !isIgnored($0) }, end)
+  }
+
+  /// Whether this process was started so that a signal does nothing, as by `nohup`.
+  private static func isIgnored(_ number: Int32) -> Bool {
+    let before = signal(number, SIG_IGN)
+    guard unsafeBitCast(before, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else { return true }
+    signal(number, before)
+    return false
+  }
+
+  /// Lets a signal do what it does by itself.
+  @Sendable private static func end(_ number: Int32) {
+    Leftovers.remove()
+    signal(number, SIG_DFL)
+    kill(getpid(), number)
   }
 
   /// Calls the handler on SIGINT and SIGTERM, instead of ending the process.
@@ -44,8 +64,7 @@ enum Interrupts {
     let handled = handlers.withLock { $0 }
     handle(signals) { number in
       cleanUp()
-      signal(number, SIG_DFL)
-      kill(getpid(), number)
+      end(number)
     }
     defer {
       handlers.withLock { $0 = handled }

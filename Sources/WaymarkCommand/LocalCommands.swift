@@ -9,7 +9,9 @@ enum LocalCommands {
     let made = try Node.initialize(
       home: home, name: try invocation["name"] ?? Configuration(home: home).name ?? hostName, issuers: issuers
     )
-    return made.document("init")
+    var document = made.document("init")
+    document["keysAside"] = made.keysAside.map(JSON.string) ?? .null
+    return document
   }
 
   /// `join`: the ticket is an argument or the first line of standard input.
@@ -20,7 +22,7 @@ enum LocalCommands {
         "`waymark join` needs a ticket.",
         next: "waymark invite, on a device of the circle; then here waymark join TICKET")
     }
-    if ticket == "-" { ticket = readLine() ?? "" }
+    if ticket == "-" { ticket = Self.line ?? "" }
     ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
     guard !ticket.isEmpty else {
       throw WaymarkError.usage(
@@ -37,6 +39,9 @@ enum LocalCommands {
     document["brought"] = .object(counts)
     return document
   }
+
+  /// The first line of standard input: after a yes the command begins anew, and the line does not come twice.
+  private static let line = readLine()
 
   /// `join --root-key FILE`: the root key in place of a ticket.
   private static func readmit(_ invocation: Invocation, _ home: Home, _ rootKey: String) async throws -> JSON

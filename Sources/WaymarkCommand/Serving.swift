@@ -25,12 +25,14 @@ extension Session {
   }
 
   private func serve(_ format: LogFormat, _ notifier: ServiceNotifier) async throws -> Int32 {
-    let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
-    Interrupts.handle([SIGINT, SIGTERM]) { stream.yield(.signal($0)) }
     try ProcessGuard.takeDescriptors()
     let log = try log(format)
     notifier.status("Opening the store")
+    // This may take long, and leaves nothing half done: signals end the process at once.
+    Interrupts.endWith(ExitCode.interrupted)
     try await SuspectStore.check(home)
+    let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
+    Interrupts.handle([SIGINT, SIGTERM]) { stream.yield(.signal($0)) }
     let node = try await WaymarkClient.openPatiently(home, log: log)
     await node.whenStoreBreaks { stream.yield(.broken($0)) }
     let ended: ServingEnd

@@ -127,6 +127,8 @@ package enum Limits {
   package static let controlBytesMax = 1024 * 1024
   package static let controlRequestMillisecondsMax: Int64 = 10_000
   package static let controlSendMillisecondsMax: Int64 = 30_000
+  /// How often a client that waits for an answer is looked at, whether it is still there.
+  package static let controlLookMilliseconds = 1_000
   package static let controlQueueBytesMax = 32 * 1024 * 1024
 
   // MARK: Key files

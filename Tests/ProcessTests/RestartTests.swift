@@ -55,6 +55,27 @@ import Wire
     #expect(try await alice.status().everything == status.everything)
   }
 
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func `an import from standard input that is interrupted leaves no copy of it`(_ signal: Int32) async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    let folder = stage.path("scratch")
+    mkdir(folder, 0o700)
+    let (child, _, _) = try alice.begin(
+      ["import", "-"], input: String(decoding: SampleData.ritualist(seed: 23), as: UTF8.self),
+      environment: ["TMPDIR": folder])
+    try await eventually("what came in is laid down") {
+      try !FileManager.default.contentsOfDirectory(atPath: folder).isEmpty
+    }
+    child.signal(signal)
+    let code = try await child.wait(seconds: 20, for: "the import after signal \(signal)")
+    #expect(code == (signal == SIGINT ? 130 : -signal))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+  }
+
   @Test func `nodes killed in the middle of a sync converge after a restart`() async throws {
     let stage = try Stage()
     defer { stage.end() }

@@ -73,17 +73,23 @@ final class ControlClient: Sendable {
     request.passphrase = passphrase
     if let answer = promptly(request) { return send(answer) }
     let (handler, outbox) = (handler, Outbox())
-    Task { [request] in
+    let task = Task { [request] in
       let answer = await handler(request) { outbox.put(["type": "event", "event": $0]) }
       outbox.finish(answer)
     }
     // This thread is the client's own; nothing else waits for it. A client that has gone keeps its place until
-    // what it asked for is done, so that nobody has more than so many commands carried out at once.
+    // what it asked for is done, so that nobody has more than so many commands carried out at once; but nothing is
+    // waited for that was to be told to it.
     var isThere = true
-    while let line = outbox.next() {
-      isThere = isThere && socket.writeLine(line, within: Limits.controlSendMillisecondsMax)
+    while true {
+      switch outbox.next(within: Limits.controlLookMilliseconds) {
+      case .line(let line):
+        isThere = isThere && socket.writeLine(line, within: Limits.controlSendMillisecondsMax)
+      case .nothingYet: isThere = isThere && !socket.hasHungUp
+      case .end: return isThere && !outbox.hasOverflowed
+      }
+      if !isThere { task.cancel() }
     }
-    return isThere && !outbox.hasOverflowed
   }
 
   @discardableResult
@@ -133,10 +139,21 @@ final class Outbox: Sendable {
     if isLast { changed.signal() }
   }
 
-  /// The next line, once there is one; nil after the last.
-  func next() -> [UInt8]? {
+  /// What waiting for a line came to.
+  enum Next: Equatable {
+    case line([UInt8])
+    case nothingYet
+    /// The last line has been taken.
+    case end
+  }
+
+  /// The next line, once there is one.
+  ///
+  /// - Parameter within: milliseconds that it is waited for.
+  func next(within milliseconds: Int) -> Next {
+    let deadline = DispatchTime.now() + .milliseconds(milliseconds)
     while true {
-      changed.wait()
+      guard changed.wait(timeout: deadline) == .success else { return .nothingYet }
       let (line, isOver) = state.withLock { state -> ([UInt8]?, Bool) in
         guard state.taken < state.lines.count else { return (nil, state.isOver) }
         let line = state.lines[state.taken]
@@ -145,8 +162,8 @@ final class Outbox: Sendable {
         if state.taken == state.lines.count { (state.lines, state.taken) = ([], 0) }
         return (line, false)
       }
-      if let line { return line }
-      guard !isOver else { return nil }
+      if let line { return .line(line) }
+      guard !isOver else { return .end }
     }
   }
 

@@ -165,6 +165,12 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
+  /// Whether the other end is gone: one that has said all it will, and still listens, is not.
+  var hasHungUp: Bool {
+    var wanted = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&wanted, 1, 0) > 0 && wanted.revents & Int16(POLLHUP | POLLERR) != 0
+  }
+
   /// Wakes a thread that waits in `readLine`.
   func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Membership
 import Storage
 package import Wire
 
@@ -37,7 +38,7 @@ package enum WaymarkClient {
 
   /// A command without a node has the store for a moment, and so does a node that is not at its socket yet; one that
   /// is may have many others to answer. Who comes just then waits that long, and no longer.
-  private static func patiently<Result>(_ home: Home, _ body: () async throws -> Result) async throws
+  static func patiently<Result>(_ home: Home, _ body: () async throws -> Result) async throws
     -> Result
   {
     let end = ContinuousClock.now + .seconds(3)
@@ -187,6 +188,13 @@ extension WaymarkError {
       return .failed(
         "store", "The store in \(home.path) can't be \(verb): it is damaged: \(why).",
         next: "waymark verify --deep")
+    case StatementError.wrongCircle:
+      return .failed(
+        "store",
+        "The store in \(home.path) can't be \(verb): it holds no circle, as a file that is empty or cut off.",
+        next:
+          "mv \(shellWord(home.store)) \(shellWord(home.store + ".old")), then waymark restore FILE with a "
+          + "backup, or waymark join TICKET")
     case StoreError.lockFailed(let code):
       return .failed(
         "file",

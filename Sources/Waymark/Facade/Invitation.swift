@@ -68,4 +68,6 @@ public struct NewMembership: Hashable, Sendable {
   public let name: String
   /// Records of a revoked device that were written again under its new keys.
   public var rewritten = 0
+  /// Where keys are now that were here without a store, if there were any.
+  public var keysAside: String?
 }

@@ -50,6 +50,14 @@ enum Files {
     try write(path, bytes, mode, .new)
   }
 
+  /// Makes a folder that nobody else can look into, unless there is one.
+  static func makeFolder(_ path: String) throws {
+    if mkdir(path, 0o700) == 0 { return }
+    let code = errno
+    if code == EEXIST, isDirectory(path) { return }
+    throw failure("write", path, code == EEXIST ? ENOTDIR : code)
+  }
+
   /// Moves a file, over what is there, and makes that durable.
   static func move(_ path: String, to target: String) throws {
     if rename(path, target) != 0 {

@@ -16,22 +16,25 @@ enum Folders {
     let whole = path.hasSuffix("/") ? String(path.dropLast()) : path
     let half = "\(whole).part-\(getpid())"
     do {
-      try manager.createDirectory(atPath: half, withIntermediateDirectories: false)
+      try Files.makeFolder(half)
       for file in files {
-        let target = "\(half)/\(file.path)"
-        let parent = String(target[..<(target.lastIndex(of: "/") ?? target.startIndex)])
-        try manager.createDirectory(atPath: parent, withIntermediateDirectories: true)
-        try Files.create(target, file.bytes, mode: 0o644)
+        try makeFolders(of: file.path, in: half)
+        try Files.create("\(half)/\(file.path)", file.bytes, mode: 0o644)
       }
       // Only an empty folder goes away like this.
       rmdir(whole)
-      try manager.moveItem(atPath: half, toPath: whole)
+      try Files.move(half, to: whole)
     } catch {
       try? manager.removeItem(atPath: half)
-      if let failure = error as? WaymarkError { throw failure }
-      throw WaymarkError.failed(
-        "file", "Can't write the folder \(path): \((error as NSError).localizedFailureReason ?? "\(error)")",
-        next: "name a folder where there is room and you may write: --output FOLDER")
+      throw error
+    }
+  }
+
+  private static func makeFolders(of path: String, in folder: String) throws {
+    var folder = folder
+    for name in path.split(separator: "/").dropLast() {
+      folder += "/" + name
+      try Files.makeFolder(folder)
     }
   }
 }

@@ -6,8 +6,7 @@ extension Home {
   /// Where a backup goes that is taken before something large, or a folder for what is replaced:
   /// `backups/before-mirror-20260503T080000Z.waymark`. Nothing is there yet.
   func automaticBackup(before what: String, at now: Int64, suffix: String = ".waymark") throws -> String {
-    try FileManager.default.createDirectory(
-      atPath: backups, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try Files.makeFolder(backups)
     let base = "\(backups)/before-\(what)-\(Self.compactTime(now))"
     var path = base + suffix
     var number = 2

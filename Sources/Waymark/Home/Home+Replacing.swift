@@ -38,24 +38,32 @@ extension Home {
     try FileManager.default.removeItem(atPath: path)
   }
 
-  /// Copies the store of this home, which nobody has open, to another.
-  func copyStore(to other: Home) throws {
+  /// Copies the store of this home to another.
+  func copyStore(to other: Home, under _: HomeLock) throws {
     // Whoever closes a store leaves it in one file.
-    do { try Store(path: store).rest() }
+    do { try Store(path: store, isLocked: true).rest() }
     try FileManager.default.copyItem(atPath: store, toPath: other.store)
     other.protectStore()
   }
 
   /// Puts the complete home in `staging` in the place of this one. The old store moves aside; so do the keys, if
   /// others come.
-  func replace(_ replacement: Replacement, at now: Int64) throws {
+  func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {
     try Files.replace(marker, with: [UInt8](replacement.marker), mode: 0o600)
-    try finishReplacing(at: now)
+    try finishReplacing(at: now, under: lock)
   }
 
-  /// Finishes a replacement that was complete but not yet in place when the process ended. May be interrupted and
-  /// done again at any point.
+  /// Finishes a replacement that was complete but not yet in place when the process ended.
   func finishReplacing(at now: Int64) throws {
+    guard isReplacing else { return }
+    // Another process may be at it: done twice at once, it would take the new store for the old one.
+    let lock = try HomeLock(self)
+    defer { lock.release() }
+    try finishReplacing(at: now, under: lock)
+  }
+
+  /// The same for who has the lock. May be interrupted and done again at any point.
+  func finishReplacing(at now: Int64, under _: HomeLock) throws {
     guard isReplacing else { return }
     let staged = Home(path: staging)
     let written = try Data(contentsOf: URL(filePath: marker))
@@ -71,6 +79,16 @@ extension Home {
     if Files.exists(staged.deviceKey) { try Files.move(staged.deviceKey, to: deviceKey) }
     if Files.exists(staged.rootKey) { try Files.move(staged.rootKey, to: rootKey) }
     try staged.discard()
+  }
+
+  /// Moves keys aside that are here without a store, before others are made; gives the folder they are in now.
+  func setKeysAside(at now: Int64, under _: HomeLock) throws -> String? {
+    let left = [deviceKey, rootKey].filter(Files.exists)
+    guard !left.isEmpty else { return nil }
+    let folder = try automaticBackup(before: "init", at: now, suffix: "")
+    try makeAside(folder)
+    for file in left { try Files.move(file, to: "\(folder)/\(Files.name(of: file))") }
+    return folder
   }
 
   /// Copies the keys aside; the root key of a circle that this device leaves goes away here.
@@ -92,8 +110,9 @@ extension Home {
     }
   }
 
+  /// Makes a folder of the backups.
   func makeAside(_ folder: String) throws {
-    try FileManager.default.createDirectory(
-      atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try Files.makeFolder(backups)
+    try Files.makeFolder(folder)
   }
 }

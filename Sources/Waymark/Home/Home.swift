@@ -69,6 +69,9 @@ public struct Home: Hashable, Sendable {
   /// Where a join lays the new store and keys before they take the place of the old.
   package var staging: String { path + "/joining" }
 
+  /// Where a verification folds the log a second time.
+  package var scratch: String { path + "/verifying" }
+
   /// Whether a node has been made here.
   public var hasStore: Bool { FileManager.default.fileExists(atPath: store) }
 

@@ -137,17 +137,13 @@ extension Home {
     }
   }
 
-  /// Removes the device key of an `init` that did not get as far as a store.
-  func discardKeys() throws {
-    guard !hasStore else { return }
-    unlink(deviceKey)
-    unlink(rootKey)
-  }
-
   /// Removes what writers have left that were killed. Only for who holds the store: nobody else may be writing.
   func sweep() {
     DurableFile.sweep(path)
     DurableFile.sweep(keys)
+    // Copies of keys and of the log, where a join, a restore or a verification was interrupted.
+    try? Home(path: scratch).discard()
+    if !isReplacing { try? Home(path: staging).discard() }
   }
 
   /// The store is this user's alone, as its directory is; SQLite gives the same mode to its side files.

@@ -77,7 +77,11 @@ struct HomeFiles: HomeKeeping {
   ) throws -> BackupWork {
     let store = home.store
     return .elsewhere {
-      try Store.backup(storeAt: store, to: path, about: about, overwrites: overwrites, progress: progress)
+      let partial = Store.partialBackup(of: path)
+      Leftovers.add(partial)
+      defer { Leftovers.forget(partial) }
+      return try Store.backup(
+        storeAt: store, to: path, about: about, overwrites: overwrites, progress: progress)
     }
   }
 }

@@ -31,9 +31,8 @@ public final class Passphrase: Hashable, Sendable {
     guard descriptor >= 0 else { throw Self.unreadable(file) }
     defer { close(descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
-      throw Self.unreadable(file)
-    }
+    guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(file) }
+    guard status.st_mode & S_IFMT != S_IFDIR else { throw Self.unreadable(file, EISDIR) }
     guard status.st_mode & S_IFMT != S_IFREG || file == "-" || status.st_mode & 0o007 == 0 else {
       throw HomeError(
         .badPassphrase, "Every user of this machine can read the passphrase in \(file).",
@@ -64,9 +63,9 @@ public final class Passphrase: Hashable, Sendable {
     return line
   }
 
-  private static func unreadable(_ file: String) -> HomeError {
+  private static func unreadable(_ file: String, _ code: Int32 = errno) -> HomeError {
     HomeError(
-      .badPassphrase, "The passphrase can't be read from \(file): \(reason().lowercased()).",
+      .badPassphrase, "The passphrase can't be read from \(file): \(reason(code).lowercased()).",
       next: "ls -l \(shellWord(file))")
   }
 

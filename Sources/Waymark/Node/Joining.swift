@@ -77,17 +77,20 @@ public struct Joining: Sendable {
 
   private func carryOut() async throws -> NewMembership {
     try home.prepare()
-    try home.finishReplacing(at: wall())
+    // Until the new store is in its place nobody writes to the old one: that would be lost.
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    try home.finishReplacing(at: wall(), under: lock)
     if heldCircle() == ticket.circle {
       do {
-        return try await joinWithStore()
+        return try await joinWithStore(lock)
       } catch let failure as WaymarkError where failure.code == "ticket_spent" {
         throw WaymarkError.failed(
           failure.code, "The ticket has been used, and this store is of its circle already.",
           next: "waymark status")
       }
     }
-    let held = try await heldRecords()
+    let held = try heldRecords(lock)
     let identity = try Identity.generate()
     let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
     guard let member = circle.evaluation.members[identity.device] else {
@@ -106,7 +109,7 @@ public struct Joining: Sendable {
     try home.replace(
       Replacement(
         aside: try home.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: false),
-      at: wall())
+      at: wall(), under: lock)
     return NewMembership(circle: circle.id, device: identity.device, name: member.name)
   }
 
@@ -120,12 +123,12 @@ public struct Joining: Sendable {
 
   /// The store is of the ticket's circle already: it stays, and nothing is written again. Keys that wait for
   /// admission are taken in, any others give way to new ones.
-  private func joinWithStore() async throws -> NewMembership {
+  private func joinWithStore(_ lock: HomeLock) async throws -> NewMembership {
     let waiting = try StoreGlance(path: home.store).meta(MetaKey.waiting).flatMap {
       AwaitedAdmission(bytes: $0)
     }
     if let waiting, try Identity.load(from: home).device == waiting.device {
-      let node = try WaymarkClient.open(home)
+      let node = try Node(home: home, under: lock, wall: wall)
       do {
         let joined = try await admit(node)
         await node.close()
@@ -135,7 +138,7 @@ public struct Joining: Sendable {
         throw error
       }
     }
-    return try await joinWithNewKeys()
+    return try await joinWithNewKeys(lock)
   }
 
   private func admit(_ node: Node) async throws -> NewMembership {
@@ -146,14 +149,14 @@ public struct Joining: Sendable {
     return NewMembership(circle: circle.id, device: identity.device, name: member.name)
   }
 
-  private func joinWithNewKeys() async throws -> NewMembership {
+  private func joinWithNewKeys(_ lock: HomeLock) async throws -> NewMembership {
     // Before the ticket is spent: it may need a passphrase.
     let old = try formerDevice()
     let identity = try Identity.generate()
     let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
     guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
     let rewritten = try await home.replaceKeys(
-      of: old, with: identity, statements: circle.statements(notIn: []), wall: wall)
+      of: old, with: identity, statements: circle.statements(notIn: []), wall: wall, under: lock)
     return NewMembership(circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
   }
 
@@ -170,12 +173,9 @@ public struct Joining: Sendable {
     }
   }
 
-  private func heldRecords() async throws -> [EntryDraft] {
+  private func heldRecords(_: HomeLock) throws -> [EntryDraft] {
     guard home.hasStore else { return [] }
-    let node = try WaymarkClient.open(home)
-    let held = try await node.ownRecords()
-    await node.close()
-    return held
+    return try Node.openStore(home, isLocked: true).visibleDrafts()
   }
 
   static func refused(_ refusal: JoinRefusal) -> WaymarkError {
@@ -206,9 +206,6 @@ extension Node {
     return JoinPreview(counts: counts.filter { $0.count > 0 })
   }
 
-  /// What comes along into another circle.
-  func ownRecords() throws -> [EntryDraft] { try store.visibleDrafts() }
-
   /// Writes the records that this device held before it joined, as one operation that can be undone.
   func adopt(_ drafts: [EntryDraft]) throws { try write("join", drafts) }
 }
@@ -238,18 +235,24 @@ struct PairingExchange: Sendable {
   let name: String
 
   func run() async throws -> Circle {
-    var failure: WaymarkError?
+    var failures: [WaymarkError] = []
     for address in ticket.addresses {
       do {
         return try await ask(address)
-      } catch let error as WaymarkError {
-        // A refusal is an answer; only an address that does not answer is worth another try elsewhere.
-        guard error.code == "unreachable" else { throw error }
-        failure = error
+      } catch let error as WaymarkError where Self.saysLittle.contains(error.code) {
+        failures.append(error)
+        guard failures.count(where: { $0.code != "unreachable" }) < Self.refusalsMax else { break }
       }
     }
-    throw failure ?? .unreachable("the ticket names no address")
+    throw failures.first { $0.code != "unreachable" } ?? failures.first
+      ?? .unreachable("the ticket names no address")
   }
+
+  /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
+  /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
+  private static let saysLittle = ["unreachable", "ticket_refused", "wrong_device"]
+  /// The inviter closes pairing for a while after ten that did not fit.
+  private static let refusalsMax = 4
 
   private func ask(_ address: String) async throws -> Circle {
     guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
@@ -293,7 +296,7 @@ struct PairingExchange: Sendable {
       .failed(
         "ticket_refused",
         "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
-        next: "waymark invite on that device, then join with the new ticket")
+        next: "waymark invite, on that device; then here waymark join with the new ticket")
     case .notAuthorized:
       .failed(
         "wrong_device", "Another device answers at the address of the ticket.",

@@ -38,7 +38,7 @@ struct DeepCheck: Sendable {
   private let home: Home
   private let device: DeviceKey?
   /// The log is folded again in here.
-  private var scratch: Home { Home(path: home.path + "/verifying") }
+  private var scratch: Home { Home(path: home.scratch) }
 
   /// - Parameter device: whose store it is: one that is out of the circle keeps its own logs whole.
   init(_ home: Home, device: DeviceKey) {

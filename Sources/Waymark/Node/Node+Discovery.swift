@@ -91,7 +91,9 @@ extension Node {
 
   /// Looks what this machine's addresses are, now and every few seconds.
   func watchInterfaces() {
-    guard let serving = network, let interfaces = transport.interfaces else { return }
+    guard let serving = network, transport.hasInterfaces else { return }
+    // Without an answer of the system what was true before is true: to take it for none would end all connections.
+    let interfaces = transport.interfaces ?? serving.interfaces
     if interfaces != serving.interfaces {
       network?.interfaces = interfaces
       network?.lastingAddresses = nil

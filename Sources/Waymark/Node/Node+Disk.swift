@@ -2,12 +2,16 @@ import Storage
 
 extension Node {
   /// Opens the store of a home. On a disk that is full to the last byte that takes the room of the ballast.
-  static func openStore(_ home: Home) throws -> sending Store {
+  ///
+  /// - Parameter isLocked: whether the caller has the lock of the home.
+  /// - Throws: `WaymarkError` if there is no store: none is made where one was lost.
+  static func openStore(_ home: Home, isLocked: Bool = false) throws -> sending Store {
+    guard home.hasStore else { throw WaymarkError.noStore(home) }
     do {
-      return try Store(path: home.store)
+      return try Store(path: home.store, isLocked: isLocked)
     } catch  where isNoRoom(error) {
       Ballast(home).release()
-      return try Store(path: home.store)
+      return try Store(path: home.store, isLocked: isLocked)
     }
   }
 

@@ -17,17 +17,10 @@ extension Node {
   package static func initialize(
     home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
   ) throws -> NewMembership {
-    try home.prepare()
-    guard !home.hasStore else {
-      throw WaymarkError(
-        exitCode: ExitCode.failed, code: "already_there",
-        message: "There is a Waymark store in \(home.path) already.",
-        next: "waymark status, or another --home")
-    }
     let founding = try Founding(name: name, issuers: issuers, now: wall)
-    try founding.write(to: home)
+    let aside = try founding.write(to: home)
     return NewMembership(
-      circle: founding.genesis.circle, device: founding.identity.device, name: name)
+      circle: founding.genesis.circle, device: founding.identity.device, name: name, keysAside: aside)
   }
 
   static func saveRoot(_ root: SigningKey, to path: String) throws {
@@ -37,8 +30,10 @@ extension Node {
   }
 
   /// Makes the store of a device that has its keys, with a fresh incarnation.
-  static func makeStore(_ home: Home, _ statements: [Statement]) throws {
-    let store = try Store(path: home.store)
+  ///
+  /// - Parameter isLocked: whether the caller has the lock of the home.
+  static func makeStore(_ home: Home, _ statements: [Statement], isLocked: Bool = false) throws {
+    let store = try Store(path: home.store, isLocked: isLocked)
     home.protectStore()
     try fill(store, statements)
   }

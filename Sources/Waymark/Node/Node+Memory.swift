@@ -54,6 +54,7 @@ package struct Founding: Sendable {
   let root: SigningKey
   let genesis: Statement
   package let name: String
+  private let made: Int64
 
   /// - Parameters:
   ///   - issuers: public keys whose entitlements the circle accepts from the start; at most two.
@@ -61,6 +62,7 @@ package struct Founding: Sendable {
   /// - Throws: `WaymarkError` if the name can't be one.
   package init(name: String, issuers: [DeviceKey] = [], now: Int64) throws {
     self.name = name
+    made = now
     identity = try Identity.generate()
     root = try SigningKey()
     let body = Genesis(
@@ -74,12 +76,31 @@ package struct Founding: Sendable {
   }
 
   /// Makes the keys and the store of the founder in a directory.
-  package func write(to home: Home) throws {
+  ///
+  /// - Returns: the folder to which keys went that were here without a store; nil if there were none.
+  /// - Throws: `WaymarkError` of code `already_there` if there is a store, `store_held` if one is being made.
+  @discardableResult
+  package func write(to home: Home) throws -> String? {
     try home.prepare()
-    try? home.discardKeys()
+    try Self.checkIsEmpty(home)
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    // Another process may have made one before this had the lock.
+    try Self.checkIsEmpty(home)
+    // A store may have been lost, and the root key is all that lets anybody into its circle again.
+    let aside = try home.setKeysAside(at: made, under: lock)
     try identity.save(to: home.deviceKey)
     try Node.saveRoot(root, to: home.rootKey)
-    try Node.makeStore(home, [genesis])
+    try Node.makeStore(home, [genesis], isLocked: true)
+    return aside
+  }
+
+  private static func checkIsEmpty(_ home: Home) throws {
+    guard home.hasStore else { return }
+    throw WaymarkError(
+      exitCode: ExitCode.failed, code: "already_there",
+      message: "There is a Waymark store in \(home.path) already.",
+      next: "waymark status, or another --home")
   }
 }
 

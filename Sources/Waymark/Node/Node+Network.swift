@@ -5,6 +5,12 @@ import SecureChannel
 import Transport
 import Wire
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 extension Node {
   /// Begins to serve: listens, dials the peers it knows, and lets the records lane flow as the gate allows.
   ///
@@ -27,21 +33,27 @@ extension Node {
     }
     let listener = try makeListener(endpoint)
     network = Network(listener: listener, startedAt: wall(), seed: randomSeed())
-    for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: steady) }
-    learnAddresses()
-    listener.start()
-    logGate()
-    handle(.started)
-    scheduleRest()
-    if member != nil {
-      try announce(network?.reachableAddresses ?? [])
-      try showDevelopmentEntitlement()
+    do { try beginServing(listener, peers) } catch {
+      stopServing()
+      throw error
     }
     logExclusion()
     if discovers { beginDiscovery() }
     watchInterfaces()
     dial()
     return listener.address.description
+  }
+
+  private func beginServing(_ listener: any NodeListener, _ peers: [String]) throws {
+    for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: steady) }
+    learnAddresses()
+    listener.start()
+    logGate()
+    handle(.started)
+    scheduleRest()
+    guard member != nil else { return }
+    try announce(network?.reachableAddresses ?? [])
+    try showDevelopmentEntitlement()
   }
 
   private func makeListener(_ endpoint: Endpoint) throws -> any NodeListener {
@@ -59,6 +71,12 @@ extension Node {
       throw WaymarkError.failed(
         "address_not_here", "\(endpoint) is not an address of this machine.",
         next: "waymark run --listen [::]:7433, for all of them")
+    } catch ListenError.failed(let endpoint, let error) {
+      throw WaymarkError.failed(
+        "listen", "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
+        next: error.code == EACCES
+          ? "waymark run --listen with a port of 1024 or more; the lower ones are for administrators"
+          : "waymark run --listen [::]:7433")
     }
   }
 

@@ -21,9 +21,12 @@ extension Node {
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent
   ) async throws -> Node {
-    if !home.hasStore && !home.isReplacing {
+    try await WaymarkClient.patiently(home) {
+      guard !home.hasStore && !home.isReplacing else { return }
       do {
         _ = try initialize(home: home, name: name, issuers: issuers)
+      } catch let failure as WaymarkError where failure.code == "already_there" {
+        // Another process has just made it.
       } catch {
         throw WaymarkError.opening(home, error)
       }

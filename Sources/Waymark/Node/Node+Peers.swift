@@ -44,7 +44,9 @@ extension Node {
   }
 
   /// Tells the circle where this node listens, if that has changed.
-  func announce(_ addresses: [String]) throws {
+  func announce(_ all: [String]) throws {
+    // A machine may have more than a statement names.
+    let addresses = Array(all.prefix(Limits.addressesMax))
     guard addresses != circle.addresses(of: identity.device) else { return }
     let body = AddressStatement(
       circle: circle.id, device: identity.device,

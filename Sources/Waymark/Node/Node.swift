@@ -69,8 +69,20 @@ public actor Node {
   package init(home: Home, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try home.prepare()
     try home.finishReplacing(at: environment.clock.wall())
+    try self.init(openingStoreOf: home, isLocked: false, in: environment, log: log)
+  }
+
+  /// Opens the node of a home that the caller has the lock of, and keeps until the node is closed.
+  init(home: Home, under _: HomeLock, wall: @escaping @Sendable () -> Int64) throws {
+    try self.init(openingStoreOf: home, isLocked: true, in: .machine(wall: wall), log: .silent)
+  }
+
+  private init(
+    openingStoreOf home: Home, isLocked: Bool, in environment: NodeEnvironment, log: NodeLog
+  ) throws {
+    // The keys after the store, whose lock this has then: before, both might be replaced in between.
+    let store = try Self.openStore(home, isLocked: isLocked)
     let identity = try Identity.load(from: home)
-    let store = try Self.openStore(home)
     home.protectStore()
     home.sweep()
     try self.init(home: home, identity: identity, store: store, in: environment, log: log)

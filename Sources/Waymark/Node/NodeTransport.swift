@@ -16,7 +16,9 @@ package protocol NodeTransport: Sendable {
     _ endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws -> any NodeLink
 
-  /// The addresses that this node's end of a connection can have now; nil if they never change.
+  /// Whether this machine can come to have other addresses.
+  var hasInterfaces: Bool { get }
+  /// The addresses that this node's end of a connection can have now; nil if the system can't tell.
   var interfaces: [NetworkInterface]? { get }
 }
 
@@ -72,6 +74,7 @@ struct SocketTransport: NodeTransport {
     try Link(dialing: endpoint, role: role, settings: settings, handlers: LinkHandlers(handlers))
   }
 
+  var hasInterfaces: Bool { true }
   var interfaces: [NetworkInterface]? { NetworkInterface.all }
 }
 

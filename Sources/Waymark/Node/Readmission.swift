@@ -70,9 +70,12 @@ public struct Readmission: Sendable {
         await node.close()
       } else {
         await node.close()
+        // What was written meanwhile comes along: the store is copied under the lock.
+        let lock = try HomeLock(home)
+        defer { lock.release() }
         rewritten = try await home.replaceKeys(
           of: node.identity.device, with: identity, statements: standing.statements + [certificate],
-          wall: wall)
+          wall: wall, under: lock)
       }
       return NewMembership(
         circle: standing.circle.id, device: identity.device, name: name(standing), rewritten: rewritten
@@ -149,13 +152,13 @@ extension Home {
   /// owner wrote before the device knew; gives the number of such records.
   func replaceKeys(
     of old: DeviceKey?, with identity: Identity, statements: [Statement],
-    wall: @escaping @Sendable () -> Int64
+    wall: @escaping @Sendable () -> Int64, under lock: HomeLock
   ) async throws -> Int {
     let staged = Home(path: staging)
     try staged.discard()
     try staged.prepare()
     try identity.save(to: staged.deviceKey)
-    try copyStore(to: staged)
+    try copyStore(to: staged, under: lock)
     try Node.makeStore(staged, statements)
     let written = try old.map { try Store(path: staged.store).states(writtenBy: $0) } ?? [:]
     var rewritten = 0
@@ -168,7 +171,7 @@ extension Home {
     }
     try replace(
       Replacement(aside: try automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: true),
-      at: wall())
+      at: wall(), under: lock)
     return rewritten
   }
 }

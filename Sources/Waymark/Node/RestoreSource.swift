@@ -59,7 +59,8 @@ struct PresentStore: Sendable {
   /// Nil if there is none, or it can't be read.
   let glance: StoreGlance?
   let circle: Circle?
-  private let trouble: String?
+  /// Why it can't be read, as a sentence.
+  let trouble: String?
 
   /// What only the present store holds.
   struct Loss: Sendable {
@@ -78,7 +79,8 @@ struct PresentStore: Sendable {
       glance = found
       trouble = nil
     } catch {
-      (glance, circle, trouble) = (nil, nil, "\(error)")
+      (glance, circle) = (nil, nil)
+      trouble = WaymarkError.reading(home, error).message
     }
   }
 
@@ -103,7 +105,7 @@ struct PresentStore: Sendable {
   /// What would be set aside and is not in the backup; nil if that is nothing.
   func loss(to backup: BackupSource, foundsCircle: Bool) throws -> Loss? {
     if let trouble {
-      return Loss(changeSets: nil, sentence: "The present store can't be read (\(trouble)).")
+      return Loss(changeSets: nil, sentence: trouble)
     }
     guard let glance, let circle else { return nil }
     let held = glance.changeSetIDs.count

@@ -64,7 +64,7 @@ public struct Restoring: Sendable {
     try home.prepare()
     let lock = try HomeLock(home)
     defer { lock.release() }
-    try home.finishReplacing(at: wall())
+    try home.finishReplacing(at: wall(), under: lock)
     let present = try PresentStore(home)
     let loss = try present.loss(to: backup, foundsCircle: order.foundsCircle)
     if !isPreview, !isConfirmed, let loss { throw needsYes(loss) }
@@ -79,10 +79,9 @@ public struct Restoring: Sendable {
       aside: try home.automaticBackup(before: "restore", at: wall(), suffix: ""),
       isSameCircle: present.circle?.id == outcome.circle)
     try present.keepReadable(home, in: replacement.aside, now: wall())
-    try home.replace(replacement, at: wall())
+    try home.replace(replacement, at: wall(), under: lock)
     outcome.aside = Files.exists(replacement.aside) ? replacement.aside : nil
-    lock.release()
-    try await bringCopiesUpToDate()
+    try await bringCopiesUpToDate(lock)
     return outcome.document(isPreview: false)
   }
 
@@ -112,30 +111,9 @@ public struct Restoring: Sendable {
   }
 
   /// The copy of the preferences beside the store follows what was restored.
-  private func bringCopiesUpToDate() async throws {
-    let node = try WaymarkClient.open(home)
+  private func bringCopiesUpToDate(_ lock: HomeLock) async throws {
+    let node = try Node(home: home, under: lock, wall: wall)
     await node.settingsDidFold()
     await node.close()
   }
-}
-
-/// The lock of a home's store while it is replaced.
-final class HomeLock {
-  private var lock: StoreLock?
-
-  init(_ home: Home) throws {
-    do {
-      lock = try StoreLock(store: home.store)
-    } catch StoreError.storeIsHeld(let holder) {
-      let who = holder.map { "process \($0)" } ?? "another process"
-      throw WaymarkError(
-        exitCode: ExitCode.storeHeld, code: "store_held",
-        message: "The store in \(home.path) is in use by \(who); this needs it to itself.",
-        next: "end that process, then try again")
-    } catch {
-      throw WaymarkError.opening(home, error)
-    }
-  }
-
-  func release() { lock = nil }
 }

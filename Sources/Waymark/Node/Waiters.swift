@@ -1,5 +1,6 @@
 import Membership
 import Replication
+import Transport
 import Wire
 
 /// Those who wait until something holds of the node; looked at after each turn.
@@ -15,15 +16,19 @@ struct Waiters {
   private var waiting: [Waiter] = []
   private var nextID: UInt64 = 0
 
-  mutating func add(
-    _ condition: @escaping Condition, _ continuation: CheckedContinuation<Bool, Never>
-  ) -> UInt64 {
+  /// What the next one is called by.
+  mutating func newID() -> UInt64 {
     nextID += 1
-    waiting.append(Waiter(id: nextID, condition: condition, continuation: continuation))
     return nextID
   }
 
-  /// Gives up on one whose time is over.
+  mutating func add(
+    _ id: UInt64, _ condition: @escaping Condition, _ continuation: CheckedContinuation<Bool, Never>
+  ) {
+    waiting.append(Waiter(id: id, condition: condition, continuation: continuation))
+  }
+
+  /// Gives up on one whose time is over, or that nobody needs any more.
   mutating func expire(_ id: UInt64) {
     guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
     waiting.remove(at: index).continuation.resume(returning: false)
@@ -46,17 +51,23 @@ struct Waiters {
 }
 
 extension Node {
-  /// Waits until the condition holds; false if that takes longer than the time given.
+  /// Waits until the condition holds; false if that takes longer than the time given, or the task is cancelled.
   ///
   /// - Throws: `WaymarkError` if the node is closed, or closes meanwhile.
   func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
     try checkOpen()
     if condition(self) { return true }
-    let isMet = await withCheckedContinuation { continuation in
-      let id = waiters.add(condition, continuation)
-      timers.after(milliseconds: milliseconds) { [weak self] in
-        self?.assumeIsolated { $0.waiters.expire(id) }
+    let id = waiters.newID()
+    let isMet = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard !Task.isCancelled else { return continuation.resume(returning: false) }
+        waiters.add(id, condition, continuation)
+        timers.after(milliseconds: milliseconds) { [weak self] in
+          self?.assumeIsolated { $0.waiters.expire(id) }
+        }
       }
+    } onCancel: { [weak self, executor] in
+      executor.async { self?.assumeIsolated { $0.waiters.expire(id) } }
     }
     try checkOpen()
     return isMet

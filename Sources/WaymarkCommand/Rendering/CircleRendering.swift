@@ -33,6 +33,11 @@ extension Rendering {
         "\(counted(rewritten, "record")) that the revocation had left out \(rewritten == 1 ? "is" : "are") written "
           + "again: waymark history")
     }
+    if let aside = document["keysAside"]?.string {
+      notes.paragraph(
+        "The keys that were here without a store are in \(printable(aside)) now. With a backup of that store, and the "
+          + "keys back in their place: waymark restore FILE")
+    }
     notes.paragraph(
       word == "init"
         ? "Next: waymark service install, or waymark run in another terminal; then waymark invite, for your next device"

@@ -122,6 +122,7 @@ struct MemoryTransport: NodeTransport {
       handlers: handlers)
   }
 
+  var hasInterfaces: Bool { false }
   var interfaces: [NetworkInterface]? { nil }
 }
 

@@ -345,25 +345,63 @@ import Wire
     }
   }
 
+  @Test func `who has hung up keeps no place by waiting`() async throws {
+    let handler: ControlServer.Handler = { request, _ in
+      if request.command == "wait" { try? await Task.sleep(for: .seconds(3_600)) }
+      return ["type": "result", "document": "hello"]
+    }
+    try await serving(handler) { home in
+      for _ in 0..<Limits.controlClientsMax {
+        let waiting = try connected(home)
+        waiting.writeLine(CommandRequest("wait").json.bytes())
+      }
+      let deadline = ContinuousClock.now + .seconds(120)
+      while try await ask(connected(home)) != "hello" {
+        guard ContinuousClock.now < deadline else { throw Missing("those who have gone hold every place") }
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+  }
+
+  @Test func `who has said all and still listens has not hung up`() async throws {
+    let handler: ControlServer.Handler = { _, _ in
+      try? await Task.sleep(for: .milliseconds(2 * Limits.controlLookMilliseconds))
+      return ["type": "result", "document": .bool(Task.isCancelled)]
+    }
+    try await serving(handler) { home in
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+      let code = withSocketAddress(home.controlSocket) { connect(descriptor, $0, $1) }
+      #expect(code == 0)
+      let client = LineSocket(descriptor: descriptor)
+      client.writeLine(CommandRequest("wait").json.bytes())
+      shutdown(descriptor, Int32(SHUT_WR))
+      let said = try await answer(client)
+      #expect(said["document"] == false)
+    }
+  }
+
   @Test func `what a client misses is never passed over in silence`() {
     let outbox = Outbox(bytesMax: 20)
     outbox.put(.string("123456"))
     outbox.put(.string("123456"))
-    #expect(outbox.next() == Array("\"123456\"".utf8))
+    #expect(outbox.next(within: 0) == .line(Array("\"123456\"".utf8)))
     outbox.put(.string("123456"))
     outbox.put(.string("this is one too many"))
     outbox.put(.string("1"))
     outbox.finish(["type": "result"])
-    #expect(outbox.next() == nil)
+    #expect(outbox.next(within: 0) == .end)
     #expect(outbox.hasOverflowed)
   }
 
   @Test func `what is told comes in order, the answer last`() {
     let outbox = Outbox()
+    #expect(outbox.next(within: 0) == .nothingYet)
     for number in 0..<100 { outbox.put(.integer(number)) }
     outbox.finish("end")
     var heard: [String] = []
-    while let line = outbox.next() { heard.append(String(decoding: line, as: UTF8.self)) }
+    while case .line(let line) = outbox.next(within: 0) {
+      heard.append(String(decoding: line, as: UTF8.self))
+    }
     #expect(heard == (0..<100).map { "\($0)" } + ["\"end\""])
     #expect(!outbox.hasOverflowed)
   }

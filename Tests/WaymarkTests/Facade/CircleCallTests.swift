@@ -1,6 +1,8 @@
 import Foundation
+import Membership
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 
@@ -19,7 +21,7 @@ struct CircleCallTests {
     let joining = try Joining(home: home, ticket: invitation.ticket, name: "bob")
     let preview = try #require(try await joining.preview())
     #expect(preview.counts.map(\.kind) == [.habit] && preview.total == 1)
-    async let joiner = circle["alice"].joiner(within: .seconds(20))
+    async let joiner = circle["alice"].joiner(within: .seconds(120))
     let joined = try await joining.join()
     #expect(joined.circle != before.circle && joined.name == "bob")
     #expect(try await joiner == DeviceReference(device: joined.device, name: "bob"))
@@ -28,6 +30,27 @@ struct CircleCallTests {
     let members = try await circle["alice"].members()
     #expect(members.map(\.name) == ["alice", "bob"] && members.map(\.role) == [.admin, .admin])
     #expect(members.map(\.isOwn) == [true, false] && members.last?.admittedBy == members.first?.device)
+  }
+
+  @Test func `where another node has an address of the inviter by now, the next one is tried`() async throws {
+    let circle = try await SocketCircle.make(["alice"])
+    defer { circle.end() }
+    let stranger = try await SocketCircle.make(["eve"])
+    defer { stranger.end() }
+    var ticket = try Ticket(line: try await circle["alice"].invite().ticket)
+    let other = try Ticket(line: try await stranger["eve"].invite().ticket)
+    ticket.addresses = other.addresses + ticket.addresses
+    let joined = try await Joining(home: circle.home("bob"), ticket: ticket.line, name: "bob").join()
+    #expect(joined.name == "bob")
+  }
+
+  @Test func `of more addresses than a statement names a node announces as many as it can`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.node.announce((1...40).map { "192.0.2.\($0):7433" })
+    let own = try await alice.node.status().device
+    let announced = await alice.node.circle.addresses(of: own)
+    #expect(announced.count == Limits.addressesMax)
+    await alice.close()
   }
 
   @Test func `a ticket that is none, or too late, is refused before anything is touched`() async throws {

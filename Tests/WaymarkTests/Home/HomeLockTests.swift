@@ -1,0 +1,163 @@
+import Dispatch
+import Foundation
+import Membership
+import Synchronization
+import Testing
+import Wire
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Whoever makes or replaces what is in a home has it alone.
+struct HomeLockTests {
+  private func bytes(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
+
+  @Test func `what another process puts in place is left to it until it has ended`() async throws {
+    let home = try TestHome().home
+    let first = try await Node.open(home, name: "old")
+    await first.close()
+    let staged = Home(path: home.staging)
+    _ = try Node.initialize(home: staged, name: "new")
+    let aside = try home.automaticBackup(before: "restore", at: 0, suffix: "")
+    try Files.create(home.staging + "/ready", Array("other circle\n\(aside)\n".utf8), mode: 0o600)
+    let before = try bytes(home.store)
+    do {
+      let lock = try HomeLock(home)
+      defer { lock.release() }
+      #expect(try await refusal { _ = try WaymarkClient.open(home) } == "store_held")
+      #expect(try bytes(home.store) == before)
+      try home.finishReplacing(at: 0, under: lock)
+    }
+    let node = try await Node.open(home, name: "none")
+    #expect(try await node.status().name == "new")
+    await node.close()
+    #expect(try bytes(aside + "/store.db") == before)
+  }
+
+  @Test func `of several that make a node in one home at once one does, and the others find it`() async throws
+  {
+    let home = try TestHome().home
+    let made = Mutex<[String]>([])
+    DispatchQueue.concurrentPerform(iterations: 6) { number in
+      do {
+        _ = try Node.initialize(home: home, name: "device \(number)")
+        made.withLock { $0.append("made") }
+      } catch {
+        made.withLock { $0.append((error as? WaymarkError)?.code ?? "\(error)") }
+      }
+    }
+    let outcomes = made.withLock { $0 }
+    #expect(outcomes.count { $0 == "made" } == 1)
+    #expect(outcomes.allSatisfy { ["made", "already_there", "store_held"].contains($0) }, "\(outcomes)")
+    let node = try await Node.open(home, name: "late")
+    #expect(try await node.status().name.hasPrefix("device "))
+    await node.close()
+  }
+
+  @Test func `keys that are here without a store are kept where a new circle is founded`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    await node.close()
+    let keys = try [home.rootKey, home.deviceKey].map(bytes)
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: home.store + suffix) }
+    let made = try Node.initialize(home: home, name: "alice")
+    let aside = try #require(made.keysAside)
+    #expect(try ["root.key", "device.key"].map { try bytes("\(aside)/\($0)") } == keys)
+    #expect(try bytes(home.rootKey) != keys[0])
+    let again = try await Node.open(home, name: "alice")
+    await again.close()
+  }
+
+  @Test func `while a join goes on nobody writes what would not come along`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    _ = try await node.save(Trip(name: "Rome"))
+    await node.close()
+    let inviter = try SilentListener()
+    let ticket = Ticket(
+      circle: CircleID(Bytes32(1, 2, 3, 4)), transport: await node.identity.transportKey,
+      addresses: [inviter.address], secret: random16(), expiry: systemWall() + 600_000)
+    let joining = Task { try await Joining(home: home, ticket: ticket.line, name: "alice").join() }
+    try await eventually("the inviter is dialled") { inviter.hasCaller }
+    #expect(try await refusal { _ = try WaymarkClient.open(home) } == "store_held")
+    inviter.end()
+    #expect(try await refusal { _ = try await joining.value } != nil)
+    let again = try await Node.open(home, name: "alice")
+    #expect(try await again.records(Trip.all).map(\.name) == ["Rome"])
+    await again.close()
+  }
+
+  @Test func `a store without a circle is described in words`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    await node.close()
+    truncate(home.store, 0)
+    do {
+      _ = try WaymarkClient.open(home)
+      Issue.record("an empty store was opened")
+    } catch let error as WaymarkError {
+      #expect(error.code == "store")
+      #expect(error.message.contains("holds no circle"))
+      #expect(error.next?.contains("waymark restore FILE") == true)
+    }
+    let present = try PresentStore(home)
+    #expect(present.trouble?.contains("holds no circle") == true)
+  }
+
+  @Test func `what an interrupted join or verification left is gone with the next start`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    await node.close()
+    for folder in [home.staging, home.scratch] {
+      try Files.makeFolder(folder)
+      try Files.create(folder + "/store.db", Array("private".utf8), mode: 0o600)
+    }
+    let again = try await Node.open(home, name: "alice")
+    await again.close()
+    #expect([home.staging, home.scratch].filter(Files.exists).isEmpty)
+  }
+
+  @Test func `backups that can't be a folder are said to be none`() async throws {
+    let home = try TestHome().home
+    let node = try await Node.open(home, name: "alice")
+    await node.close()
+    try? FileManager.default.removeItem(atPath: home.backups)
+    try Files.create(home.backups, [], mode: 0o600)
+    do {
+      _ = try home.automaticBackup(before: "restore", at: 0)
+      Issue.record("a file was taken for a folder")
+    } catch let error as WaymarkError {
+      #expect(error.message.contains("not a directory"))
+    }
+  }
+}
+
+/// Takes connections and never says a word.
+private final class SilentListener: Sendable {
+  private let descriptor: Int32
+  let address: String
+
+  init() throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var place = sockaddr_in()
+    place.sin_family = sa_family_t(AF_INET)
+    place.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptor = descriptor
+    let code = withUnsafeMutablePointer(to: &place) { place in
+      place.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0
+          && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    try #require(code)
+    address = "127.0.0.1:\(UInt16(bigEndian: place.sin_port))"
+  }
+
+  var hasCaller: Bool {
+    var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&wanted, 1, 0) > 0
+  }
+
+  func end() { close(descriptor) }
+}

@@ -80,27 +80,23 @@ extension Replica {
   ) {
     noteArrivals(items)
     for item in items {
-      guard let link = item.link, let session = sessions[link] else { continue }
       let header = item.set.header
       let lane = header.log.lane
-      guard session[lane].isOpen else { continue }
+      // In place: a copy of a session for each set would be felt.
+      guard let link = item.link, sessions[link]?[lane].isOpen == true else { continue }
       sessions[link]?[lane].isCommitting = false
+      let isAsked = sessions[link]?[lane].asked[header.log] != nil
       switch item.placement {
       case .place:
         // News that nobody asked for keep no promise.
-        guard session[lane].asked[header.log] != nil else { break }
-        sessions[link]?[lane].askedProgressAt = now.steady
-        sessions[link]?[lane].hasProgress = true
+        if isAsked { sessions[link]?[lane].noteProgress(now) }
       case .missing: sessions[link]?[lane].cameTooEarly(item.set)
       case .duplicate, .excluded, .displaced:
-        let isAsked = session[lane].asked[header.log] != nil || session[lane].back[header.log] != nil
-        if !isAsked { needless(link, now, &effects) }
+        if !isAsked, sessions[link]?[lane].back[header.log] == nil { needless(link, now, &effects) }
       case .refused: break
       }
-      var theirs = session[lane].theirs ?? Heads()
       let head = LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0)
-      theirs.advance(to: head)
-      sessions[link]?[lane].theirs = theirs
+      sessions[link]?[lane].advance(to: head)
       noteSent(link, head)
     }
   }

@@ -335,6 +335,18 @@ extension LaneSession {
       && (mine[want.log]?.sequence ?? 0) >= want.through
   }
 
+  /// The peer delivers what it was asked for.
+  mutating func noteProgress(_ now: Now) {
+    askedProgressAt = now.steady
+    hasProgress = true
+  }
+
+  /// The peer has what it has sent.
+  mutating func advance(to head: LogHead) {
+    if theirs == nil { theirs = Heads() }
+    theirs?.advance(to: head)
+  }
+
   /// A set of the peer has found its place, or was here already.
   mutating func arrived(_ id: ChangeSetID, _ log: LogKey) {
     if asked[log]?.tip == id { completed.insert(log) }

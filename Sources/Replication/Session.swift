@@ -62,7 +62,7 @@ package struct Session: Sendable {
   }
 
   package subscript(lane: Lane) -> LaneSession {
-    get { lane == .settings ? settings : records }
+    _read { if lane == .settings { yield settings } else { yield records } }
     // In place: a copy of many heads for each message would be felt.
     _modify { if lane == .settings { yield &settings } else { yield &records } }
   }

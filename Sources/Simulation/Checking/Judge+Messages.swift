@@ -54,7 +54,7 @@ extension Judge {
         ledger.unseen.append((id, to, library.index(of: id).map { view[$0] != .absent } ?? false))
       }
       try checkAsked(sets.map { PlainSealing.setID($0.header) }, to: to, view, ledger)
-    case .heads(let lane, let ids):
+    case .heads(let lane, let ids, _):
       try checkAsked(ids, to: to, view, ledger)
       if lane == 1, !ids.isEmpty { try checkOpen(view, to, link, "heads") }
     case .want(let lane): if lane == 1 { try checkOpen(view, to, link, "a want") }
@@ -87,7 +87,9 @@ extension Judge {
     guard let message = try? PlainMessage(bytes) else { return }
     noteArrival(of: message, link, ledger)
     if ledger.mayFork, case .sets(_, let sets) = message { noteOwnSets(sets.map(\.header), view, ledger) }
-    if case .heads(let lane, let ids) = message { noteTold(ids, lane, link, view, ledger) }
+    if case .heads(let lane, let ids, let isComplete) = message {
+      noteTold(ids, lane, isComplete: isComplete, link, view, ledger)
+    }
     switch message {
     case .summary(_, _, let records):
       let key = LinkKey(link: link, node: to)

@@ -124,7 +124,21 @@ extension Judge {
   }
 
   /// A peer tells of tips. Another copy of the node's data may have written them.
-  func noteTold(_ ids: [Name32], _ lane: Int, _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger) {
+  ///
+  /// - Parameter isComplete: what was told of the lane before, on the same connection, no longer counts; else only what
+  ///   was told of the logs that are named now.
+  func noteTold(
+    _ ids: [Name32], _ lane: Int, isComplete: Bool, _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger
+  ) {
+    if let promised = ledger.promised[link] {
+      // A tip that nobody has may be of any log.
+      let logs = ids.map { library.index(of: $0).map { library.sets[$0].header.log } }
+      ledger.promised[link] = promised.filter {
+        let set = library.sets[$0]
+        if set.header.log.lane != lane || ids.contains(set.id) { return true }
+        return !isComplete && !logs.contains { $0 == nil || $0 == set.header.log }
+      }
+    }
     // While nobody else has told anything, and this one nothing of the lane, that has not been let go.
     let isKept = ledger.toldLanes.insert(lane).inserted && ledger.tellers == [link]
     guard ledger.mayFork else { return }

@@ -8,7 +8,7 @@ enum PlainMessage {
   }
 
   case summary(certificates: Name32, settings: LaneSays, records: LaneSays)
-  case heads(lane: Int, [Name32])
+  case heads(lane: Int, [Name32], isComplete: Bool)
   case want(lane: Int)
   case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
   /// Without a hash it is the one that came with the token. One that asks for the other's has a token of its own.
@@ -48,11 +48,13 @@ enum PlainMessage {
       else { return nil }
       return .summary(certificates: certificates, settings: settings, records: records)
     case 5:
-      guard let lane = lane(parts[0]), parts[1].bool != nil, let list = parts[2].array else { return nil }
+      guard let lane = lane(parts[0]), let isComplete = parts[1].bool, let list = parts[2].array else {
+        return nil
+      }
       let ids = list.compactMap { head in
         head.array.flatMap { $0.count == 5 ? $0[3].name32(in: bytes) : nil }
       }
-      return ids.count == list.count ? .heads(lane: lane, ids) : nil
+      return ids.count == list.count ? .heads(lane: lane, ids, isComplete: isComplete) : nil
     case 6: return lane(parts[0]).map { .want(lane: $0) }
     case 7: return lane(parts[0]).flatMap { sets($0, parts[1], bytes) }
     case 9:

@@ -83,18 +83,18 @@ struct LoopWriter {
   // MARK: Marks
 
   private mutating func marks(_ habit: RecordDraft) -> [UInt8] {
-    var days: [String: [Double]] = [:]
+    var days: [String: DecimalSum] = [:]
     for log in logs[habit.id] ?? [] {
       guard case .text(let day) = log.held("date").part(2) else { continue }
       var value = 1.0
       if case .float(let held) = log.held("value") { value = held }
-      days[day, default: []].append(value)
+      days[day, default: DecimalSum()].add(value)
     }
     var table = CSVText()
     table.add(["Date", "Value", "Notes"])
-    for (day, values) in days.sorted(by: { $0.key > $1.key }) {
+    for (day, sum) in days.sorted(by: { $0.key > $1.key }) {
       let isNumeric = habit.text("kind") == "numeric"
-      guard let mark = isNumeric ? number(values.reduce(0, +), habit, day) : "YES_MANUAL" else { continue }
+      guard let mark = isNumeric ? number(sum.value, habit, day) : "YES_MANUAL" else { continue }
       table.add([day, mark, ""])
     }
     return table.bytes

@@ -83,6 +83,7 @@ package struct Assignments {
     case .money: return try money(field, texts, held: held)
     case .coordinate: return try coordinate(field, texts, held: held)
     case .owner: return try owner(field, texts, held: held)
+    case .timestamp where kind.number == KindNumbers.habit: return try habitTime(field, texts)
     case .reference(let number):
       guard let target = Registry.kind(number) else { return .null }
       return .bytes(try resolver.record(target, named: text).bytes)
@@ -178,6 +179,15 @@ extension Assignments {
     let zone = try zone(field, texts, held: held) ?? zone
     let time = try time(field, texts, zone: zone, held: held)
     return .datedInstant(milliseconds: time, zone: zone, zones: zones)
+  }
+
+  /// Habits begin and end where the person is: a day stands for its noon there, which is on that day nearly everywhere.
+  private func habitTime(_ field: Field, _ texts: [String?]) throws -> Value {
+    let text = texts[0] ?? ""
+    guard let written = WrittenTime(text) else { throw refused(field, 0, text, field.type.expectation) }
+    if let time = written.milliseconds { return .integer(time) }
+    let wall = written.wallMilliseconds + (written.isDay ? 12 * 3_600_000 : 0)
+    return .integer(zones.milliseconds(wall: wall, zone: zone) ?? wall)
   }
 
   private func money(_ field: Field, _ texts: [String?], held: Value) throws -> Value {

@@ -86,6 +86,9 @@ package struct WrittenTime: Hashable, Sendable {
   /// Seconds east of UTC; nil if none is written.
   package let offsetSeconds: Int?
 
+  /// Whether only a day is written.
+  package let isDay: Bool
+
   /// The instant, if an offset says which it is.
   package var milliseconds: Int64? { offsetSeconds.map { wallMilliseconds - Int64($0) * 1_000 } }
 
@@ -96,7 +99,8 @@ package struct WrittenTime: Hashable, Sendable {
       return nil
     }
     var wall = day.daysSince1970 * 86_400_000
-    guard bytes.count > 10 else {
+    isDay = bytes.count == 10
+    guard !isDay else {
       wallMilliseconds = wall
       offsetSeconds = nil
       return

@@ -147,3 +147,31 @@ extension ExactDecimal {
     return (right.isEmpty ? front : "\(front).\(right)", digits)
   }
 }
+
+// MARK: Sums of binary numbers
+
+/// A sum of numbers that people write as decimals and that are kept in binary: 0.1 and 0.2 make 0.3.
+package struct DecimalSum {
+  private var binary = 0.0
+  /// Nil as long as all are whole, which binary numbers sum up exactly; or if decimals don't reach that far.
+  private var exact: ExactDecimal?
+  private var isWhole = true
+
+  package init() {}
+
+  package mutating func add(_ number: Double) {
+    let sum = binary + number
+    if isWhole {
+      if number.rounded() == number, abs(sum) < Self.wholeMax { return binary = sum }
+      isWhole = false
+      exact = ExactDecimal(jsonNumber: "\(binary)")
+    }
+    exact = ExactDecimal(jsonNumber: "\(number)").flatMap { try? exact?.adding($0) }
+    binary = sum
+  }
+
+  /// The sum; as binary numbers come to it where decimals don't reach.
+  package var value: Double { exact.flatMap { Double($0.description) } ?? binary }
+
+  private static let wholeMax = 9_007_199_254_740_992.0
+}

@@ -52,6 +52,7 @@ package struct RecordQuery: Hashable, Sendable {
   /// What a component must be. Nothing is greater or less than what is null.
   package enum Test: Hashable, Sendable {
     case equals(ColumnValue)
+    case isOne(of: [ColumnValue])
     case atLeast(ColumnValue)
     case atMost(ColumnValue)
     case above(ColumnValue)

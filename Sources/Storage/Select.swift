@@ -69,9 +69,7 @@ struct Select {
     case .part(let part, let test): return sql(part, test, &arguments)
     case .ids(let ids):
       guard !ids.isEmpty else { return nil }
-      arguments += ids.map { .blob($0.bytes) }
-      let numbers = (arguments.count - ids.count + 1...arguments.count).map { "?\($0)" }
-      return "r.id IN (\(numbers.joined(separator: ", ")))"
+      return "r.id IN (\(list(ids.map { .blob($0.bytes) }, &arguments)))"
     case .all(let conditions):
       var terms: [String] = []
       for condition in conditions {
@@ -98,6 +96,10 @@ struct Select {
     if part.absent != .null { column = "coalesce(\(column), \(argument(part.absent)))" }
     switch test {
     case .equals(let value): return "\(column) IS \(argument(value))"
+    case .isOne(let values):
+      guard !values.isEmpty else { return nil }
+      let isIn = "\(column) IN (\(list(values.filter { $0 != .null }, &arguments)))"
+      return values.contains(.null) ? "(\(column) IS NULL OR \(isIn))" : isIn
     case .atLeast(let value): return "\(column) >= \(argument(value))"
     case .atMost(let value): return "\(column) <= \(argument(value))"
     case .above(let value): return "\(column) > \(argument(value))"
@@ -110,6 +112,22 @@ struct Select {
       return "\(Connection.containsFunction)(\(column), \(argument(.text(text.lowercased()))))"
     }
   }
+
+  /// Values, as arguments; of very many those that need no quoting stand in the text, since arguments are limited.
+  private func list(_ values: [ColumnValue], _ arguments: inout [ColumnValue]) -> String {
+    let isLong = values.count > Self.argumentsMax
+    return values.map { value in
+      switch value {
+      case .integer(let number) where isLong: return "\(number)"
+      case .blob(let bytes) where isLong: return "x'\(hexadecimal(bytes))'"
+      default:
+        arguments.append(value)
+        return "?\(arguments.count)"
+      }
+    }.joined(separator: ", ")
+  }
+
+  private static let argumentsMax = 1_000
 
   private func order(_ order: [RecordQuery.Order]) -> [String] {
     // None stands for "no organization": it comes before all that are one.

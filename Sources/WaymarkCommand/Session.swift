@@ -150,7 +150,9 @@ struct Session: Sendable {
     rendering.render(NextStep.completing(document, of: invocation), of: invocation)
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
     for line in rendering.notes.lines {
-      let isStep = line.hasPrefix("Next: ") || line.contains(": waymark ")
+      let isStep =
+        line.hasPrefix("Next: ") || line.contains(": waymark ")
+        || line.drop { $0 == " " }.hasPrefix("waymark ")
       guard isStep else {
         terminal.note(line)
         continue

@@ -26,12 +26,12 @@ struct StandardStreams {
 
   /// The failure as of what the person named.
   func naming(_ failure: WaymarkError) -> WaymarkError {
-    func named(_ text: String) -> String {
-      piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? "standard input" : $1.key) }
+    func named(_ text: String, _ dash: String = "standard input") -> String {
+      piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? dash : $1.key) }
     }
     return WaymarkError(
       exitCode: failure.exitCode, code: failure.code, message: named(failure.message),
-      next: failure.next.map(named), candidates: failure.candidates)
+      next: failure.next.map { named($0, "-") }, candidates: failure.candidates)
   }
 
   /// The answer, with what was exported where it was wanted.

@@ -204,6 +204,20 @@ struct RenderingTests {
         """)
   }
 
+  @Test func `who is to decide sees long values whole`() throws {
+    let words = (1...40).map { "word\($0)" }.joined(separator: " ")
+    let document: JSON = [
+      "id": "c0ffee0011", "kind": "habit", "record": "00", "name": "Run", "field": "notes", "reason": "field",
+      "winner": ["value": .string(words), "deviceName": "phone", "time": "2026-11-21T11:00:00Z"],
+      "losers": [["value": "short", "deviceName": "laptop", "time": "2026-11-21T10:59:00Z"]],
+    ]
+    let shown = try text(["conflicts", "show"], document)
+    #expect(
+      shown.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("word") }.count == 40
+    )
+    #expect(!shown.contains("…"))
+  }
+
   @Test func `of very many warnings some are listed and the rest counted`() throws {
     func imported(_ warnings: Int) throws -> [String] {
       let list = (1...warnings).map { JSON.string("trips[\($0)]: the total is not that of its items") }

@@ -48,4 +48,15 @@ struct ExactDecimalTests {
   func `a number that needs too many digits is refused`(number: String) {
     #expect(ExactDecimal(jsonNumber: number) == nil)
   }
+
+  @Test(
+    arguments: [
+      ([0.1, 0.2], 0.3), ([3, 0.1, 0.2], 3.3), ([0.7, 0.1], 0.8), ([1, 2, 3], 6), ([], 0), ([-0.1, 0.1], 0),
+      ([9_007_199_254_740_991, 0.5], 9_007_199_254_740_991.5), ([1e300, 1], 1e300), ([1e-300, 0.1], 0.1),
+    ] as [([Double], Double)])
+  func `numbers are summed up as people write them`(numbers: [Double], sum: Double) {
+    var found = DecimalSum()
+    for number in numbers { found.add(number) }
+    #expect(found.value == sum)
+  }
 }

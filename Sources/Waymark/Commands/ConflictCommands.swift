@@ -40,21 +40,22 @@ struct ConflictDocument {
   private let store: Store
   private let name: (DeviceKey) -> String
   private var titles: RecordDocument
+  private let operations: OperationDocument
 
   init(_ node: isolated Node) {
     store = node.store
     let members = node.circle.evaluation.members
     name = { members[$0]?.name ?? String($0.description.prefix(8)) }
     titles = RecordDocument(store: node.store)
+    operations = node.operationDocument
   }
 
   mutating func members(_ conflict: StoredConflict) throws -> [JSON.Member] {
-    let kind = Registry.kind(conflict.record.kind)
     let row = try store.record(conflict.record)
     return [
       .init("id", .string(conflict.id)), .init("kind", .string(kindName(conflict.record))),
       .init("record", .string(conflict.record.id.uuid)),
-      .init("name", .text(row.flatMap { kind?.title(of: $0) })),
+      .init("name", .text(try name(of: conflict.record))),
       .init("field", .text(fieldName(conflict))), .init("reason", .string(conflict.reason.rawValue)),
       .init("visible", .bool(row?.isVisible ?? false)),
       .init("hiddenBy", try conflict.hiddenBy.map { try reference($0) } ?? .null),
@@ -73,10 +74,7 @@ struct ConflictDocument {
   private func kindName(_ key: RecordKey) -> String { RecordKind(key.kind).rawValue }
 
   /// The name also of a record that is deleted or hidden.
-  private func name(of key: RecordKey) throws -> String? {
-    guard let kind = Registry.kind(key.kind) else { return nil }
-    return try store.record(key).flatMap { kind.title(of: $0) }
-  }
+  private func name(of key: RecordKey) throws -> String? { try operations.title(key) }
 
   private func reference(_ key: RecordKey) throws -> JSON {
     [

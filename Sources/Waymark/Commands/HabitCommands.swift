@@ -130,13 +130,14 @@ struct EntryDay {
   /// The day as it is now.
   func document(_ request: CommandRequest, _ store: Store) throws -> JSON {
     let entries = try entries(store)
-    let sum = entries.reduce(0) { $0 + ($1[Self.valueField]?.asFloat ?? 1) }
+    var sum = DecimalSum()
+    for entry in entries { sum.add(entry[Self.valueField]?.asFloat ?? 1) }
     return Waymark.document(
       request.command,
       [
         .init("habit", .string(habit.key.id.uuid)),
         .init("name", .text(habit.text(Registry.habit.number("name")))), .init("day", .string(day)),
-        .init("done", .bool(!entries.isEmpty)), .init("value", isBinary ? .null : .float(sum)),
+        .init("done", .bool(!entries.isEmpty)), .init("value", isBinary ? .null : .float(sum.value)),
         .init("entries", .array(entries.map { .string($0.key.id.uuid) })),
       ])
   }

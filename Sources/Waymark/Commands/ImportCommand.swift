@@ -218,11 +218,15 @@ struct ImportDifference {
     // It is one value: if the file changes it, all that the file says belongs to the change.
     let said = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
       .map { (field: $0.number, value: $0.value) }
-    let updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
+    var updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
+    // What an undo has emptied holds nothing that the file's could be older than.
+    if held.saysNothing { updatedAt = max(updatedAt, profileHeldAt + 1) }
     let write = ProfileWrite(held: held, changed: said + changed, updatedAt: updatedAt)
     let heldRank = (profileHeldAt, held.filledFields)
     // The stamp of a new write is above the held one's, so a draw is won.
-    guard (min(updatedAt, now), write.filledFields) >= heldRank else { return note(draft, [], isNew: false) }
+    guard held.saysNothing || (min(updatedAt, now), write.filledFields) >= heldRank else {
+      return note(draft, [], isNew: false)
+    }
     note(draft, [write.draft], isNew: held.filledFields == 0)
   }
 
@@ -241,6 +245,11 @@ struct ImportDifference {
 extension RecordRow {
   /// Fields other than life that hold something.
   var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
+
+  /// Whether nothing is in it but when that was so.
+  var saysNothing: Bool {
+    allFields.allSatisfy { [Fields.life, Fields.wholeRecordUpdatedAt].contains($0.key) || $0.value.isEmpty }
+  }
 }
 
 extension ProfileWrite {

@@ -121,7 +121,7 @@ extension Node {
 
   private func attachmentData(_ record: RecordRow) throws -> Value {
     guard let field = Registry.attachment.field(named: "fileData"), let data = record[field.number],
-      !data.isEmpty
+      data != .null
     else {
       throw WaymarkError.failed(
         "no_content", "This attachment has no content.", next: "waymark attachment edit ID file=PATH")

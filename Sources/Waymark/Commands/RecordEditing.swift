@@ -31,8 +31,8 @@ struct RecordEditing {
       throw WaymarkError.usage("There is a \(kind.name) with this id already.")
     }
     try check(given.fields, isNew: true)
-    // An empty list is a value that files have; whatever else is empty need not be written.
-    let fields = given.fields.filter { !$0.value.isEmpty || $0.value == .array([]) }
+    // An empty list is a value that files have, and a file may be empty; whatever else is need not be written.
+    let fields = given.fields.filter { !$0.value.isEmpty || [.array([]), .bytes([])].contains($0.value) }
     return (
       key, given.others + EntryDraft.putting(key, fields + left(of: existing, by: fields), on: existing)
     )

@@ -41,9 +41,11 @@ extension Node {
 
   /// The newest operation of this device that is no undo and counts.
   private func newestUndoable() throws -> Operation {
-    let store = store
+    let (store, now) = (store, wall())
+    // One that changed nothing, as a decision for what shows anyway, stands in the way of none before it.
     let found = try store.operations(of: identity.device, limit: 1) { operation in
       try operation.verb != Operation.undoVerb && operation.undo(in: store) == nil
+        && !UndoPlan(of: operation, in: store, isForced: false, now: now).isEmpty
     }
     guard let newest = found.first else {
       throw WaymarkError.failed(

@@ -28,7 +28,7 @@ extension Node {
       ])
   }
 
-  /// Waits until a device has joined with a ticket of this node; nil if none does in time.
+  /// Waits until a device has joined since the last invitation of this node; nil if none does in time.
   public func joiner(within timeout: Duration) async throws -> DeviceReference? {
     try checkOpen()
     return try await waitForJoiner(milliseconds: timeout.wholeMilliseconds).map {

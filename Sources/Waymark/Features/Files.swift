@@ -133,8 +133,9 @@ enum Files {
   }
 
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
-    .failed(
-      "too_large", "\(path) is too large for a \(what): at most \(bytesMax / (1024 * 1024)) MiB.",
+    let size = bytesMax < 1024 * 1024 ? "\(bytesMax / 1024) KiB" : "\(bytesMax / (1024 * 1024)) MiB"
+    return .failed(
+      "too_large", "\(path) is too large for a \(what): at most \(size).",
       next: "see whether it is the right one: ls -l \(shellWord(path))")
   }
 

@@ -10,6 +10,9 @@ struct UndoPlan {
   private(set) var change: ChangePlan
   private(set) var left: [LeftAlone] = []
 
+  /// Whether there is nothing to take back, and nothing that could be.
+  var isEmpty: Bool { change.drafts.isEmpty && left.isEmpty }
+
   /// Something that undoing would take from somebody else.
   struct LeftAlone {
     enum Reason {
@@ -36,6 +39,8 @@ struct UndoPlan {
     }
     let goers = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
     let kept = isForced ? [:] : try undoing.inUse(goers, written: Set(records.map(\.key)))
+    // Of what goes whole nothing is left alone.
+    left.removeAll { goers.contains($0.record) && kept[$0.record] == nil }
     for (record, held, wanted) in records {
       if let users = kept[record] {
         left.append(LeftAlone(record: record, reason: .usedBy(users)))

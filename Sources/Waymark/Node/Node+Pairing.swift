@@ -26,6 +26,7 @@ extension Node {
         "too_many_tickets", "Too many tickets are open.",
         next: "wait until some have expired, then waymark invite")
     }
+    lastJoined = nil
     return ticket
   }
 
@@ -69,9 +70,8 @@ extension Node {
     lastJoined = request.device
   }
 
-  /// Waits for a joiner to complete; nil if none does within the time.
+  /// Waits until a joiner has completed since the last ticket was made; nil if none does within the time.
   func waitForJoiner(milliseconds: Int64) async throws -> DeviceKey? {
-    lastJoined = nil
     _ = try await wait(milliseconds: milliseconds) { $0.lastJoined != nil }
     return lastJoined
   }

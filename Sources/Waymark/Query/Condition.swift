@@ -29,7 +29,7 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
     of values: some Sequence<Property>, _ property: KeyPath<Owner, Property>
   ) -> Condition {
     let part = Owner.fields.part(property)
-    return Condition(.any(values.map { .part(part, .equals($0.queryOperand.column)) }))
+    return Condition(.part(part, .isOne(of: values.map(\.queryOperand.column))))
   }
 
   /// Records with these ids.

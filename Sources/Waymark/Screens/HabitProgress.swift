@@ -31,9 +31,9 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   public init(_ habit: Habit, _ logs: [HabitLog], count: DayCount, now: Date = .now) {
     self.habit = habit
     today = count.day(at: now)
-    var values: [Day: Double] = [:]
-    for log in logs { values[count.day(of: log), default: 0] += log.value ?? 1 }
-    self.values = values
+    var sums: [Day: DecimalSum] = [:]
+    for log in logs { sums[count.day(of: log), default: DecimalSum()].add(log.value ?? 1) }
+    values = sums.mapValues(\.value)
     let earliest = values.keys.min()
     self.earliest = earliest
     // What was done before a habit began counts from then on: applications let people fill in the past.

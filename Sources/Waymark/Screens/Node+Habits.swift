@@ -24,7 +24,8 @@ extension Node {
     return try save(HabitLog(habitID: habit, date: place.moment, zone: place.zone, value: value))
   }
 
-  /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here.
+  /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here, and so
+  /// does 0 of a habit that is done or not.
   ///
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if it was so already.
   /// - Throws: ``WaymarkError``: `not_found` if there is no such habit.
@@ -48,8 +49,10 @@ extension Node {
     let entry = EntryDay(habit: record, moment: place.moment.milliseconds, zone: place.zone.identifier)
     let entries = try store.children(of: record.key, KindNumbers.log)
       .filter { count.day(of: HabitLog($0)) == place.day }.sorted { $0.key < $1.key }
+    // A day of a habit that is done or not has an entry, or none.
+    let entered = entry.isBinary && value == 0 ? nil : value
     let drafts =
-      try value.map { try entry.setting(wireFloat($0), entries, store, newID: newRecordID) }
+      try entered.map { try entry.setting(wireFloat($0), entries, store, newID: newRecordID) }
       ?? entries.map { EntryDraft(.delete, $0.key) }
     return drafts.isEmpty ? nil : drafts
   }

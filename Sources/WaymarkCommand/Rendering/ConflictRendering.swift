@@ -13,7 +13,7 @@ extension Rendering {
 
   /// One conflict with all that its sides wrote.
   mutating func conflict(_ conflict: JSON) {
-    sides(conflict, id: shortID(conflict["id"]?.string))
+    sides(conflict, id: shortID(conflict["id"]?.string), isWhole: true)
     let sides = [conflict["winner"]].compactMap(\.self) + (conflict["losers"]?.array ?? [])
     for side in sides {
       let fields = side["fields"]?.members ?? []
@@ -30,13 +30,21 @@ extension Rendering {
     }
   }
 
-  private mutating func sides(_ conflict: JSON, id: String) {
+  /// - Parameter isWhole: shows long values in several lines, instead of their beginning.
+  private mutating func sides(_ conflict: JSON, id: String, isWhole: Bool = false) {
     data.gap()
     let what = ["kind", "name", "field"].compactMap { conflict[$0]?.string }.map(printable)
     data.line(data.paint(id, .strong) + "  " + what.joined(separator: " · ") + "  " + reason(conflict))
+    var writes = (conflict["losers"]?.array ?? []).map { ("kept", $0, Stress.careful) }
+    if let winner = conflict["winner"] { writes.insert(("won", winner, .good), at: 0) }
     var table = TextTable([.init(""), .init(""), .init("", widthMin: 20), .init(""), .init("")])
-    if let winner = conflict["winner"] { table.rows.append(write("won", winner, .good)) }
-    for loser in conflict["losers"]?.array ?? [] { table.rows.append(write("kept", loser, .careful)) }
+    table.rows = writes.map { write($0, $1, $2) }
+    if isWhole {
+      table = TextTable([.init(""), .init(""), .init(""), .init(""), .init("", widthMin: 20)])
+      // The value last, where there is room for more lines.
+      table.rows = writes.map { write($0, $1, $2) }.map { Array($0[..<2] + $0[3...] + $0[2..<3]) }
+      table.wrapsLast = true
+    }
     table.hasHead = false
     data.table(table)
   }

@@ -143,6 +143,19 @@ struct RecordCommandTests {
     #expect(items.first?["kind"] == "transportation")
   }
 
+  @Test func `an empty file is a content too`() async throws {
+    let folder = try Folder()
+    let path = try folder.write([], "empty.txt")
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run(
+      "lodging.add", fields("trip=Rome", "name=Casa", "start=2026-05-01T15:00Z", "end=2026-05-02T10:00Z"))
+    try await alice.run("attachment.add", fields("file=\(path)", "lodging=Casa"))
+    let output = folder.file("out.txt")
+    try await alice.run("attachment.show", ["id": "empty.txt", "output": .string(output)])
+    #expect(try Data(contentsOf: URL(filePath: output)).isEmpty)
+  }
+
   @Test func `an attachment holds the bytes of a file and gives them back`() async throws {
     let alice = try await rome()
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))

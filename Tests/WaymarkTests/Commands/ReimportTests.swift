@@ -221,6 +221,11 @@ struct ReimportTests {
     let profile = try await alice.run("profile.show")
     #expect(profile["appearance"] == "system")
     #expect(profile["homeTimezone"] == "UTC")
+    // An undo empties it, with a time of change of its own, and the same file fills it again.
+    try await alice.run("undo")
+    #expect(try await alice.run("profile.show")["homeTimezone"] == .null)
+    _ = try await alice.bring(try alice.file(file))
+    #expect(try await alice.run("profile.show")["name"] == "Zoë")
   }
 
   @Test func `an export that cannot be written names the file that was asked for`() async throws {

@@ -45,6 +45,38 @@ struct ResolveTests {
     try await circle.run(device, "habit.list")["habits"]?[0]?["name"]
   }
 
+  @Test func `a decision for what shows anyway is in nobody's way who takes back what came before`()
+    async throws
+  {
+    let circle = try await circleWithTwoNames()
+    defer { circle.end() }
+    try await circle.run("alice", "habit.edit", fields("notes=daily", id: "Eau"))
+    try await circle.inSync("alice", "bob")
+    _ = try await resolve(circle, "alice", try await only(circle), "winner")
+    let undone = try await circle.run("alice", "undo")
+    #expect(undone["operation"]?["verb"] == "habit.edit")
+    #expect(try await circle.run("alice", "habit.show", ["id": "Eau"])["notes"] == .null)
+  }
+
+  @Test func `conflicts of settings and of entries are named too`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    try await circle.run("alice", "habit.add", fields("name=Water", "kind=numeric"))
+    try await circle.run(
+      "alice", "habit.set", ["id": "Water", "value": "1", "date": "2026-05-03", "zone": "UTC"])
+    try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "dark"])
+    try await circle.inSync("alice", "bob")
+    try await circle.apart {
+      for (name, value, scheme) in [("alice", "2", "light"), ("bob", "3", "system")] {
+        try await circle.run(
+          name, "habit.set", ["id": "Water", "value": .string(value), "date": "2026-05-03", "zone": "UTC"])
+        try await circle.run(name, "settings.set", ["key": "colorScheme", "value": .string(scheme)])
+      }
+    }
+    #expect(
+      Set(try await conflicts(circle, "alice").map { $0["name"] }) == ["Water 2026-05-03", "colorScheme"])
+  }
+
   @Test(arguments: [("winner", "Eau"), ("loser", "Wasser"), ("bob", "Wasser"), ("alice", "Eau")])
   func `a decision on one device settles a field on both`(take: String, name: String) async throws {
     let circle = try await circleWithTwoNames()

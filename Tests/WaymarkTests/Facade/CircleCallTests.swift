@@ -21,10 +21,11 @@ struct CircleCallTests {
     let joining = try Joining(home: home, ticket: invitation.ticket, name: "bob")
     let preview = try #require(try await joining.preview())
     #expect(preview.counts.map(\.kind) == [.habit] && preview.total == 1)
-    async let joiner = circle["alice"].joiner(within: .seconds(120))
     let joined = try await joining.join()
     #expect(joined.circle != before.circle && joined.name == "bob")
-    #expect(try await joiner == DeviceReference(device: joined.device, name: "bob"))
+    // Also who asks afterwards is told.
+    let joiner = try await circle["alice"].joiner(within: .seconds(120))
+    #expect(joiner == DeviceReference(device: joined.device, name: "bob"))
     try await circle.start("bob")
     #expect(try await circle["bob"].status().counts.habits == 1)
     let members = try await circle["alice"].members()

@@ -57,6 +57,19 @@ import WaymarkTesting
     #expect(try await alice.node.count(Transportation.all.filter(\.paid == .none)) == 2)
   }
 
+  @Test(arguments: [999, 5_000, 40_000])
+  func `one of very many values is found`(_ count: Int) async throws {
+    let numbers = (0..<count).map { Date(timeIntervalSince1970: Double($0)) } + [Self.may]
+    #expect(try await names(Trip.all.filter(.isOne(of: numbers, \.startDate))) == ["rome"])
+    #expect(
+      try await names(Trip.all.filter(.isOne(of: numbers.map(Optional.some) + [nil], \.startDate))).sorted()
+        == ["rome", "Ávila"])
+    let rome = try #require(try await alice.node.records(Trip.all.filter(\.name == "rome")).first)
+    let ids = (0..<count).map { _ in UUID() } + [rome.id]
+    #expect(try await names(Trip.all.filter(.ids(ids))) == ["rome"])
+    #expect(try await names(Trip.all.filter(.isOne(of: ids, \.id))) == ["rome"])
+  }
+
   @Test func `records are sorted, and come in pages`() async throws {
     #expect(try await names(Trip.all) == ["Lima", "rome", "Oslo", "Ávila"])
     #expect(try await names(Trip.all.sorted(by: \.name)) == ["Lima", "Oslo", "rome", "Ávila"])

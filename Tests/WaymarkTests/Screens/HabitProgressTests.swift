@@ -28,6 +28,35 @@ import WaymarkTesting
       habit, logs, count: count ?? DayCount(in: rome), now: day(today).noon(in: count?.zone ?? rome))
   }
 
+  @Test func `the entries of a day are summed up as they were entered`() {
+    let entered = logs(["2026-05-10"], rome, value: 0.1) + logs(["2026-05-10"], rome, value: 0.2)
+    #expect(progress(habit, entered, today: "2026-05-10").value(on: day("2026-05-10")) == 0.3)
+  }
+
+  @Test(arguments: ["Pacific/Auckland", "Europe/Rome", "America/Los_Angeles"])
+  func `a habit begins and ends on the days that were typed, wherever that is`(_ zone: String) async throws {
+    let alice = try await TestNode.founder("alice")
+    var arguments = fields("name=Run", "startDate=2026-05-03", "endDate=2026-05-05")
+    arguments["zone"] = .string(zone)
+    try await alice.run("habit.add", arguments)
+    let habit = try #require(try await alice.node.records(Habit.all).first)
+    let place = try #require(TimeZone(identifier: zone))
+    let progress = HabitProgress(
+      habit, [], count: DayCount(in: place), now: day("2026-05-04").noon(in: place))
+    let due = (1...7).filter { progress.isDue(on: day("2026-05-0\($0)")) }
+    #expect(due == [3, 4, 5])
+  }
+
+  @Test func `a habit that is done or not is not done where its day is set to nothing`() async throws {
+    let node = try await TestNode.founder("alice").node
+    let habit = Habit(name: "Run")
+    try await node.save(habit)
+    try await node.setValue(1, of: habit.id, on: day("2026-05-03"))
+    #expect(try await node.records(HabitLog.all).count == 1)
+    try await node.setValue(0, of: habit.id, on: day("2026-05-03"))
+    #expect(try await node.records(HabitLog.all).isEmpty)
+  }
+
   @Test func `a streak is of days without a gap, and today does not break it`() {
     let table: [(days: [String], current: Int, best: Int)] = [
       ([], 0, 0), (["2026-05-10"], 1, 1), (["2026-05-09"], 1, 1), (["2026-05-08"], 0, 1),

@@ -78,37 +78,15 @@ extension Replica {
   private mutating func noteSenders(
     _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
-    noteArrivals(items)
-    for item in items {
-      let header = item.set.header
-      let lane = header.log.lane
-      // In place: a copy of a session for each set would be felt.
-      guard let link = item.link, sessions[link]?[lane].isOpen == true else { continue }
-      sessions[link]?[lane].isCommitting = false
-      let isAsked = sessions[link]?[lane].asked[header.log] != nil
-      switch item.placement {
-      case .place:
-        // News that nobody asked for keep no promise.
-        if isAsked { sessions[link]?[lane].noteProgress(now) }
-      case .missing: sessions[link]?[lane].cameTooEarly(item.set)
-      case .duplicate, .excluded, .displaced:
-        if !isAsked, sessions[link]?[lane].back[header.log] == nil { needless(link, now, &effects) }
-      case .refused: break
-      }
-      let head = LogHead(log: header.log, sequence: header.sequence, id: item.set.id, foldedSequence: 0)
-      sessions[link]?[lane].advance(to: head)
-      noteSent(link, head)
-    }
-  }
-
-  private mutating func noteArrivals(_ items: [Committed.Item]) {
-    for item in items {
-      switch item.placement {
-      case .place, .duplicate, .excluded: break
-      case .missing, .displaced, .refused: continue
-      }
-      let log = item.set.header.log
-      for link in sessions.keys { sessions[link]?[log.lane].arrived(item.set.id, log) }
+    for link in sessions.keys { sessions[link]?.noteArrivals(items) }
+    var rest = items[...]
+    while let link = rest.first.map(\.link) {
+      let batch = rest.prefix { $0.link == link }
+      rest = rest.dropFirst(batch.count)
+      // At once: a session that is taken out and put back for each set would be felt.
+      guard let link, let noted = sessions[link]?.noteSent(batch, now) else { continue }
+      if noted.needless > 0 { needless(link, points: noted.needless, now, &effects) }
+      noteSent(link, noted.heads)
     }
   }
 
@@ -216,5 +194,63 @@ extension Heads {
     guard let first = sets.first?.header else { return false }
     let tips = tips(of: first.log)
     return first.previous == nil ? tips.isEmpty : tips.contains { $0.id == first.previous }
+  }
+}
+
+extension Session {
+  /// Sets have found their places, or were here already.
+  fileprivate mutating func noteArrivals(_ items: [Committed.Item]) {
+    for item in items {
+      switch item.placement {
+      case .place, .duplicate, .excluded: break
+      case .missing, .displaced, .refused: continue
+      }
+      let log = item.set.header.log
+      self[log.lane].arrived(item.set.id, log)
+    }
+  }
+
+  /// The peer has sent sets: those of lanes that are open it has.
+  ///
+  /// - Returns: how many nobody needed.
+  fileprivate mutating func noteSent(
+    _ items: ArraySlice<Committed.Item>, _ now: Now
+  ) -> (heads: [LogHead], needless: Int) {
+    var heads: [LogHead] = []
+    var needless = 0
+    for item in items {
+      let lane = item.set.header.log.lane
+      guard self[lane].isOpen else { continue }
+      if !self[lane].noteSent(item, now) { needless += 1 }
+      let head = item.head
+      self[lane].advance(to: head)
+      heads.append(head)
+    }
+    return (heads, needless)
+  }
+}
+
+extension LaneSession {
+  /// - Returns: whether there was any need of it.
+  fileprivate mutating func noteSent(_ item: Committed.Item, _ now: Now) -> Bool {
+    let log = item.set.header.log
+    isCommitting = false
+    let isAsked = asked[log] != nil
+    switch item.placement {
+    case .place:
+      // News that nobody asked for keep no promise.
+      if isAsked { noteProgress(now) }
+    case .missing: cameTooEarly(item.set)
+    case .duplicate, .excluded, .displaced: return isAsked || back[log] != nil
+    case .refused: break
+    }
+    return true
+  }
+}
+
+extension Committed.Item {
+  /// The set as a tip of its log.
+  fileprivate var head: LogHead {
+    LogHead(log: set.header.log, sequence: set.header.sequence, id: set.id, foldedSequence: 0)
   }
 }

@@ -18,6 +18,10 @@ extension Replica {
       // In place: a copy of many heads for each set that comes would be felt.
       _modify { if lane == .settings { yield &settings } else { yield &records } }
     }
+
+    fileprivate mutating func advance(to heads: [LogHead]) {
+      for head in heads { self[head.log.lane].heads.advance(to: head) }
+    }
   }
 
   package struct LaneHolding: Hashable, Sendable {
@@ -50,8 +54,8 @@ extension Replica {
   }
 
   /// Who sends a set has it.
-  mutating func noteSent(_ link: LinkID, _ head: LogHead) {
-    guard let peer = sessions[link]?.device else { return }
-    holdings[peer, default: Holding()][head.log.lane].heads.advance(to: head)
+  mutating func noteSent(_ link: LinkID, _ heads: [LogHead]) {
+    guard let peer = sessions[link]?.device, !heads.isEmpty else { return }
+    holdings[peer, default: Holding()].advance(to: heads)
   }
 }

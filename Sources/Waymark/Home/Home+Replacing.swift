@@ -46,6 +46,14 @@ extension Home {
     other.protectStore()
   }
 
+  /// Copies the store as it is, damaged as it may be, before something is done to it.
+  func copyStoreFile(to folder: String) throws {
+    try makeAside(folder)
+    for suffix in ["-wal", ""] where Files.exists(store + suffix) {
+      try FileManager.default.copyItem(atPath: store + suffix, toPath: "\(folder)/store.db\(suffix)")
+    }
+  }
+
   /// Puts the complete home in `staging` in the place of this one. The old store moves aside; so do the keys, if
   /// others come.
   func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {

@@ -82,7 +82,7 @@ struct DeepCheck: Sendable {
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     let present = try PresentStore(home)
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
-    try present.keepReadable(home, in: folder, now: systemWall())
+    if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
     lock.release()
     do { try Store(path: home.store, refolds: true).rest() }

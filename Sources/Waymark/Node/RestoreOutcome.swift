@@ -18,6 +18,8 @@ struct RestoreOutcome: Sendable {
   var loss: PresentStore.Loss?
   /// Where the old store went.
   var aside: String?
+  /// Whether there is a backup beside it that can be restored.
+  var keepsReadable = false
 
   func document(isPreview: Bool) -> JSON {
     Waymark.document(
@@ -32,7 +34,9 @@ struct RestoreOutcome: Sendable {
         .init("admitted", .bool(isAdmitted)),
         .init("changeSets", .integer(changeSets)), .init("records", .integer(records)),
         .init("setAside", loss.map { $0.changeSets.map { .integer($0) } ?? .null } ?? .integer(0)),
-        .init("keptAt", .text(aside)), .init("text", .text(loss?.sentence)),
+        .init("keptAt", .text(aside)),
+        .init("keptBackup", .text(aside.flatMap { keepsReadable ? $0 + "/store.waymark" : nil })),
+        .init("text", .text(loss?.sentence)),
         .init("next", .string(isAdmitted ? "waymark run" : AwaitedAdmission.next)),
       ])
   }

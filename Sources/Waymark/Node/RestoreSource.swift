@@ -1,6 +1,7 @@
 import Foundation
 import Membership
 import Replication
+import SQLite
 import Storage
 import Wire
 
@@ -84,10 +85,11 @@ struct PresentStore: Sendable {
     }
   }
 
-  /// Writes a backup of the store beside where it goes, so that it can be restored in its turn. A damaged one is
-  /// only moved.
-  func keepReadable(_ home: Home, in folder: String, now: Moment) throws {
-    guard let glance, let circle, let identity = try? Identity.load(from: home) else { return }
+  /// Writes a backup of the store beside where it goes, so that it can be restored in its turn.
+  ///
+  /// - Returns: whether there is one: of a store that is damaged, or whose keys can't be read, there is none.
+  func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
+    guard let glance, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.makeAside(folder)
     var kept: [String: [UInt8]] = [:]
     for key in MetaKey.choices { kept[key] = glance.meta(key) }
@@ -97,8 +99,11 @@ struct PresentStore: Sendable {
     let path = folder + "/store.waymark"
     do {
       _ = try Store.backup(storeAt: home.store, to: path, about: about)
+      return true
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)
+    } catch let error as SQLiteError where error.isDamage {
+      return false
     }
   }
 

@@ -78,7 +78,7 @@ public struct Restoring: Sendable {
     let replacement = Replacement(
       aside: try home.automaticBackup(before: "restore", at: wall(), suffix: ""),
       isSameCircle: present.circle?.id == outcome.circle)
-    try present.keepReadable(home, in: replacement.aside, now: wall())
+    outcome.keepsReadable = try present.keepReadable(home, in: replacement.aside, now: wall())
     try home.replace(replacement, at: wall(), under: lock)
     outcome.aside = Files.exists(replacement.aside) ? replacement.aside : nil
     try await bringCopiesUpToDate(lock)

@@ -29,8 +29,10 @@ extension Rendering {
     ])
     if let text = document["text"]?.string { notes.paragraph(printable(text), .careful) }
     if let kept = document["keptAt"]?.string {
+      let isReadable = document["keptBackup"]?.string != nil
       notes.paragraph(
-        "The store that was here is in \(printable(kept)); store.waymark there can be restored in its turn.")
+        "The store that was here is in \(printable(kept))"
+          + (isReadable ? "; store.waymark there can be restored in its turn." : "."))
     }
     if isPreview { return notes.paragraph("Nothing was changed. Next: waymark restore without --preview") }
     if document["admitted"]?.boolean == false {

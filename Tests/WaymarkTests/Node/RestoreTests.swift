@@ -124,6 +124,37 @@ struct RestoreTests {
     }
   }
 
+  @Test func `a store with a damaged page gives way to a backup, and no backup of it is promised`()
+    async throws
+  {
+    try await inFolder { alice, file in
+      let home = alice.home
+      // Nothing that would be compressed.
+      let note = (0..<700).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+      try await alice.run("trip.add", fields("name=Long", "notes=" + note))
+      await alice.close()
+      do { try Store(path: home.store).rest() }
+      // Where what did not fit the page of the change set goes on.
+      let body = try Connection(.file(home.store)).with(
+        "SELECT body FROM change_sets ORDER BY length(body) DESC LIMIT 1"
+      ) { row in
+        try #require(try row.step())
+        return row.bytes(0)
+      }
+      var bytes = try Data(contentsOf: URL(filePath: home.store))
+      let half = try #require(bytes.range(of: Data(body[body.count / 2..<body.count / 2 + 40])))
+      let page = half.lowerBound / 4_096 * 4_096
+      bytes.replaceSubrange(page..<page + 4, with: [0xff, 0xff, 0xff, 0xff])
+      try bytes.write(to: URL(filePath: home.store))
+      let restored = try await restore(home, file)
+      #expect(restored["keptBackup"] == .null)
+      let kept = try #require(restored["keptAt"]?.string)
+      #expect(try Data(contentsOf: URL(filePath: kept + "/store.db")) == bytes)
+      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)["trips"]
+      #expect(trips?.array?.compactMap { $0["name"]?.string } == ["Roma"])
+    }
+  }
+
   /// Where a process may end while a complete store takes its place.
   enum Moment: CaseIterable { case beforeAnything, oldStoreMoved, newStoreMoved }
 

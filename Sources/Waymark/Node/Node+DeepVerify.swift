@@ -84,8 +84,7 @@ struct DeepCheck: Sendable {
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
     if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
-    lock.release()
-    do { try Store(path: home.store, refolds: true).rest() }
+    do { try Store(path: home.store, refolds: true, isLocked: true).rest() }
     outcome.after = try await run(events)
     return outcome.document(request)
   }

@@ -178,11 +178,22 @@ struct RecordEditing {
     else { return RecordKey(kind: kind.number, id: newID()) }
     let typed = fields.first { $0.field == keyField.number }.flatMap { $0.value.asText } ?? ""
     let name = fields.first { $0.field == nameField }.flatMap { $0.value.asText } ?? ""
-    var key = typed.isEmpty ? Self.slug(name) : typed
-    if key.isEmpty { key = newID().uuid }
+    let key = typed.isEmpty ? try freeKey(name) ?? newID().uuid : typed
     fields.removeAll { $0.field == keyField.number }
     fields.append((keyField.number, .text(key)))
     return RecordKey(kind: kind.number, id: RecordID(kind: kind, key: key))
+  }
+
+  /// The key that a category gets from its name, the same wherever it is free; nil if others have all that it could get.
+  private func freeKey(_ name: String) throws -> String? {
+    guard let nameField = kind.nameField else { return nil }
+    let keys = [Self.slug(name), name.lowercased()].filter { !$0.isEmpty }
+    // Names that differ in signs alone are different categories.
+    return try keys.first { key in
+      let held = try store.record(RecordKey(kind: kind.number, id: RecordID(kind: kind, key: key)))
+      guard let held, held.isAlive else { return true }
+      return held.text(nameField)?.lowercased() == name.lowercased()
+    }
   }
 
   /// `Health & Body` becomes `health-body`; empty if nothing of the name is left.

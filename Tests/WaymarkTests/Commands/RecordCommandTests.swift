@@ -30,6 +30,17 @@ struct RecordCommandTests {
     #expect(shown["paid"] == "none")
   }
 
+  @Test func `categories whose names differ in signs alone stand beside each other`() async throws {
+    let alice = try await rome()
+    for name in ["Fun", "Fun!", "Fun?", "Fun!?"] {
+      try await alice.run("category.add", fields("name=\(name)"))
+    }
+    let names = try await alice.run("category.list")["categories"]?.array?.compactMap { $0["name"]?.string }
+    #expect(Set(names ?? []).isSuperset(of: ["Fun", "Fun!", "Fun?", "Fun!?"]))
+    let refused = try await failure(alice, "category.add", fields("name=fun!"))
+    #expect(refused?.message.contains("already") == true)
+  }
+
   @Test func `a trip sums its prices exactly, one sum a currency`() async throws {
     let alice = try await rome()
     for (kind, cost, currency) in [

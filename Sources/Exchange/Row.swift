@@ -115,12 +115,23 @@ struct Row {
   }
 
   /// A price: exact digits, and a currency where the file has one.
-  func money(_ key: String, currency: String) throws(RowError) -> Value {
+  ///
+  /// - Parameter exact: where an export of ours has the digits that a JSON number would lose.
+  func money(_ key: String, exact: String? = nil, currency: String) throws(RowError) -> Value {
     guard let value = present(key) else { return .null }
-    guard let amount = value.number.flatMap({ ExactDecimal(jsonNumber: $0) }) else {
+    let stated = exact.flatMap { self.exact($0, of: value) }
+    guard let amount = stated ?? value.number.flatMap({ ExactDecimal(jsonNumber: $0) }) else {
       throw refused(key, value, "an amount of at most \(ExactDecimal.digitsMax) digits")
     }
     return .array([.text(amount.description), try text(currency).map(Value.text) ?? .null])
+  }
+
+  /// Counts only beside the number that it is the digits of: another program may have changed the number alone.
+  private func exact(_ key: String, of number: JSON) -> ExactDecimal? {
+    guard let amount = present(key)?.string.flatMap({ ExactDecimal($0) }), let stated = number.float,
+      Double(amount.description) == stated
+    else { return nil }
+    return amount
   }
 
   /// Bytes as base64; nil where they are absent.

@@ -186,7 +186,8 @@ struct TravelingSnailsReader {
   private static let placeKeys = itemKeys + ["reservation", "customLocationName", "hideLocation"]
   private static let allItemKeys = Set(
     transportationKeys + placeKeys + [
-      "id", "start", "end", "startTZId", "endTZId", "cost", "currency", "organizationId",
+      "id", "start", "end", "startTZId", "endTZId", "cost", "exactCost", "currency",
+      "organizationId",
     ])
 
   private mutating func item(_ row: Row, _ kind: Kind, trip: RecordID) throws(RowError) -> RecordDraft {
@@ -197,7 +198,7 @@ struct TravelingSnailsReader {
     draft[kind.number("trip")] = .bytes(trip.bytes)
     draft[kind.number("start")] = try row.instant("start", zone: "startTZId")
     draft[kind.number("end")] = try row.instant("end", zone: "endTZId")
-    draft[kind.number("cost")] = try row.money("cost", currency: "currency")
+    draft[kind.number("cost")] = try row.money("cost", exact: "exactCost", currency: "currency")
     draft[kind.number("organizationId")] = try organization(row)
     builder.noteUnknownKeys(row.json, known: Self.allItemKeys, in: kind.plural)
     return draft

@@ -128,9 +128,13 @@ struct TravelingSnailsWriter {
   private func price(_ item: RecordDraft) -> [JSON.Member] {
     let cost = item.held("cost")
     guard case .text(let amount) = cost.part(0) else { return [.init("cost", 0)] }
-    let price = JSON.Member("cost", .number(amount))
-    guard case .text(let currency) = cost.part(1) else { return [price] }
-    return [price, .init("currency", .string(currency))]
+    var price = [JSON.Member("cost", .number(amount))]
+    // A reader takes a longer number for one that went through a binary float.
+    if ExactDecimal(jsonNumber: amount)?.description != amount {
+      price.append(.init("exactCost", .string(amount)))
+    }
+    guard case .text(let currency) = cost.part(1) else { return price }
+    return price + [.init("currency", .string(currency))]
   }
 
   // MARK: Organizations and addresses

@@ -97,6 +97,25 @@ struct RoundTripTests {
     #expect(held?[Registry.lodging.number("start")] == .null)
   }
 
+  @Test(arguments: ["12345678901234567.89", "1234567890123456789012345678901234", "0.12345678901234567890"])
+  func `a price of more digits than a float has survives the way out and in`(amount: String) throws {
+    let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
+    let field = Registry.lodging.number("cost")
+    let money: Value = .array([.text(amount), .text("EUR")])
+    let lodging = RecordDraft(
+      Registry.lodging, RecordID(Bytes16(1, 2)),
+      [1: .bytes(trip.id.bytes), 2: .text("Casa"), field: money])
+    let file = Exporter.file(.travelingSnails, from: ExportSource([trip, lodging]), now: now)
+    let plan = try Importer.plan(file.bytes)
+    #expect(plan.skipped.isEmpty && plan.warnings.isEmpty)
+    #expect(plan.drafts.first { $0.id == lodging.id }?[field] == money)
+    // Where another program has changed the number, the digits beside it are out of date.
+    let changed = String(decoding: file.bytes, as: UTF8.self).replacing(
+      "\"cost\": \(amount)", with: "\"cost\": 5")
+    let other = try Importer.plan(Array(changed.utf8)).drafts.first { $0.id == lodging.id }
+    #expect(other?[field] == .array([.text("5"), .text("EUR")]))
+  }
+
   @Test func `one trip goes out with what belongs to it alone`() throws {
     let plan = try Importer.plan(sample(.travelingSnails, seed: 4))
     let trip = try #require(plan.drafts.first { $0.kind == Registry.trip })

@@ -1,6 +1,6 @@
 // Protocol/records.md, "Command line": structured values as one word.
 
-import Wire
+package import Wire
 
 extension ListShape {
   /// Reads what a person types: `08:00,20:30`, `mon,wed,fri`, `everyEntry:30`, `openness:0.5`; JSON as in
@@ -17,6 +17,48 @@ extension ListShape {
       case .zoneChanges: Self.all(items, Self.zoneChange)
       }
     return value.flatMap { accepts($0) ? $0 : nil }
+  }
+
+  /// What a person types for the value: `value(text:)` reads it back.
+  package func text(_ value: Value) -> String {
+    switch (self, value) {
+    case (_, .text(let word)): word
+    case (.reminders, .array(let times)): times.map(Self.clock).joined(separator: ",")
+    case (.schedule, .array(let days)): days.map(Self.dayName).joined(separator: ",")
+    case (.frequency, .integer(let minutes)): "everyEntry:\(minutes)"
+    case (.weights, .array(let weights)):
+      weights.map { "\(Self.plain($0.part(0))):\(Self.plain($0.part(1)))" }.joined(separator: ",")
+    case (.zoneChanges, .array(let changes)):
+      changes.map { "\(Self.plain($0.part(0)))>\(Self.plain($0.part(1)))@\(Self.moment($0.part(2)))" }
+        .joined(separator: ",")
+    default: ""
+    }
+  }
+
+  private static func clock(_ time: Value) -> String {
+    [0, 1].map { part in
+      let digits = plain(time.part(part))
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined(separator: ":")
+  }
+
+  private static func dayName(_ day: Value) -> String {
+    guard case .integer(let number) = day, (1...7).contains(number) else { return plain(day) }
+    return dayNames[Int(number) - 1]
+  }
+
+  private static func moment(_ time: Value) -> String {
+    guard case .integer(let milliseconds) = time else { return "" }
+    return timeText(milliseconds: milliseconds)
+  }
+
+  private static func plain(_ value: Value) -> String {
+    switch value {
+    case .text(let text): text
+    case .integer(let number): "\(number)"
+    case .float(let number): "\(number)"
+    default: ""
+    }
   }
 
   private static func all(_ items: [Substring], _ convert: (Substring) -> Value?) -> Value? {

@@ -33,13 +33,19 @@ extension Store {
 
   /// Writes a backup of the store in a file that another holds open, without disturbing it: for a node that has
   /// other things to do meanwhile. What is committed later is not in it.
+  ///
+  /// - Throws: `StoreError.damaged` if it can't be read, `BackupTargetError`.
   package static func backup(
     storeAt store: String, to path: String, about: BackupAbout, overwrites: Bool = false,
     progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> BackupSummary {
     let connection = try Connection(.existingFileReadOnly(store))
     try connection.setUpReadOnly()
-    return try backup(connection, to: path, about, overwrites, progress)
+    do {
+      return try backup(connection, to: path, about, overwrites, progress)
+    } catch let error as SQLiteError where error.isDamage {
+      throw StoreError.damaged(error.message)
+    }
   }
 
   /// Where a backup is while this process writes it.

@@ -21,9 +21,14 @@ enum Interrupts {
   /// Whether this process was started so that a signal does nothing, as by `nohup`.
   private static func isIgnored(_ number: Int32) -> Bool {
     let before = signal(number, SIG_IGN)
-    guard unsafeBitCast(before, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else { return true }
+    guard address(of: before) != address(of: SIG_IGN) else { return true }
     signal(number, before)
     return false
+  }
+
+  /// Functions can't be compared, and this one is no function.
+  private static func address<Handler>(of handler: Handler) -> [UInt8] {
+    withUnsafeBytes(of: handler) { Array($0) }
   }
 
   /// Lets a signal do what it does by itself.

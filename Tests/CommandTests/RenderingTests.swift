@@ -231,6 +231,21 @@ struct RenderingTests {
     #expect(many.last == "1,980 more warnings; --json lists all")
   }
 
+  @Test func `structured values of a habit are words`() throws {
+    let document: JSON = [
+      "schema": "waymark.habit.show/1", "name": "Gym", "schedule": ["daysOfWeek": ["_0": [1, 3, 5]]],
+      "reminders": [["hour": 8, "minute": 0], ["hour": 18, "minute": 30]],
+      "frequency": ["everyEntry": ["cooldownMinutes": 30]],
+    ]
+    #expect(
+      try text(["habit", "show"], document) == """
+        name       Gym
+        schedule   mon,wed,fri
+        reminders  08:00,18:30
+        frequency  everyEntry:30
+        """)
+  }
+
   @Test func `a new record is its id alone`() throws {
     #expect(try text(["trip", "add"], ["schema": "waymark.trip.add/1", "id": "AB-12"]) == "AB-12")
   }

@@ -87,6 +87,18 @@ struct AssignmentTests {
     #expect(habit["categoryId"] == .text("health"))
   }
 
+  @Test(arguments: [
+    ("schedule", "daily"), ("schedule", "mon,wed,sun"), ("reminders", "08:05,20:30"), ("reminders", "00:00"),
+    ("frequency", "oncePerDay"), ("frequency", "everyEntry:30"),
+  ])
+  func `structured values are shown as they are typed`(field: String, typed: String) throws {
+    let value = try #require(try values(Registry.habit, [(field, typed)])[field])
+    let type = try #require(Registry.habit.field(named: field)?.type)
+    guard case .list(let shape) = type else { throw FieldError(field: field, value: nil, allowed: "a list") }
+    #expect(shape.text(value) == typed)
+    #expect(shape.value(shape.json(value)) == value)
+  }
+
   static let refused: [(Kind, [(String, String)], String)] = [
     (Registry.trip, [("colour", "red")], "a trip has no field colour: it has name, notes"),
     (Registry.trip, [("name", "a"), ("name", "b")], "name cannot be \"b\": it is given twice"),

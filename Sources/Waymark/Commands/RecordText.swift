@@ -1,9 +1,16 @@
 import Records
 import Replication
-import Wire
+package import Wire
 
 /// Ids as documents write them and people type them, and typed access to values.
-enum RecordText {
+package enum RecordText {
+  /// What a person types for a structured value of a document: `mon,wed,fri`; nil if the field has no such form.
+  package static func typed(_ json: JSON, kind: String, field: String) -> String? {
+    guard case .list(let shape) = Registry.kinds.first(where: { $0.name == kind })?.field(named: field)?.type
+    else { return nil }
+    return shape.value(json).map(shape.text)
+  }
+
   /// The id in UUID text or hexadecimal, in either case.
   static func id(_ text: String) -> RecordID? { RecordID(uuid: text) ?? RecordID(hex: text) }
 

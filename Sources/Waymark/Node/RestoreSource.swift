@@ -1,7 +1,6 @@
 import Foundation
 import Membership
 import Replication
-import SQLite
 import Storage
 import Wire
 
@@ -102,7 +101,7 @@ struct PresentStore: Sendable {
       return true
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)
-    } catch let error as SQLiteError where error.isDamage {
+    } catch StoreError.damaged {
       return false
     }
   }

@@ -15,7 +15,7 @@ extension Rendering {
     case "restore": restored(document, kind)
     case "timeline": timeline(document)
     case "tick", "untick", "set": day(document)
-    default: show(document)
+    default: show(document, kind)
     }
   }
 
@@ -102,13 +102,17 @@ extension Rendering {
 
   // MARK: One
 
-  /// Every field that has a value.
-  mutating func show(_ document: JSON) {
+  /// Every field that has a value, structured ones as they are typed.
+  mutating func show(_ document: JSON, _ kind: String) {
     let members = (document.members ?? []).filter {
       $0.key != "schema" && !$0.value.isNull && $0.value != []
     }
     if members.isEmpty { notes.paragraph("Nothing yet.") }
-    data.pairs(members.map { ($0.key, $0.value.plainText) })
+    data.pairs(
+      members.map { member in
+        let typed = RecordText.typed(member.value, kind: kind, field: member.key)
+        return (member.key, typed.map(printable) ?? member.value.plainText)
+      })
   }
 
   private mutating func timeline(_ document: JSON) {

@@ -4,7 +4,7 @@ import Waymark
 extension Rendering {
   mutating func state(_ document: JSON, _ invocation: Invocation) {
     switch invocation.words.joined(separator: " ") {
-    case "profile show": show(document)
+    case "profile show": show(document, "profile")
     case "profile set", "settings set", "settings unset": changed(document)
     case "settings list": settings(document)
     case "settings get": data.line(document["value"]?.rawText ?? "")

@@ -113,13 +113,14 @@ struct Select {
     }
   }
 
-  /// Values, as arguments; of very many those that need no quoting stand in the text, since arguments are limited.
+  /// Values, as arguments; of very many all but fractions stand in the text, without quotes, since arguments are limited.
   private func list(_ values: [ColumnValue], _ arguments: inout [ColumnValue]) -> String {
     let isLong = values.count > Self.argumentsMax
     return values.map { value in
       switch value {
       case .integer(let number) where isLong: return "\(number)"
       case .blob(let bytes) where isLong: return "x'\(hexadecimal(bytes))'"
+      case .text(let text) where isLong: return "CAST(x'\(hexadecimal(Array(text.utf8)))' AS TEXT)"
       default:
         arguments.append(value)
         return "?\(arguments.count)"

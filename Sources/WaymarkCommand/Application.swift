@@ -13,6 +13,8 @@ struct Application: Sendable {
     do {
       let directory = FileManager.default.currentDirectoryPath
       let invocation = try CommandParser(directory: directory).parse(arguments)
+      // Before what comes in is laid down for a moment.
+      Interrupts.endWith(ExitCode.interrupted)
       let streams = try StandardStreams(invocation)
       defer { streams.end() }
       return try await Session(streams, terminal, environment).run()

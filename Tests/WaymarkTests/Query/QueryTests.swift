@@ -68,6 +68,8 @@ import WaymarkTesting
     let ids = (0..<count).map { _ in UUID() } + [rome.id]
     #expect(try await names(Trip.all.filter(.ids(ids))) == ["rome"])
     #expect(try await names(Trip.all.filter(.isOne(of: ids, \.id))) == ["rome"])
+    let texts = (0..<count).map { "it's \($0)" } + ["Ávila"]
+    #expect(try await names(Trip.all.filter(.isOne(of: texts, \.name))) == ["Ávila"])
   }
 
   @Test func `records are sorted, and come in pages`() async throws {

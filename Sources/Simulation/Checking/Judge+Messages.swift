@@ -169,7 +169,8 @@ extension Judge {
   }
 
   private func checkAnswer(_ view: NodeView, _ to: String, _ what: String) throws {
-    if isOwnGateOpen(view), isPeerPremium(view, to) || ledgers[view.name]?.hasRoom == false { return }
+    guard ledgers[view.name]?.hasRoom != false else { return }
+    if isOwnGateOpen(view), isPeerPremium(view, to) { return }
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: 0, what: what, isAnswer: true))
   }
 
@@ -240,7 +241,8 @@ extension Judge {
     let states = (before.map { [$0] } ?? []) + between + [end]
     for (to, certificates, said) in ledger.said {
       for state in states { ledger.remember(NodeState(certificates: certificates, lanes: state.lanes)) }
-      guard let lie = said.lie(certificates: certificates, states) else { continue }
+      let isOutside = view.circle?.members.contains(view.device) != true
+      guard let lie = said.lie(certificates: certificates, states, isOutside: isOutside) else { continue }
       throw Violation(.falseSync, view.name, "what it told \(to) of its \(lie) is not what its store holds")
     }
     for state in states { ledger.remember(state) }

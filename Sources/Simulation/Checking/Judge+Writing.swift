@@ -183,14 +183,14 @@ extension Judge {
 
   private static var promiseMilliseconds: Int64 { 15_000 }
 
-  /// A set of the log of another one that a peer has told of, and that is not here.
+  /// A set of another log that a peer has announced, that is not stored here, and that no cut excludes.
   private func promise(of id: Name32, _ view: NodeView, _ ledger: NodeLedger) -> Int? {
     guard let log = library.index(of: id).map({ library.sets[$0].header.log }) else { return nil }
     for (link, tips) in ledger.promised.sorted(by: { $0.key < $1.key }) {
       let peer = links[LinkKey(link: link, node: view.name)]?.peer
       guard log.lane == 0 || peer.map({ isOpen(view, $0, link) }) == true else { continue }
       let lacking = tips.filter {
-        library.sets[$0].header.log == log && view[$0] == .absent
+        library.sets[$0].header.log == log && view[$0] == .absent && isAllowed($0, view)
           && !ledger.brought.contains(library.sets[$0].id)
       }
       if let tip = lacking.min() { return tip }

@@ -38,9 +38,14 @@ struct NodeState: Hashable {
   }
 
   /// The one hash of all that two nodes have in common, where the records lane is open or not.
-  func hash(withRecords: Bool) -> Name32 {
+  func hash(withRecords: Bool) -> Name32 { hash(open: withRecords ? [0, 1] : [0]) }
+
+  /// The same for a node that believes it is not a member: no lane is open for it.
+  var hashOfOutsider: Name32 { hash(open: []) }
+
+  private func hash(open: [Int]) -> Name32 {
     var input = certificates.bytes
-    for lane in withRecords ? [0, 1] : [0] {
+    for lane in open {
       input.append(UInt8(lane))
       input += lanes[lane].heads.bytes + lanes[lane].folded.bytes + lanes[lane].digest.bytes
     }
@@ -72,7 +77,8 @@ enum SaidState {
   ///   - certificates: the hash of its statements when it said so.
   ///   - states: where its lanes stood before and after the step in which it said so. They may have changed one
   ///     after the other.
-  func lie(certificates: Name32, _ states: [NodeState]) -> String? {
+  ///   - isOutside: whether it may believe that it is not a member.
+  func lie(certificates: Name32, _ states: [NodeState], isOutside: Bool) -> String? {
     switch self {
     case .summary(let said, let settings, let records):
       if said != certificates { return "statements" }
@@ -83,6 +89,8 @@ enum SaidState {
       }
       return nil
     case .oneOf(let hashes):
+      let outsider = NodeState(certificates: certificates, lanes: []).hashOfOutsider
+      if isOutside, hashes.contains(outsider) { return nil }
       for one in states {
         for other in states {
           let state = NodeState(certificates: certificates, lanes: [one.lanes[0], other.lanes[1]])

@@ -35,6 +35,8 @@ final class SetLibrary {
   /// All writes of a record in the order of their stamps, whoever has folded them.
   private(set) var writes: [PlainKey: [Write]] = [:]
   private var indexes: [Name32: Int] = [:]
+  /// By a set that no store has held yet, the first set that declares it as a dependency.
+  private var awaited: [Name32: Int] = [:]
   private var logIndexes: [PlainLog: Int] = [:]
   private var places: [Place: [Int]] = [:]
   /// Places with more than one set.
@@ -85,9 +87,22 @@ final class SetLibrary {
     let place = Place(log: log, sequence: set.header.sequence)
     places[place, default: []].append(index)
     if places[place]?.count ?? 0 > 1 { forks.insert(place) }
-    sights.append(sights(of: set, after: previous.map { sights[$0] } ?? []) { _ in true })
+    sights.append(allSights(of: index))
+    for dependency in set.header.dependencies where indexes[dependency.id] == nil {
+      if awaited[dependency.id] == nil { awaited[dependency.id] = index }
+    }
+    if let first = awaited.removeValue(forKey: set.id) { seeAgain(from: first) }
     note(set, index)
     return index
+  }
+
+  /// A set that a cut had excluded wherever its dependents were stored has arrived after them.
+  private func seeAgain(from first: Int) {
+    for index in first..<sets.count { sights[index] = allSights(of: index) }
+  }
+
+  private func allSights(of index: Int) -> [Sight] {
+    sights(of: sets[index], after: predecessors[index].map { sights[$0] } ?? []) { _ in true }
   }
 
   private func number(_ log: PlainLog) -> Int {

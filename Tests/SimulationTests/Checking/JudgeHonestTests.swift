@@ -96,6 +96,59 @@ import Wire
     try world.learn(cut, on: ["bob"])
   }
 
+  @Test func `a set that a cut excluded is stored again once the disk has room`() throws {
+    let world = try JudgedWorld(["alice", "bob", "carol", "dave"])
+    let kept = try world.write("carol", .records, insert(trip(1), [1: .text("Rome")]))
+    try world.write("carol", .records, edit(trip(1), [1: .text("Roma")]))
+    for name in ["alice", "dave"] { try world.sync("carol", to: name) }
+    try world.write("dave", .records, edit(trip(1), [2: .text("I saw it")]))
+    try world.learn(try revocation(world, of: "carol", by: "bob", kept: kept), on: ["alice"])
+    try world.sync("dave", to: "alice")
+    let tide = try revocation(world, of: "bob", by: "root", kept: [], reinstated: ["carol"])
+    world.judge.hasRoom("alice", false)
+    try world["alice"].store.saveStatements([(tide.id, tide.bytes)])
+    try world.look("alice")
+    world.judge.hasRoom("alice", true)
+    #expect(throws: Violation.self) { try world.look("alice") }
+    try world.learn(tide, on: ["alice"])
+  }
+
+  @Test func `a set depends on one that no store held when it arrived`() throws {
+    let world = try JudgedWorld(["alice", "bob", "carol"])
+    let kept = try world.write("carol", .records, insert(trip(1), [1: .text("Rome")]))
+    try world.sync("carol", to: "alice")
+    // The stores of these two are not judged.
+    world.wall += 1_000
+    let lost = try world["carol"].write(
+      .records, [edit(trip(1), [1: .text("Roma")])], verb: "test", target: nil, wall: world.wall)
+    try world["bob"].take(world["carol"].known, wall: world.wall)
+    world.wall += 1_000
+    let seen = try world["bob"].write(
+      .records, [edit(trip(1), [1: .text("Ostia")])], verb: "test", target: nil, wall: world.wall)
+    try world.learn(try revocation(world, of: "carol", by: "bob", kept: kept), on: ["alice"])
+    try world["alice"].take(seen, wall: world.wall)
+    try world.look("alice")
+    try world.learn(
+      try revocation(world, of: "bob", by: "root", kept: seen, reinstated: ["carol"]), on: ["alice"])
+    try world["alice"].take(lost + seen, wall: world.wall)
+    try world.look("alice")
+    try world.judge.inspected("alice", wall: world.wall)
+  }
+
+  private func revocation(
+    _ world: JudgedWorld, of name: String, by other: String, kept: [VerifiedChangeSet],
+    reinstated: [String] = []
+  ) throws -> Membership.Statement {
+    let logs = kept.map {
+      KeptLog(incarnation: $0.header.log.incarnation, lane: $0.header.log.lane, tips: [$0.id])
+    }
+    return try Circle(statements: world["alice"].held, developmentIssuer: nil).revocation(
+      RevocationOrder(
+        device: DeviceKey(JudgedWorld.key(name)), kept: logs,
+        reinstated: Set(reinstated.map { DeviceKey(JudgedWorld.key($0)) })),
+      by: JudgedWorld.key(other), at: 3)
+  }
+
   @Test func `nobody waits for a kept tip that nobody brings`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
     try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))

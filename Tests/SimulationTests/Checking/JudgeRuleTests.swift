@@ -307,6 +307,34 @@ import Wire
     }
   }
 
+  @Test func `an answer in a lane whose gate is closed`() throws {
+    let world = try JudgedWorld()
+    let answer = try world["alice"].store.answer(.records, .heads)
+    func answerBob(_ token: UInt64) throws {
+      let query = Message.query(Query(token: token, lane: .records, question: .heads)).encoded
+      world.judge.arrived("bob", to: "alice", link: 1, query, wall: world.wall)
+      try send(world, "alice", "bob", Message.answer(token: token, answer).encoded)
+    }
+    try answerBob(1)
+    // Its entitlement has ended. On a full disk it may know another one that is not stored.
+    world.wall *= 3
+    expect(.gate) { try answerBob(2) }
+    world.judge.hasRoom("alice", false)
+    try answerBob(3)
+  }
+
+  @Test func `a state without lanes, from a device that is not a member`() throws {
+    let world = try JudgedWorld()
+    func say(_ lanes: [Lane]) throws {
+      let state = Message.state(try world.stateHash("bob", of: lanes), token: 1, echo: true)
+      try send(world, "bob", "alice", state.encoded)
+    }
+    expect(.falseSync) { try say([]) }
+    try world.learn(try world.revocation("bob", kept: []), on: ["bob"])
+    try say([])
+    expect(.falseSync) { try say([.records]) }
+  }
+
   @Test func `sync with one that had no room for what it said and has lost it since`() throws {
     let world = try JudgedWorld()
     try world.learn(try world.certificate("carol"), on: ["alice"])
@@ -316,7 +344,7 @@ import Wire
     }
     world.judge.hasRoom("bob", false)
     expect(.falseSync) { try claim() }
-    let said = Message.state(try world.stateHash("alice", withRecords: false), token: 1, echo: true)
+    let said = Message.state(try world.stateHash("alice", of: [.settings]), token: 1, echo: true)
       .encoded
     try world.judge.sent("bob", to: "alice", link: 1, said, wall: world.wall)
     world.judge.stopped("bob")
@@ -424,6 +452,24 @@ import Wire
     expect(.equivocation) { try send(world, "alice", "bob", message(.settings, sets)) }
     // Who promised them is gone.
     world.judge.ended(link: 1)
+    try send(world, "alice", "bob", message(.settings, sets))
+  }
+
+  @Test func `new sets are announced once their log is cut, as nothing of a copy can follow`() throws {
+    let world = try JudgedWorld()
+    try world.add("copy", keys: "alice")
+    for name in ["alice", "copy"] { world.judge.cloned(name) }
+    let lost = try world.write("copy", .settings, insert(setting(1), [:]))
+    let sets = try world.write("alice", .settings, insert(setting(2), [:]))
+    world.judge.steady = 1_000
+    let head = LogHead(log: world["copy"].log(.settings), sequence: 1, id: lost[0].id, foldedSequence: 1)
+    let heads = Message.heads(.settings, [head], complete: true).encoded
+    world.judge.arrived("bob", to: "alice", link: 1, heads, wall: world.wall)
+    world.judge.steady = 1_020
+    let cut = try Statement(
+      signing: LogCut(circle: world.circle, log: world["alice"].log(.settings), tip: sets[0].id, issued: 5),
+      with: JudgedWorld.key("alice"))
+    try world.learn(cut, on: ["alice"])
     try send(world, "alice", "bob", message(.settings, sets))
   }
 

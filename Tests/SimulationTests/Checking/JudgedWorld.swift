@@ -113,10 +113,10 @@ final class JudgedWorld {
   }
 
   /// What a device must say of its state.
-  func stateHash(_ name: String, withRecords: Bool = true) throws -> Bytes32 {
+  func stateHash(_ name: String, of lanes: [Lane] = Lane.allCases) throws -> Bytes32 {
     let device = self[name]
     var input = try Circle(statements: device.held, developmentIssuer: nil).setHash.bytes
-    for lane in withRecords ? Lane.allCases : [.settings] {
+    for lane in lanes {
       let heads = Heads(device.store.heads(lane))
       input.append(lane.rawValue)
       input += heads.storedHash.bytes + heads.foldedHash.bytes + device.store.digest(lane).sum.bytes

@@ -3,51 +3,48 @@
 import Membership
 import Replication
 package import SQLite
-package import Wire
+import Wire
 
-/// Compares a store with what its signed log says: verifies every signature, folds the log into a second store,
+/// Compares a store with what its signed log says: verifies every signature, replays the log into a second store,
 /// and compares the two row by row.
+///
+/// The replay keeps the number of each set, so that rows which name sets can be compared as they are. The numbers
+/// themselves depend on when sets and cuts arrived, and any of them that the rules allow are right: see `LogReplay`.
 ///
 /// Works on one state of the store, whatever is committed meanwhile, over a connection that only reads.
 package struct DeepVerification {
   private let source: Connection
-  private let scratch: Store
+  private var replay: LogReplay
   private var report = DeepReport()
   private let progress: (_ done: Int64, _ total: Int64) -> Void
   private var circle: Circle?
-  private let device: DeviceKey?
 
   /// - Parameters:
   ///   - path: the store; its owner may have it open.
-  ///   - device: whose store it is; what is out of the circle keeps its own logs.
   ///   - scratch: a file that is not there yet, and that the caller removes.
   package static func run(
-    storeAt path: String, of device: DeviceKey? = nil, scratch: String,
+    storeAt path: String, scratch: String,
     progress: @escaping (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> DeepReport {
     let source = try Connection(.existingFileReadOnly(path))
     try source.setUpReadOnly()
     var verification = DeepVerification(
-      source: source, device: device, scratch: try Store.scratch(path: scratch), progress: progress)
+      source, scratch: try Store.scratch(path: scratch), progress: progress)
     return try source.snapshot { try verification.run() }
   }
 
   /// The same for a store in a file system in memory.
-  package static func run(on volume: Volume, path: String, of device: DeviceKey? = nil) throws -> DeepReport {
+  package static func run(on volume: Volume, path: String) throws -> DeepReport {
     let source = try Connection(on: volume, path, isReadOnly: true)
     try source.setUpReadOnly()
-    var verification = DeepVerification(
-      source: source, device: device, scratch: try Store.inMemory(), progress: { _, _ in })
+    var verification = DeepVerification(source, scratch: try Store.inMemory(), progress: { _, _ in })
     return try source.snapshot { try verification.run() }
   }
 
-  private init(
-    source: Connection, device: DeviceKey?, scratch: Store, progress: @escaping (Int64, Int64) -> Void
-  ) {
+  private init(_ source: Connection, scratch: Store, progress: @escaping (Int64, Int64) -> Void) {
     self.source = source
-    self.device = device
-    self.scratch = scratch
     self.progress = progress
+    replay = LogReplay(into: scratch)
   }
 
   private mutating func run() throws -> DeepReport {
@@ -57,7 +54,7 @@ package struct DeepVerification {
       try checkLog()
       // Tables can be compared with the log only if that is whole.
       if report.counts[.log] == nil {
-        try TableComparison(source, scratch.connection, setCount: report.changeSets).run(&report)
+        try TableComparison(source, replay.store.connection, setCount: report.changeSets).run(&report)
       }
     } catch let error as SQLiteError where error.isDamage {
       report.note(.file, error.message)
@@ -97,29 +94,19 @@ package struct DeepVerification {
         statements.append(statement)
       }
     }
-    do {
-      let circle = try Circle(statements: statements)
-      let (evaluation, device) = (circle.evaluation, device)
-      _ = try scratch.admit(
-        by: { log in device.map { evaluation.admission(of: log, at: $0) } ?? evaluation.admission(of: log) },
-        horizon: .zero)
-      self.circle = circle
-    } catch {
+    do { circle = try Circle(statements: statements) } catch {
       report.note(.log, "the statements are not those of one circle")
     }
   }
 
   // MARK: Log
 
-  private struct Row {
-    let number: Int64
-    let isFolded: Bool
-    let set: VerifiedChangeSet
-  }
-
   private mutating func checkLog() throws {
     let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
-    var run: [Row] = []
+    // Statements that came a moment ago may not have been applied; the next start, or the next step, does that.
+    let cuts = LaidOutCuts(stored: try Store.metaBytes(LaidOutCuts.key, source))
+    replay.begin { cuts[$0] }
+    var batch: [LogReplay.Row] = []
     try source.with("SELECT number, folded, header, signature, body FROM change_sets ORDER BY number") {
       row in
       while try row.step() {
@@ -131,16 +118,23 @@ package struct DeepVerification {
         }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
         guard let set = verified(raw, number) else { continue }
-        let isFolded = row.integer(1) != 0
-        if run.count == Self.runMax || run.last.map({ $0.isFolded != isFolded }) ?? false {
-          try fold(&run)
+        let isFolded = row.integer(1) == FoldState.folded.rawValue
+        batch.append(LogReplay.Row(number: number, isFolded: isFolded, set: set))
+        if batch.count == Self.batchMax {
+          try replayRows(&batch)
           progress(report.changeSets, total)
         }
-        run.append(Row(number: number, isFolded: isFolded, set: set))
       }
     }
-    try fold(&run)
+    try replayRows(&batch)
+    if report.counts[.log] == nil { try replay.finish(&report) }
     progress(total, total)
+  }
+
+  private mutating func replayRows(_ batch: inout [LogReplay.Row]) throws {
+    // With a gap in the log nothing behind it can be compared.
+    if report.counts[.log] == nil { try replay.append(batch, &report) }
+    batch.removeAll(keepingCapacity: true)
   }
 
   private mutating func verified(_ raw: RawChangeSet, _ number: Int64) -> VerifiedChangeSet? {
@@ -160,18 +154,5 @@ package struct DeepVerification {
     return set
   }
 
-  /// Folds consecutive sets that are all folded in the store, or all parked.
-  private mutating func fold(_ run: inout [Row]) throws {
-    defer { run.removeAll(keepingCapacity: true) }
-    guard let first = run.first, report.counts[.log] == nil else { return }
-    let newest = run.map(\.set.header.clock).max() ?? .zero
-    let horizon = first.isFolded ? newest : .zero
-    let placements = try scratch.commit(run.map(\.set), horizon: horizon).placements
-    for (row, placement) in zip(run, placements) {
-      if case .place = placement { continue }
-      report.note(.log, "change set \(row.number) builds on one that is not there")
-    }
-  }
-
-  private static let runMax = 1_000
+  private static let batchMax = 1_000
 }

@@ -34,6 +34,16 @@ struct LaidOutCuts {
     return Array(lines.joined().utf8)
   }
 
+  /// The cuts that were applied to a log; nil for one that is open.
+  subscript(log: LogKey) -> Set<Set<ChangeSetID>>? {
+    guard let text = tips[log] else { return nil }
+    // Each cut is written as “[tip,tip]”.
+    let cuts = text.split(separator: "]").map { cut in
+      Set(cut.dropFirst().split(separator: ",").compactMap { ChangeSetID(hex: $0) })
+    }
+    return Set(cuts)
+  }
+
   /// Adds the logs that are not there yet; false if all are.
   mutating func add(_ other: LaidOutCuts) -> Bool {
     let known = tips.count

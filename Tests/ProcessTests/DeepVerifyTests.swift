@@ -24,6 +24,40 @@ import Wire
     }
   }
 
+  /// The tablet writes a change that only the phone gets; the laptop revokes the tablet before it meets the phone.
+  @Test func `a store is whole after a revocation that others had outrun, and opens after a disk error`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["laptop", "phone", "tablet"], on: stage, isPremium: true)
+    let (laptop, phone, tablet) = (circle["laptop"], circle["phone"], circle["tablet"])
+    for device in [phone, tablet] { try await device.start() }
+    try await tablet.text("trip", "add", "name=Rome")
+    try await tablet.text("trip", "edit", "Rome", "name=Roma")
+    for device in [phone, tablet] { try await device.waitForSync(with: laptop) }
+    try await phone.waitForSync(with: tablet)
+    try await laptop.stop()
+    try await tablet.text("trip", "edit", "Roma", "name=Rom")
+    try await phone.waitForSync(with: tablet)
+    for device in [phone, tablet] { try await device.stop() }
+    try await phone.text("trip", "edit", "Rom", "name=Ostia")
+    try await laptop.text("trip", "add", "name=Napoli")
+    try await laptop.text("revoke", "tablet", "--yes")
+    for device in [laptop, phone] { try await device.start() }
+    try await laptop.waitForSync(with: phone)
+    let names = try await laptop.json("trip", "list")["trips"]?.array?.compactMap { $0["name"]?.string }
+    #expect(Set(names ?? []) == ["Ostia", "Napoli"])
+    for device in [laptop, phone] {
+      #expect(try await device.json("verify", "--deep")["ok"] == true, "\(device.name)")
+      try await device.stop()
+      _ = FileManager.default.createFile(atPath: device.home + "/verify-first", contents: nil)
+      try await device.start()
+      #expect(!FileManager.default.fileExists(atPath: device.home + "/verify-first"))
+      #expect(try await device.json("verify", "--deep")["ok"] == true, "\(device.name) after a restart")
+    }
+  }
+
   /// Changes bytes of the database file itself, as a failing disk would.
   private func flip(_ device: Device, _ text: String, to other: String) throws -> Int {
     let file = URL(filePath: device.home + "/store.db")

@@ -12,18 +12,20 @@ import Wire
 @Suite struct VerificationTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "verify-\(UUID().uuidString)")
 
-  /// The findings of a comparison of a device's tables with a second fold of its log, in the order of its numbers.
-  private func compare(_ device: Device, isFolded: (VerifiedChangeSet) -> Bool = { _ in true }) throws
-    -> [DeepFinding]
-  {
+  /// The findings of a comparison of a device's tables with a replay of its log.
+  private func compare(_ device: Device) throws -> [DeepFinding] {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let scratch = try Store.scratch(path: folder.path + "/store.db")
-    for set in device.known {
-      _ = try scratch.commit([set], horizon: isFolded(set) ? Clock(raw: .max) : .zero)
+    let parked = Set(try device.store.parkedIDs())
+    let rows = device.known.enumerated().map { index, set in
+      LogReplay.Row(number: Int64(index) + 1, isFolded: !parked.contains(set.id), set: set)
     }
     var report = DeepReport()
-    try TableComparison(device.store.connection, scratch.connection, setCount: Int64(device.known.count))
+    var replay = LogReplay(into: try Store.scratch(path: folder.path + "/store.db"))
+    replay.begin { _ in nil }
+    for row in rows { try replay.append([row], &report) }
+    try replay.finish(&report)
+    try TableComparison(device.store.connection, replay.store.connection, setCount: Int64(rows.count))
       .run(&report)
     return report.findings
   }
@@ -49,8 +51,7 @@ import Wire
       if random.below(4) == 0 { _ = try device.store.foldParked(horizon: Clock(milliseconds: wall + 100)) }
     }
     for device in devices {
-      let parked = Set(try device.store.parkedIDs())
-      let findings = try compare(device) { !parked.contains($0.id) }
+      let findings = try compare(device)
       #expect(findings.isEmpty, "seed \(seed), \(device.name): \(findings)")
     }
     for device in devices { _ = try device.store.foldParked(horizon: Clock(raw: .max)) }

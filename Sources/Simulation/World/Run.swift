@@ -40,11 +40,14 @@ package enum Run {
     var found: Failure?
     do {
       while world.isStormy, try world.step() {}
+      // Here logs are cut, forked and incomplete, sets wait for their time, and disks are full.
+      try world.verifyStores()
       world.heal()
       try world.converge()
       try world.judgeAll()
       try world.lastWords()
       try world.judgeAll()
+      try world.verifyStores()
     } catch {
       found = failure(error)
     }

@@ -198,6 +198,18 @@ final class Watch {
     try judge.healed(members.map(\.name), premium: premium.map(\.name), excused: excused.map(\.name))
   }
 
+  /// `verify --deep` finds nothing wrong with the store of a device.
+  func verified(_ device: Device) throws {
+    guard device.isHonest, let process = device.process, !process.isEnded else { return }
+    try quietly(device) {
+      let report = try DeepVerification.run(on: process.volume, path: Device.storeFile)
+      guard let first = report.findings.first else { return }
+      let count = report.counts.values.reduce(0, +)
+      throw Failure(
+        .store, "verify --deep finds \(count) differences at \(device.name): \(first.place), \(first.text)")
+    }
+  }
+
   /// A device takes another one for one that keeps to no rule.
   func penalised(_ peer: Device, by device: Device, _ why: String) throws {
     try judge.closedAsMisbehaved(device.name, peer: peer.name, cause: why)

@@ -208,6 +208,12 @@ package final class World {
       excused: members.filter { $0.keepsBack(.records) }.map(\.device))
   }
 
+  /// Verifies the stores of all that run against their logs.
+  func verifyStores() throws {
+    if let objection = watch.objection { throw objection }
+    for device in devices { try watch.verified(device) }
+  }
+
   private func happen(_ event: Event) {
     switch event {
     case .turn(let number, let generation): process(number, generation)?.turn()

@@ -20,11 +20,13 @@ package enum WaymarkClient {
   ) async throws -> JSON {
     if let socket = connect(home) { return try await ask(socket, request, home, events) }
     // `verify` tells more about a suspect store than that it is one.
-    if request.command != "verify" { try await SuspectStore.check(home, events: events) }
+    if request.command != "verify" {
+      try await SuspectStore.check(home, forBackup: request.command == "backup", events: events)
+    }
     do {
       return try await perform(request, on: try open(home), events)
     } catch let failure as WaymarkError where failure.code == "store" && request.command == "verify" {
-      return try await DeepCheck(closed: home).runClosed(request, events)
+      return try await DeepCheck(home).runClosed(request, events).document(request)
     }
   }
 

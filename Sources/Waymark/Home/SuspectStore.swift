@@ -12,29 +12,32 @@ package import Wire
 
 /// A store that is to be verified before anything else is done with it, because the disk failed it.
 package enum SuspectStore {
-  /// Writes its log anew and verifies the store if it is suspect; does nothing else.
+  /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
   ///
-  /// - Parameter events: progress.
-  /// - Throws: `WaymarkError` if anything is not as the signed log says; then the store stays suspect.
+  /// - Parameters:
+  ///   - forBackup: passes as long as everything signed is whole: a backup holds nothing else, and restoring it is
+  ///     the repair.
+  ///   - events: progress.
+  /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
   package static func check(
-    _ home: Home, events: @escaping @Sendable (JSON) -> Void = { _ in }
+    _ home: Home, forBackup: Bool = false, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws {
     guard home.isSuspect, home.hasStore else { return }
     let request = CommandRequest("verify", ["deep": true])
-    let document: JSON
+    let outcome: DeepOutcome
     do {
       try rewriteLog(home)
-      document = try await DeepCheck(closed: home).runClosed(request, events)
+      outcome = try await DeepCheck(home).runClosed(request, events)
     } catch {
       throw WaymarkError.opening(home, error)
     }
-    guard document["ok"]?.boolean == true else {
-      throw WaymarkError.failed(
-        "store_damaged",
-        "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
-        next: document["next"]?.string ?? "waymark verify --deep")
-    }
-    home.forgetSuspicion()
+    if outcome.found.isClean { return home.forgetSuspicion() }
+    if forBackup, outcome.isLogWhole { return }
+    let document = outcome.document(request)
+    throw WaymarkError.failed(
+      "store_damaged",
+      "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
+      next: document["next"]?.string ?? "waymark verify --deep")
   }
 
   /// What the system takes for written since a sync failed, the disk may not have.

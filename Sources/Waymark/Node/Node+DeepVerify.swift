@@ -20,7 +20,7 @@ extension Node {
     _ = try home.keeping.directory(for: "A second fold of the log")
     isVerifying = true
     defer { isVerifying = false }
-    let check = DeepCheck(home, device: identity.device)
+    let check = DeepCheck(home)
     var outcome = DeepOutcome(found: try await check.run(events))
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     try checkOpen()
@@ -36,21 +36,10 @@ extension Node {
 /// The deep verification of a home, away from the node: it takes a while.
 struct DeepCheck: Sendable {
   private let home: Home
-  private let device: DeviceKey?
   /// The log is folded again in here.
   private var scratch: Home { Home(path: home.scratch) }
 
-  /// - Parameter device: whose store it is: one that is out of the circle keeps its own logs whole.
-  init(_ home: Home, device: DeviceKey) {
-    self.home = home
-    self.device = device
-  }
-
-  /// For a home without its node; with keys that can't be read, the store is taken for that of any member.
-  init(closed home: Home) {
-    self.home = home
-    device = try? Identity.load(from: home).device
-  }
+  init(_ home: Home) { self.home = home }
 
   func run(_ events: @escaping @Sendable (JSON) -> Void) async throws -> DeepReport {
     do {
@@ -58,7 +47,7 @@ struct DeepCheck: Sendable {
         try scratch.discard()
         try scratch.prepare()
         defer { try? scratch.discard() }
-        return try DeepVerification.run(storeAt: home.store, of: device, scratch: scratch.store) {
+        return try DeepVerification.run(storeAt: home.store, scratch: scratch.store) {
           done, total in
           events([
             "type": "progress", "stage": "verifying", "done": .integer(done), "total": .integer(total),
@@ -74,19 +63,20 @@ struct DeepCheck: Sendable {
   }
 
   /// Verifies a store that can't be opened, and makes its tables anew if that is wanted and helps.
-  func runClosed(_ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void) async throws -> JSON
-  {
+  func runClosed(
+    _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> DeepOutcome {
     let lock = try HomeLock(home)
     defer { lock.release() }
     var outcome = DeepOutcome(found: try await run(events))
-    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    guard request.flag("repair"), outcome.isRepairable else { return outcome }
     let present = try PresentStore(home)
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
     if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
     do { try Store(path: home.store, refolds: true, isLocked: true).rest() }
     outcome.after = try await run(events)
-    return outcome.document(request)
+    return outcome
   }
 }
 
@@ -97,6 +87,9 @@ struct DeepOutcome: Sendable {
   var backup: String?
 
   init(found: DeepReport) { self.found = found }
+
+  /// Whether all that is signed is there and can be read: a backup of it is complete.
+  var isLogWhole: Bool { found.counts[.log] == nil && found.counts[.file] == nil }
 
   /// Whether folding the log again can mend something, and would lose nothing.
   var isRepairable: Bool {

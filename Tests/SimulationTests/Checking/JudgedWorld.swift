@@ -161,6 +161,7 @@ final class JudgedDevice {
   let key: SigningKey
   let circle: CircleID
   let disk = Disk()
+  private let volume: Volume
   private(set) var store: Store
   /// Reads, and plants damage, beside the store's own connection.
   private(set) var reader: Connection
@@ -175,7 +176,7 @@ final class JudgedDevice {
     key = JudgedWorld.key(keys)
     self.circle = circle
     self.incarnation = Incarnation(Bytes16(UInt64(keys.utf8.first ?? 0), incarnation))
-    let volume = try Volume(disk)
+    volume = try Volume(disk)
     store = try Store(on: volume, path: "store.db")
     reader = try Connection(on: volume, "store.db")
   }
@@ -218,6 +219,11 @@ final class JudgedDevice {
     let device = DeviceKey(key)
     _ = try store.admit(
       by: { evaluation.admission(of: $0, at: device) }, horizon: Clock(milliseconds: wall + 600_000))
+  }
+
+  /// What `verify --deep` finds.
+  func findings() throws -> [DeepFinding] {
+    try DeepVerification.run(on: volume, path: "store.db").findings
   }
 
   /// Damage that no part of the node would do.

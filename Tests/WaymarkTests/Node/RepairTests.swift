@@ -55,6 +55,55 @@ struct RepairTests {
     #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
   }
 
+  /// A backup of what is signed, and its restore, are the repair of a damaged index: a failed disk must not block them.
+  @Test func `after a disk error a store with a damaged index can be backed up and restored`() async throws {
+    let alice = try await node()
+    let home = alice.home
+    let before = try await shown { try await alice.run($0) }
+    await alice.close()
+    do {
+      try Connection(.file(home.store)).execute(
+        "DELETE FROM dependencies; UPDATE change_sets SET clock = 1 WHERE number = 2")
+    }
+    home.markSuspect()
+    let refused = try #require(
+      await #expect(throws: WaymarkError.self) {
+        _ = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
+      })
+    #expect(refused.code == "store_damaged")
+    #expect(refused.next?.hasPrefix("waymark backup FILE, then waymark restore FILE") == true)
+    let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    _ = try await WaymarkClient.perform(CommandRequest("backup", ["file": .string(file)]), home: home)
+    _ = try await Restoring(home: home, order: Restoring.Order(file: file, name: "alice")).perform(
+      isConfirmed: true, isPreview: false
+    ) { _ in }
+    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
+    #expect(!home.isSuspect)
+  }
+
+  @Test(arguments: [
+    "UPDATE trip_rows SET name = 'Milan'", "UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2",
+  ])
+  func `after a disk error no backup is made of damaged signed data`(_ sql: String) async throws {
+    let alice = try await node()
+    let home = alice.home
+    await alice.close()
+    do { try Connection(.file(home.store)).execute(sql) }
+    home.markSuspect()
+    let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let isWhole = sql.contains("trip_rows")
+    do {
+      _ = try await WaymarkClient.perform(CommandRequest("backup", ["file": .string(file)]), home: home)
+      #expect(isWhole)
+    } catch let failure as WaymarkError {
+      #expect(!isWhole && failure.code == "store_damaged", "\(failure)")
+    }
+    #expect(FileManager.default.fileExists(atPath: file) == isWhole)
+    #expect(home.isSuspect)
+  }
+
   @Test func `a running node mends itself and goes on`() async throws {
     let alice = try await node()
     let before = try await shown { try await alice.run($0) }

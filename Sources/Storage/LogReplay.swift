@@ -1,0 +1,137 @@
+// Protocol/store.md, "Verifying"
+
+import Replication
+import SQLite
+import Wire
+
+/// Fills the second store of a verification with the sets of the first one, in the order and under the numbers that
+/// they have there, and checks that these are possible.
+///
+/// A commit can't do that. It decides with what has arrived so far and rebuilds the logs as soon as a cut concerns
+/// what is stored, which renumbers them. The first store became what it is over another history: a cut may have
+/// arrived after the sets that it excludes, or between two sets that depend on them. So the replay takes the numbers
+/// as given, appends without a decision, and judges at the end, with all cuts in effect:
+///
+/// 1. Each set follows its predecessor, and each dependency comes before it or is excluded by a cut.
+/// 2. Folded is what the first store folded, where everything it depends on is folded too; what waits there for its
+///    time waits here. All else about a set's state follows from the cuts.
+struct LogReplay {
+  let store: Store
+  /// Sets that are folded in the first store and that wait here for another one, ascending.
+  private var waiting: [Int64] = []
+  /// Dependencies that were not there when their set was appended, or not dated before it.
+  private var doubts: [Doubt] = []
+
+  struct Row {
+    let number: Int64
+    let isFolded: Bool
+    let set: VerifiedChangeSet
+  }
+
+  private struct Doubt {
+    let number: Int64
+    let log: LogKey
+    let dependency: Dependency
+    let isStored: Bool
+  }
+
+  init(into store: Store) { self.store = store }
+
+  /// - Parameter cuts: those that the first store has applied; nil for a log that is open.
+  func begin(_ cuts: @escaping (LogKey) -> Set<Set<ChangeSetID>>?) { store.logs.cutRule = cuts }
+
+  // MARK: Sets in order
+
+  /// Appends the next sets; stops at one that can't be where it is.
+  mutating func append(_ rows: [Row], _ report: inout DeepReport) throws {
+    var (waiting, doubts) = (waiting, doubts)
+    try store.atomically {
+      var commit = CommitReport()
+      for row in rows {
+        guard try hasPlace(row.set) else {
+          report.note(.log, "change set \(row.number) builds on one that is not there")
+          break
+        }
+        let isSettled = try noteDoubts(row, &doubts)
+        let folds = try row.isFolded && isSettled && store.logs.isReady(row.set.header)
+        let place = try store.logs.append(row.set, folds ? .folded : .waits)
+        if folds {
+          try store.fold.fold(row.set, at: place, into: &commit)
+        } else if row.isFolded {
+          waiting.append(row.number)
+        }
+      }
+      try store.fold.finish(&commit)
+    }
+    (self.waiting, self.doubts) = (waiting, doubts)
+  }
+
+  /// Whether a set is new, and comes after its predecessor.
+  private func hasPlace(_ set: VerifiedChangeSet) throws -> Bool {
+    let header = set.header
+    guard try store.logs.stored(set.id, header.log, header.sequence) == nil else { return false }
+    guard let previous = header.previous else { return true }
+    let found = try store.logs.stored(previous, header.log, header.sequence - 1)
+    return found.map { $0.clock < header.clock } ?? false
+  }
+
+  /// Keeps the dependencies of a set that only a cut can explain; true if there are none.
+  private func noteDoubts(_ row: Row, _ doubts: inout [Doubt]) throws -> Bool {
+    let header = row.set.header
+    let known = doubts.count
+    for dependency in header.dependencies {
+      let log = dependency.log(lane: header.log.lane)
+      let found = try store.logs.stored(dependency.id, log, dependency.sequence)
+      if let found, found.clock < header.clock { continue }
+      doubts.append(Doubt(number: row.number, log: log, dependency: dependency, isStored: found != nil))
+    }
+    return doubts.count == known
+  }
+
+  // MARK: At the end
+
+  /// Judges what only the whole log shows, and folds what depends on that.
+  mutating func finish(_ report: inout DeepReport) throws {
+    for doubt in doubts {
+      let (dependency, logs) = (doubt.dependency, store.logs)
+      if try logs.excludes(dependency: dependency.id, doubt.log, dependency.sequence) { continue }
+      if doubt.isStored {
+        report.note(.index, "change set \(doubt.number) is dated before one that it depends on")
+      } else {
+        report.note(.log, "change set \(doubt.number) builds on one that is not there")
+      }
+    }
+    guard report.counts[.log] == nil else { return }
+    try store.atomically {
+      try foldWaiting()
+      try store.logs.settle(Set(store.logs.all))
+    }
+    for log in store.logs.all {
+      if store.logs.foldsTooMuch(log) || store.hasUnkept(log) {
+        report.note(.index, "the log \(log.device) \(log.incarnation) goes beyond its cuts")
+      }
+    }
+  }
+
+  /// Sets may wait for one another across logs; each pass folds in order all that is ready.
+  private mutating func foldWaiting() throws {
+    var commit = CommitReport()
+    var count = -1
+    while count != waiting.count {
+      count = waiting.count
+      var rest: [Int64] = []
+      for number in waiting {
+        let set = try store.storedSet(number)
+        guard try store.logs.isReady(set.header) else {
+          rest.append(number)
+          continue
+        }
+        let place = try store.fold.causality.place(number)
+        try store.logs.folded(set, at: place)
+        try store.fold.fold(set, at: place, into: &commit)
+      }
+      waiting = rest
+    }
+    try store.fold.finish(&commit)
+  }
+}

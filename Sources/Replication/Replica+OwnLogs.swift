@@ -1,7 +1,7 @@
 // Protocol/session.md, "Own log after a start"
 
 import Membership
-import Wire
+package import Wire
 
 /// Own logs of one lane of which a part was sent to nobody yet.
 struct WithheldLogs: Sendable {
@@ -66,6 +66,16 @@ extension Replica {
     if isPromised { return Limits.ownSetsMillisecondsMax }
     let isAwaited = connected.contains { $0.isAboutToTell(lane) }
     return isAwaited ? Limits.ownHeadsMillisecondsMax : Limits.ownHeadsMillisecondsMin
+  }
+
+  package func withholds(_ lane: Lane) -> Bool { withheld[lane] != nil }
+
+  /// Whether a connected peer has sets of withheld logs that are not here, whether or not they still come.
+  package func isToldOfMoreOwnSets(_ lane: Lane) -> Bool {
+    guard let held = withheld[lane] else { return false }
+    return sessions.values.contains { session in
+      !session.isClosing && held.sent.keys.contains { session[lane].lacking[$0] != nil }
+    }
   }
 
   /// The store keeps in mind that anything may have been sent from now on.

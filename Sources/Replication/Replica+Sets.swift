@@ -185,6 +185,8 @@ extension Replica {
 
   mutating func roomAgain(_ now: Now, _ effects: inout [Effect]) {
     canKeep = true
+    // Own sets of a copy could not be stored until now: they have the whole time to come before anything is released.
+    for lane in withheld.keys { withheld[lane]?.toldAt = nil }
     for link in sessions.keys {
       for lane in Lane.allCases { sessions[link]?[lane].isStalled = false }
     }

@@ -7,12 +7,15 @@ import Wire
 
 /// What a replicator makes of cuts that begin and end, and of a disk that is full meanwhile.
 @Suite struct ReplicatorTests {
-  /// A shell that says whether there is room, and nothing else.
+  /// A shell that says whether there is room, and keeps what is sent.
   private final class Shell: ReplicatorShell {
     var canStore = true
+    /// Notes for which room is left on a full disk.
+    var reserve = 0
     var laidOut = 0
+    var sent: [[UInt8]] = []
 
-    func send(_ message: [UInt8], to link: LinkID) {}
+    func send(_ message: [UInt8], to link: LinkID) { sent.append(message) }
     func close(_ link: LinkID, _ cause: CloseCause) {}
     func isCongested(_ link: LinkID) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
@@ -22,6 +25,10 @@ import Wire
     func noting(_ report: CommitReport) throws {}
     func didCommit(_ report: CommitReport) {}
     func storeFailed(_ error: any Error) { Issue.record(error) }
+    func freeReserve() -> Bool {
+      reserve -= 1
+      return reserve >= 0
+    }
   }
 
   private struct AnyPlace: IncarnationPlace {
@@ -104,5 +111,125 @@ import Wire
     _ = try store.commit(sets, horizon: Clock(milliseconds: World.start + 1_000))
     #expect(Set(store.heads(.records).map(\.id)) == [sets[0].id, seen[0].id])
     #expect(store.heads(.records).allSatisfy { $0.parked == 0 })
+  }
+
+  // MARK: A start on a full disk
+
+  /// A replicator with its shell.
+  private struct Node {
+    let replicator: Replicator
+    let shell = Shell()
+
+    init(_ name: String, _ store: Store, _ family: Family) throws {
+      if try store.meta(MetaKey.incarnation) == nil {
+        try store.setMeta(MetaKey.incarnation, Bytes16(2, 2).bytes)
+      }
+      replicator = try Replicator(
+        store: store, circle: try Circle(store: store), signing: Family.key(name), preference: false,
+        localPremium: .none, place: AnyPlace(), now: World.start, seed: 1, random16: { Bytes16(4, 4) })
+      replicator.shell = shell
+    }
+
+    var heads: [LogHead] { replicator.store.heads(.settings) }
+
+    func write(_ number: UInt64, at steady: Moment) throws {
+      let operation = OperationDraft(id: OperationID(Bytes16(7, number)), verb: "test")
+      let now = Now(wall: World.start + steady, steady: steady)
+      try replicator.write(operation, [insert(setting(number))], now: now)
+    }
+  }
+
+  private static let link = LinkID(1)
+
+  private func connect(_ alice: Node, _ bob: Node, at steady: Moment) throws {
+    let now = Now(wall: World.start + steady, steady: steady)
+    let circle = alice.replicator.circle
+    let introduction = circle.dialledIntroduction(of: alice.replicator.device, wallMilliseconds: now.wall)
+    let shown = try #require(introduction?.encoded)
+    bob.replicator.handle(
+      .opened(Self.link, remote: Family.transport(of: "alice"), introduction: shown), now: now)
+    alice.replicator.handle(
+      .opened(Self.link, remote: Family.transport(of: "bob"), introduction: nil), now: now)
+    try exchange(alice, bob, at: steady)
+  }
+
+  /// Delivers what both send until neither has anything to say.
+  private func exchange(_ alice: Node, _ bob: Node, at steady: Moment) throws {
+    let now = Now(wall: World.start + steady, steady: steady)
+    while !alice.shell.sent.isEmpty || !bob.shell.sent.isEmpty {
+      for (from, to) in [(alice, bob), (bob, alice)] {
+        let messages = from.shell.sent
+        from.shell.sent = []
+        for message in messages {
+          to.replicator.handle(.received(Self.link, try Message(decoding: message)), now: now)
+        }
+      }
+    }
+  }
+
+  private func look(_ node: Node, at steady: Moment) {
+    node.replicator.handle(
+      .timer(.ownLogs(.settings)), now: Now(wall: World.start + steady, steady: steady))
+  }
+
+  @Test(arguments: [0, 1])
+  func `what was written before the disk was full reaches a peer if there is room for a note`(
+    _ reserve: Int
+  ) throws {
+    let family = try Family(founder: "alice")
+    let (alice, bob) = (try Node("alice", store(family), family), try Node("bob", store(family), family))
+    alice.shell.reserve = reserve
+    try alice.write(1, at: 0)
+    try connect(alice, bob, at: 10)
+    alice.shell.canStore = false
+    #expect(bob.heads.isEmpty)
+    look(alice, at: 100)
+    try exchange(alice, bob, at: 100)
+    #expect(bob.heads.count == reserve)
+    #expect(alice.replicator.withholds(.settings) == (reserve == 0))
+    // Killed now, it knows that its set may have been sent.
+    let again = try Node("alice", alice.replicator.store, family)
+    #expect(again.replicator.withholds(.settings) == (reserve == 0))
+    guard reserve == 0 else { return }
+    alice.shell.canStore = true
+    alice.replicator.roomAgain(now: Now(wall: World.start + 200, steady: 200))
+    try exchange(alice, bob, at: 200)
+    #expect(bob.heads.count == 1)
+    #expect(!alice.replicator.withholds(.settings))
+  }
+
+  @Test func `on a full disk nothing is released while a peer has more of the own log`() throws {
+    let family = try Family(founder: "alice")
+    let (copy, bob) = (try Node("alice", store(family), family), try Node("bob", store(family), family))
+    try copy.write(1, at: 0)
+    try copy.write(2, at: 1)
+    try connect(copy, bob, at: 10)
+    look(copy, at: 100)
+    try exchange(copy, bob, at: 100)
+    #expect(bob.heads.map(\.sequence) == [2])
+    bob.replicator.handle(.closed(Self.link), now: Now(wall: World.start + 200, steady: 200))
+
+    let alice = try Node("alice", store(family), family)
+    alice.shell.reserve = 1
+    try alice.write(3, at: 300)
+    alice.shell.canStore = false
+    try connect(alice, bob, at: 310)
+    for steady in [400, 10_000, 70_000, 200_000] as [Moment] {
+      look(alice, at: steady)
+      try exchange(alice, bob, at: steady)
+    }
+    #expect(bob.heads.map(\.sequence) == [2])
+    #expect(alice.shell.reserve == 1)
+    #expect(alice.replicator.withholds(.settings))
+    alice.shell.canStore = true
+    alice.replicator.roomAgain(now: Now(wall: World.start + 200_100, steady: 200_100))
+    for steady in [200_100, 200_200, 270_000] as [Moment] {
+      look(alice, at: steady)
+      try exchange(alice, bob, at: steady)
+    }
+    // It gave way: the change is in another log, and none has forked.
+    #expect(bob.heads.map(\.sequence).sorted() == [1, 2])
+    #expect(Set(bob.heads.map(\.log.incarnation)).count == 2)
+    #expect(alice.heads == bob.heads)
   }
 }

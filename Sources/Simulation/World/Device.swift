@@ -131,6 +131,7 @@ final class Process {
   /// When it looks next whom to dial.
   private var dialsAt: Moment?
   var isDiskFull = false
+  private var reservedNotes = 2
   /// Peers that the person does not want to talk to for now.
   var pausedPeers: Set<DeviceKey> = []
   /// When a question was put that is not answered yet.
@@ -341,6 +342,7 @@ final class Process {
     guard isDiskFull else { return }
     guard device.disk.faults.capacity == nil else { return awaitRoom() }
     isDiskFull = false
+    reservedNotes = 2
     replicator.roomAgain(now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
     world.finishDirection(self)
@@ -425,6 +427,16 @@ extension Process: ReplicatorShell {
   }
 
   var canStore: Bool { !isDiskFull }
+
+  /// As the node, it holds back room for a note of each lane.
+  func freeReserve() -> Bool {
+    guard !isEnded, reservedNotes > 0 else { return false }
+    reservedNotes -= 1
+    device.disk.faults.capacity? += Self.noteBytes
+    return true
+  }
+
+  private static let noteBytes = 64 * 1024
 }
 
 /// The file that ties an incarnation to a simulated disk.

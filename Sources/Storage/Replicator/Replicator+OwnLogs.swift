@@ -1,13 +1,13 @@
 import Membership
 import Replication
-import Wire
+package import Wire
 
 /// Own sets go to nobody before peers have told what they hold of the own logs: where another copy of this data
 /// has written more, what is here gives way before anyone has seen it, and nothing forks.
 extension Replicator {
   /// Own sets of a lane may be sent from now on: noted durably before the first goes.
   func release(_ lane: Lane, _ now: Now, _ following: inout [Effect]) {
-    guard canStore else { return }
+    guard canStore || mayReleaseOnFullDisk(lane) else { return }
     // Continuing a log that another copy goes on with would fork it, and this device may begin no other.
     guard !isSpent || unsent.unsent(lane, in: store).isEmpty else { return }
     var next = unsent
@@ -15,6 +15,17 @@ extension Replicator {
     do { try next.save(store) } catch { return shell?.storeFailed(error) ?? () }
     unsent = next
     replica.handle(.released(lane), now: now, into: &following)
+  }
+
+  /// On a full disk the note takes reserved room. Not where a peer holds more of these logs: that can't be stored now,
+  /// and what is withheld has to give way to it.
+  private func mayReleaseOnFullDisk(_ lane: Lane) -> Bool {
+    withholds(lane) && !replica.isToldOfMoreOwnSets(lane) && shell?.freeReserve() == true
+  }
+
+  /// Whether own sets of a lane wait for a word of the peers before any peer gets them.
+  package func withholds(_ lane: Lane) -> Bool {
+    replica.withholds(lane) && !unsent.unsent(lane, in: store).isEmpty
   }
 
   /// Looks at sets of own logs before they are stored.

@@ -106,6 +106,9 @@ package protocol ReplicatorShell: AnyObject {
   func storeFailed(_ error: any Error)
   /// False while nothing can be stored: what comes is left out, and peers are asked again later.
   var canStore: Bool { get }
+  /// Frees room on a full disk that is reserved for a note of a few pages; false if none is left, or nothing may be
+  /// written.
+  func freeReserve() -> Bool
 }
 
 /// What a person should know of the own logs.

@@ -6,6 +6,9 @@
 
 /// Room held back on the disk: on a disk that is full to the last byte not even SQLite's recovery has room, so
 /// the node gives this up first and goes on reading, sending, and telling what is the matter.
+///
+/// A running node keeps a small rest of it, the reserve: before own sets that were withheld may be sent, a note of that
+/// must be durable (`Replicator.release`), and without room for the note they would reach no peer.
 struct Ballast {
   private let path: String
   private let directory: String
@@ -20,8 +23,10 @@ struct Ballast {
 
   /// Takes the room if there is enough beside it.
   func hold() {
-    guard access(path, F_OK) != 0, let disk = Disk(directory), disk.hasRoom else { return }
+    guard let disk = Disk(directory), disk.hasRoom else { return }
     let bytes = min(Self.bytesMax, disk.bytes / 8)
+    guard size < bytes else { return }
+    unlink(path)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { return }
     defer { close(file) }
@@ -34,6 +39,33 @@ struct Ballast {
   }
 
   func release() { unlink(path) }
+
+  /// Gives up all but the reserve.
+  func shrinkToReserve() { shrink(to: UInt64(Self.notesMax) * Self.noteBytes) }
+
+  /// Frees the room of one note; false if no reserve is left.
+  func releaseReserve() -> Bool {
+    let size = size
+    guard size > 0 else { return false }
+    shrink(to: size > Self.noteBytes ? min(size, UInt64(Self.notesMax) * Self.noteBytes) - Self.noteBytes : 0)
+    return true
+  }
+
+  private func shrink(to bytes: UInt64) {
+    if bytes == 0 { return release() }
+    // Without the room that truncating may take, all of it goes.
+    if size > bytes, truncate(path, off_t(bytes)) != 0 { release() }
+  }
+
+  private var size: UInt64 {
+    var found = stat()
+    return stat(path, &found) == 0 ? UInt64(found.st_size) : 0
+  }
+
+  /// One for each lane.
+  private static let notesMax = 2
+  /// A few pages of the write-ahead log.
+  private static let noteBytes: UInt64 = 64 * 1024
 
   /// Whether the disk has room to write again without running full at once.
   var hasRoom: Bool {

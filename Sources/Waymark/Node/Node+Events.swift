@@ -125,7 +125,17 @@ extension Node {
     found += forkNotices()
     if Preferences.isOverLimit(try heldSettings()) { found.append(NoticeSnapshot(.settingsBeyondLimits)) }
     if isDiskFull {
-      found.append(NoticeSnapshot(.diskFull, next: "make room on its disk: df -h \(shellWord(home.path))"))
+      let next = "make room on its disk: df -h \(shellWord(home.path))"
+      // Only a durable note that they may have been sent lets them go.
+      let isWithholding = Lane.allCases.contains(where: replicator.withholds)
+      found.append(
+        isWithholding
+          ? NoticeSnapshot(
+            .diskFull,
+            text:
+              "the disk is full; nothing more is stored, and changes made since the start can't be sent yet",
+            next: next)
+          : NoticeSnapshot(.diskFull, next: next))
     }
     found += directionNotices()
     found += try largeDeletions().map(notice)

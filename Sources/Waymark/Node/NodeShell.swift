@@ -31,5 +31,9 @@ final class NodeShell: ReplicatorShell {
 
   var canStore: Bool { node?.assumeIsolated { !$0.isDiskFull && $0.broken == nil } ?? true }
 
+  func freeReserve() -> Bool {
+    node?.assumeIsolated { $0.broken == nil && $0.ballast.releaseReserve() } ?? false
+  }
+
   private func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
 }

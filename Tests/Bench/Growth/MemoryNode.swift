@@ -81,6 +81,7 @@ extension MemoryNode: ReplicatorShell {
   func didCommit(_ report: CommitReport) { network.stored(report.heads) }
   func storeFailed(_ error: any Error) { trouble = error }
   var canStore: Bool { true }
+  func freeReserve() -> Bool { false }
 }
 
 private struct AnyPlace: IncarnationPlace {

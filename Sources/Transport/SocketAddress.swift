@@ -59,6 +59,28 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   /// `0.0.0.0` or `::`: every address of this machine.
   package var isUnspecified: Bool { host == "::" || host == "0.0.0.0" }
 
+  private var isMulticast: Bool {
+    guard family == AF_INET6, host.contains(":") else {
+      return host.split(separator: ".").first.flatMap { UInt8($0) }.map { $0 >= 224 } ?? false
+    }
+    return host.hasPrefix("ff")
+  }
+
+  /// Whether an address that a member announces of itself is dialled.
+  ///
+  /// Otherwise one member could make all others connect to services that only they can reach, or look up names of its
+  /// choice. So: addresses in digits only, and none that means another machine to each reader.
+  ///
+  /// - Parameter isLocal: the own node is reachable from its machine alone; then loopback is where its peers are.
+  package static func mayAnnounce(_ text: String, isLocal: Bool) -> Bool {
+    guard let endpoint = Endpoint(text), endpoint.port > 0,
+      let address = numeric(endpoint.host, port: endpoint.port)
+    else { return false }
+    if address.isLoopback { return isLocal }
+    return !address.isUnspecified && !address.isMulticast && !address.isLinkLocal
+      && !address.host.hasPrefix("169.254.") && !address.host.hasPrefix("0.")
+  }
+
   package static func == (left: SocketAddress, right: SocketAddress) -> Bool {
     left.host == right.host && left.port == right.port
   }

@@ -65,6 +65,12 @@ struct Network {
     return found.isEmpty ? [Endpoint(host: "127.0.0.1", port: port).description] : found
   }
 
+  /// Whether this node can be reached from its own machine alone, as its peers then can.
+  var isLocal: Bool {
+    reachableAddresses.compactMap { Endpoint($0) }
+      .allSatisfy { SocketAddress.numeric($0.host, port: $0.port)?.isLoopback == true }
+  }
+
   mutating func add(_ link: ActiveLink) -> LinkID {
     nextLink += 1
     let id = LinkID(nextLink)

@@ -37,7 +37,11 @@ extension Node {
     network?.dialing.forget { !evaluation.isMember($0) }
     network?.dialing.heed(isOut: member == nil, now: steady)
     let others = evaluation.members.keys.filter { $0 != identity.device }
-    let addresses = Dictionary(uniqueKeysWithValues: others.map { ($0, circle.addresses(of: $0)) })
+    let isLocal = network?.isLocal == true
+    let addresses = Dictionary(
+      uniqueKeysWithValues: others.map { device in
+        (device, circle.addresses(of: device).filter { SocketAddress.mayAnnounce($0, isLocal: isLocal) })
+      })
     network?.dialing.announced(addresses, now: steady)
     membersMayHaveChanged()
     scheduleDial()

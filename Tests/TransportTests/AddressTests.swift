@@ -1,0 +1,32 @@
+import Testing
+import Transport
+
+/// Which addresses a node dials because a member announces them.
+struct AddressTests {
+  @Test(arguments: [
+    "192.168.1.20:7433", "10.0.0.2:1", "203.0.113.9:65535", "[2001:db8::1]:7433", "[fd00::7]:7433",
+  ])
+  func `an address of a network is dialled`(_ address: String) {
+    #expect(SocketAddress.mayAnnounce(address, isLocal: false))
+    #expect(SocketAddress.mayAnnounce(address, isLocal: true))
+  }
+
+  @Test(arguments: [
+    "127.0.0.1:7433", "127.8.9.1:80", "[::1]:7433", "[::ffff:127.0.0.1]:7433", "127.1:7433",
+    "2130706433:7433",
+  ])
+  func `loopback is dialled only by a node that is itself only there`(_ address: String) {
+    #expect(!SocketAddress.mayAnnounce(address, isLocal: false))
+    #expect(SocketAddress.mayAnnounce(address, isLocal: true))
+  }
+
+  @Test(arguments: [
+    "0.0.0.0:7433", "[::]:7433", "0.1.2.3:7433", "169.254.1.1:7433", "[fe80::1]:7433", "224.0.0.251:5353",
+    "255.255.255.255:7433", "[ff02::fb]:5353", "localhost:7433", "printer.local:7433", "leak.example:1",
+    "192.168.1.20:0", "192.168.1.20", "",
+  ])
+  func `names, and addresses that are another machine to each reader, are not`(_ address: String) {
+    #expect(!SocketAddress.mayAnnounce(address, isLocal: false))
+    #expect(!SocketAddress.mayAnnounce(address, isLocal: true))
+  }
+}

@@ -68,7 +68,7 @@ extension Message {
       writer.bool(echo)
     case .goodbye(let reason):
       writer.begin(Tag.goodbye, 1)
-      writer.unsigned(UInt64(reason.rawValue))
+      writer.unsigned(UInt64(reason?.rawValue ?? .max))
     case .query(let query):
       writer.begin(Tag.query, 3)
       writer.unsigned(query.token)
@@ -168,11 +168,8 @@ extension Message {
     case (Tag.state, 3):
       return try reader.state()
     case (Tag.goodbye, 1):
-      let start = reader.offset
-      guard let reason = ReasonCode(rawValue: UInt8(try reader.unsigned(max: 255))) else {
-        throw .unexpected(offset: start)
-      }
-      return .goodbye(reason)
+      // A newer version may have more reasons; the end of the connection, which follows, needs none.
+      return .goodbye(UInt8(exactly: try reader.unsigned()).flatMap(ReasonCode.init))
     case (Tag.query, 3):
       return .query(
         Query(token: try reader.unsigned(), lane: try reader.lane(), question: try reader.question()))

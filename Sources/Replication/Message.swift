@@ -22,7 +22,8 @@ package enum Message: Sendable {
   /// the one that came with the token.
   case state(Bytes32?, token: UInt64, echo: Bool)
   /// The sender will close, and why.
-  case goodbye(ReasonCode)
+  /// Nil is a reason that this version does not know.
+  case goodbye(ReasonCode?)
   /// A question besides what sync needs.
   case query(Query)
   case answer(token: UInt64, Answer)

@@ -152,7 +152,7 @@ package struct Replica: Sendable {
     case .served(let lane): receivedServed(link, lane, now, &effects)
     case .state(let hash, let token, let echo): receivedState(link, hash, token, echo, now, &effects)
     case .goodbye(let reason):
-      sessions[link]?.goodbye = reason
+      if let reason { sessions[link]?.goodbye = reason }
       needless(link, now, &effects)
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)

@@ -57,6 +57,22 @@ import Wire
     #expect(world["bob"].session(with: world["alice"])?.goodbye == .paused)
   }
 
+  /// 99 and 256 are reasons of a newer version.
+  @Test(arguments: [[0x82, 0x0a, 0x18, 0x63], [0x82, 0x0a, 0x19, 0x01, 0x00]] as [[UInt8]])
+  func `a goodbye for a reason that is not known yet is ignored`(_ bytes: [UInt8]) throws {
+    let message = try Message(decoding: bytes)
+    let world = try World(["alice", "bob"])
+    world.connect("alice", "bob")
+    world.run(1_000)
+    world.inject(message, from: "alice", to: "bob")
+    world.run(10)
+    let session = try #require(world["bob"].session(with: world["alice"]))
+    #expect(session.goodbye == nil && !session.isClosing)
+    try world.write("alice", insert(setting(1)))
+    world.run(1_000)
+    #expect(world["bob"].count(.settings) == 1)
+  }
+
   @Test func `a device that is off in between catches up by both lanes`() throws {
     let world = try World()
     world.connectAll()

@@ -470,7 +470,7 @@ extension Message {
     case .served(let lane): "served \(lane)"
     case .state(let hash, _, let echo):
       "state \(hash.map { "\($0)" } ?? "the same")\(echo ? ", and asks" : "")"
-    case .goodbye(let reason): "goodbye \(reason)"
+    case .goodbye(let reason): "goodbye \(reason.map { "\($0)" } ?? "unknown")"
     case .query, .answer, .refusal: "a question or an answer"
     }
   }

@@ -35,7 +35,9 @@ class Lane:
             known = self.by_id[each]
             if (known.log, known.sequence) != ((device, incarnation), sequence):
                 raise KeyError("no such dependency")
-            seen.append(known)
+            if verified.clock <= known.clock:
+                # Displaced: another cut may give it a place, so it is left out and not refused.
+                raise KeyError("dated before a dependency")
         require(all(verified.clock > each.clock for each in seen), "clock rule")
         self.numbers[verified.id] = len(self.numbers)
         self.by_id[verified.id] = verified

@@ -67,6 +67,8 @@ package enum Effect: Sendable {
   case lookUp(LinkID, Lane, [LogHead])
   /// Keep new statements; forget those that a newer word of the same device replaced.
   case saveStatements([Statement], removed: [StatementID])
+  /// Keep durably that gate time never falls below a moment again.
+  case keepGateFloor(Moment)
   /// Fold the parked sets whose time has come; answer with `committed`.
   case foldParked
   /// Keep durably that own sets of a lane may have been sent to someone from now on; answer with `released`.

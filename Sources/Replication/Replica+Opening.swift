@@ -81,9 +81,9 @@ extension Replica {
 
   /// The moment by which entitlements are judged.
   package func gateTime(now: Moment) -> Moment {
-    circle.gateTime(
-      wall: now,
-      newestFolded: newestForeignClock == .zero ? nil : newestForeignClock.milliseconds)
+    let time = circle.gateTime(
+      wall: now, newestFolded: newestForeignClock == .zero ? nil : newestForeignClock.milliseconds)
+    return max(time, gateFloor ?? time)
   }
 
   package func ownGate(now: Moment) -> Gate {
@@ -167,7 +167,13 @@ extension Replica {
   /// Judges the gates anew if another answer may be right by now. The wall clock may have been put ahead or set back,
   /// for which no timer waits: so this comes before everything else, and nothing goes by an answer of yesterday.
   mutating func heedTime(_ now: Now, _ effects: inout [Effect]) {
+    let before = lastNow
+    lastNow = now
     guard let holds = gatesHold, !holds.contains(gateTime(now: now.wall)) else { return }
+    if let before, before.reaches(holds.upperBound, at: now), holds.upperBound > gateFloor ?? 0 {
+      gateFloor = holds.upperBound
+      effects.append(.keepGateFloor(holds.upperBound))
+    }
     gateMayHaveChanged(now, &effects)
   }
 
@@ -189,4 +195,17 @@ extension Replica {
   static func wait(until moment: Moment, _ now: Now) -> Moment {
     min(max(moment, now.wall + 1), now.wall + 60_000) - now.wall
   }
+}
+
+extension Now {
+  /// Whether the wall clock has passed a moment since then by running, and not because it was set: a clock that was
+  /// wrong and is put right must not leave anything behind.
+  fileprivate func reaches(_ moment: Moment, at later: Now) -> Bool {
+    guard wall < moment, later.wall >= moment else { return false }
+    let (passed, isFar) = later.wall.subtractingReportingOverflow(wall)
+    return !isFar && passed - (later.steady - steady) <= Self.stepMillisecondsMax
+  }
+
+  /// By how much a clock may be corrected while it runs.
+  private static let stepMillisecondsMax: Moment = 60_000
 }

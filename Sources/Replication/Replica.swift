@@ -38,6 +38,10 @@ package struct Replica: Sendable {
   /// False while the disk is full: nobody is asked for what could not be kept.
   var canKeep = true
   var gateAnnounced: GateReason?
+  /// Gate time never falls below it: the latest change of a gate that this device has seen come; the shell keeps it.
+  package var gateFloor: Moment?
+  /// Both clocks at the last input.
+  var lastNow: Now?
   /// From when to when, in gate time, the gates of this device and of connected peers are as they were last judged;
   /// nil before the node serves.
   var gatesHold: Range<Moment>?

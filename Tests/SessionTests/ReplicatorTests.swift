@@ -193,7 +193,8 @@ import Wire
     guard reserve == 0 else { return }
     alice.shell.canStore = true
     alice.replicator.roomAgain(now: Now(wall: World.start + 200, steady: 200))
-    try exchange(alice, bob, at: 200)
+    look(alice, at: 300)
+    try exchange(alice, bob, at: 300)
     #expect(bob.heads.count == 1)
     #expect(!alice.replicator.withholds(.settings))
   }
@@ -231,5 +232,72 @@ import Wire
     #expect(bob.heads.map(\.sequence).sorted() == [1, 2])
     #expect(Set(bob.heads.map(\.log.incarnation)).count == 2)
     #expect(alice.heads == bob.heads)
+  }
+
+  // MARK: An end that was seen
+
+  private func premium(of node: Node, wall: Moment) -> GateReason? {
+    node.replicator.replica.ownGate(now: wall).premiumReason
+  }
+
+  /// Alice with an entitlement that ends after ten minutes.
+  private func subscriber(_ family: Family) throws -> Node {
+    let store = try store(family)
+    let entitlement = try family.entitlement(for: "alice", 0..<(World.start + 600_000))
+    try store.saveStatements([(entitlement.id, entitlement.bytes)])
+    let alice = try Node("alice", store, family)
+    alice.replicator.handle(.started, now: Self.now)
+    return alice
+  }
+
+  private func tick(_ node: Node, wall: Moment, steady: Moment) {
+    node.replicator.handle(.timer(.gate), now: Now(wall: World.start + wall, steady: steady))
+  }
+
+  @Test func `premium that was seen to end stays ended when the clock is set back, and after a restart`()
+    throws
+  {
+    let family = try Family(founder: "alice")
+    let alice = try subscriber(family)
+    tick(alice, wall: 599_000, steady: 599_000)
+    #expect(premium(of: alice, wall: World.start + 599_000) == nil)
+    tick(alice, wall: 622_000, steady: 622_000)
+    tick(alice, wall: 322_000, steady: 622_100)
+    #expect(premium(of: alice, wall: World.start + 322_000) == .entitlementExpired)
+    let again = try Node("alice", alice.replicator.store, family)
+    #expect(premium(of: again, wall: World.start) == .entitlementExpired)
+    // A new entitlement counts at once.
+    let renewed = try family.entitlement(for: "alice", 0..<(World.start + 900_000), serial: 1)
+    again.replicator.handle(.statementsAdded([renewed.bytes]), now: Self.now)
+    #expect(premium(of: again, wall: World.start) == nil)
+  }
+
+  @Test func `an end that a clock jumped over is not kept, and restamp forgets one that was seen`() throws {
+    let family = try Family(founder: "alice")
+    let alice = try subscriber(family)
+    tick(alice, wall: 1_000, steady: 1_000)
+    tick(alice, wall: 31_536_000_000, steady: 2_000)
+    #expect(premium(of: alice, wall: World.start + 31_536_000_000) == .entitlementExpired)
+    tick(alice, wall: 3_000, steady: 3_000)
+    #expect(premium(of: alice, wall: World.start + 3_000) == nil)
+    tick(alice, wall: 598_000, steady: 598_000)
+    tick(alice, wall: 601_000, steady: 601_000)
+    #expect(premium(of: alice, wall: World.start) == .entitlementExpired)
+    try alice.replicator.restamp([], now: Now(wall: World.start, steady: 602_000))
+    #expect(premium(of: alice, wall: World.start) == nil)
+    #expect(try premium(of: Node("alice", alice.replicator.store, family), wall: World.start) == nil)
+  }
+
+  @Test func `an end that was seen while the disk was full is kept once there is room`() throws {
+    let family = try Family(founder: "alice")
+    let alice = try subscriber(family)
+    try alice.replicator.store.setMeta(MetaKey.gateFloor, nil)
+    tick(alice, wall: 599_000, steady: 599_000)
+    tick(alice, wall: 622_000, steady: 622_000)
+    try alice.replicator.store.setMeta(MetaKey.gateFloor, nil)
+    alice.replicator.roomAgain(now: Now(wall: World.start, steady: 623_000))
+    #expect(
+      try premium(of: Node("alice", alice.replicator.store, family), wall: World.start) == .entitlementExpired
+    )
   }
 }

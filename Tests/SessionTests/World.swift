@@ -301,6 +301,7 @@ final class World {
     case .foldParked:
       let committed = device.foldParked(wall: wall(device))
       device.replica.handle(.committed(committed), now: time(device), into: &following)
+    case .keepGateFloor: break
     case .release(let lane):
       device.unsent = device.unsent.filter { $0.key.lane != lane }
       device.replica.handle(.released(lane), now: time(device), into: &following)

@@ -137,7 +137,9 @@ extension Judge {
   func device(_ name: String) -> Name32? { views[name]?.device ?? strangers[name] }
 
   private func gateTime(_ view: NodeView) -> UInt64 {
-    let wall = UInt64(clamping: ledgers[view.name]?.wall ?? 0)
+    // What the node has seen end stays so, whatever is done to its clock since.
+    let floor = (try? NodeReading.gateFloor(view.connection)) ?? 0
+    let wall = max(floor, UInt64(clamping: ledgers[view.name]?.wall ?? 0))
     return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer)
       ?? wall
   }

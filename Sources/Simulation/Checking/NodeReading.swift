@@ -41,6 +41,13 @@ struct StoredHiddenWrite: Hashable {
 }
 
 enum NodeReading {
+  /// The moment below which a node's gate time never falls; 0 if it keeps none.
+  static func gateFloor(_ connection: Connection) throws -> UInt64 {
+    try connection.with("SELECT value FROM meta WHERE key = 'node.gate-floor'") { row in
+      try row.step() ? UInt64(String(decoding: row.bytes(0), as: UTF8.self)) ?? 0 : 0
+    }
+  }
+
   static func logRows(after number: Int64, _ connection: Connection) throws -> [StoredLogRow] {
     let sql = """
       SELECT number, id, branch, sequence, clock, operation, folded, header, signature, body

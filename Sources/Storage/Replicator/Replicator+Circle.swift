@@ -42,6 +42,11 @@ extension Replicator {
     replica.heard = replica.heard.filter { counted.contains($0.key) }
     trying { try store.keepHeardRevocations(replica.heard) }
   }
+
+  /// Keeps below what gate time never falls: premium that was seen to end stays so.
+  func keepGateFloor() {
+    trying { try store.setGateFloor(replica.gateFloor) }
+  }
 }
 
 extension Evaluation {
@@ -72,6 +77,12 @@ extension Fork {
 }
 
 extension Store {
+  func gateFloor() throws -> Moment? { try metaLines(MetaKey.gateFloor).first.flatMap { Moment($0) } }
+
+  func setGateFloor(_ moment: Moment?) throws {
+    try setMeta(MetaKey.gateFloor, moment.map { Array("\($0)".utf8) })
+  }
+
   func heardRevocations() throws -> [StatementID: Set<DeviceKey>] {
     var heard: [StatementID: Set<DeviceKey>] = [:]
     for line in try metaLines(MetaKey.heard) {

@@ -79,6 +79,8 @@ package enum MetaKey {
   package static let spent = "incarnations-spent"
   /// Of own logs the newest set that may have been sent; see `UnsentLogs`.
   package static let unsent = "unsent-logs"
+  /// The moment below which gate time never falls, in milliseconds, as text.
+  package static let gateFloor = "gate-floor"
   /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
   package static let heard = "heard-revocations"
 }

@@ -57,6 +57,7 @@ extension Replicator {
       trying { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
     case .foldParked: foldParked(now, &following)
     case .release(let lane): release(lane, now, &following)
+    case .keepGateFloor: keepGateFloor()
     case .schedule(let timer, let wait): shell?.schedule(timer, after: wait)
     case .report(let event): report(event, now, &following)
     }
@@ -103,6 +104,7 @@ extension Replicator {
   /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
   package func roomAgain(now: Now) {
     trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
+    keepGateFloor()
     keepHeard()
     // Cuts that came to be known meanwhile may have found no room either.
     var following: [Effect] = []

@@ -59,9 +59,12 @@ extension Replicator {
       admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
     let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })
+      // The clock that ran ahead may have seen an end that has not come yet.
+      try store.setGateFloor(nil)
       try store.setMeta(MetaKey.incarnation, next.bytes)
     }
     didCommit(report)
+    replica.gateFloor = nil
     do { try begin(next, "what its clock had dated ahead is dated anew", now) } catch {
       shell?.storeFailed(error)
     }

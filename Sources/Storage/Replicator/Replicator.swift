@@ -59,6 +59,7 @@ package final class Replicator {
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
     opened = store
     replica.holdings = try store.holdings()
+    replica.gateFloor = try store.gateFloor()
   }
 
   /// The store, while it is open.

@@ -78,6 +78,7 @@ final class Host {
     case .foldParked:
       let report = try store.foldParked(horizon: Self.horizon(now))
       replica.handle(.committed(committed([], report)), now: now, into: &following)
+    case .keepGateFloor: break
     case .release(let lane): replica.handle(.released(lane), now: now, into: &following)
     case .schedule(let timer, let wait):
       order += 1

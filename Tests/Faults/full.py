@@ -88,6 +88,8 @@ class Full:
         eventually("alice writes on a disk with room", lambda: self.may_write(f"room {number}"), 30)
         if number % 2:
             self.start_on_full()
+        # A start on a full disk may have used the reserve for the note that lets own sets leave: then they wait for room.
+        eventually(lambda: f"bob is in step: {self.lacking()[:3]}", lambda: not self.lacking(), 30)
         eventually("alice says that her disk is full", lambda: self.is_full_for_good(number), 30)
         self.look(number)
         if self.rng.random() < 0.5:

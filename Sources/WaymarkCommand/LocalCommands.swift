@@ -14,33 +14,60 @@ enum LocalCommands {
     return document
   }
 
-  /// `join`: the ticket is an argument or the first line of standard input.
-  static func join(_ invocation: Invocation, _ home: Home) async throws -> JSON {
+  /// `join`: the ticket is the first line of standard input, an answer at the terminal, or an argument.
+  static func join(_ invocation: Invocation, _ home: Home, _ terminal: Terminal) async throws -> JSON {
     if let rootKey = invocation["rootKey"] { return try await readmit(invocation, home, rootKey) }
-    guard var ticket = invocation["ticket"] else {
-      throw WaymarkError.usage(
-        "`waymark join` needs a ticket.",
-        next: "waymark invite, on a device of the circle; then here waymark join TICKET")
-    }
-    if ticket == "-" { ticket = Self.line ?? "" }
-    ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !ticket.isEmpty else {
-      throw WaymarkError.usage(
-        "No ticket came in on standard input.", next: "waymark invite | waymark join -")
-    }
-    let joining = try Joining(
-      home: home, ticket: ticket, name: try invocation["name"] ?? Configuration(home: home).name ?? hostName)
+    let (ticket, name) = (
+      try ticket(invocation, home, terminal),
+      try invocation["name"] ?? Configuration(home: home).name ?? hostName
+    )
+    let isConfirmed = invocation.arguments["yes"]?.boolean == true
+    let joining = try Joining(home: home, ticket: ticket, name: name)
     let preview = try await joining.preview()
-    if let preview, preview.total > 0, invocation.arguments["yes"]?.boolean != true {
-      throw needsYes(preview, home)
-    }
-    var document = try await joining.join().document("join")
+    if let preview, preview.total > 0, !isConfirmed { throw needsYes(preview, home) }
+    let joined = try await joining.join(isConfirmed: isConfirmed)
+    var document = joined.document("join")
     let counts = preview?.counts.map { JSON.Member($0.plural, .integer($0.count)) } ?? []
     document["brought"] = .object(counts)
+    document["wasMember"] = .bool(joined.wasMember)
+    document["askedName"] = .string(name)
     return document
   }
 
-  /// The first line of standard input: after a yes the command begins anew, and the line does not come twice.
+  /// What was typed, else the first line of standard input; without either, the ticket of an interrupted join, or the
+  /// answer of the person at the terminal.
+  private static func ticket(_ invocation: Invocation, _ home: Home, _ terminal: Terminal) throws -> String {
+    let typed = invocation["ticket"]
+    let ticket =
+      switch typed {
+      case "-": Self.line
+      case nil: interrupted(home, terminal) ?? (terminal.canAsk ? asked(terminal) : nil)
+      default: typed
+      }
+    guard let ticket = ticket?.trimmingCharacters(in: .whitespacesAndNewlines), !ticket.isEmpty else {
+      throw typed == "-"
+        ? WaymarkError.usage(
+          "No ticket came in on standard input.", next: "waymark invite | waymark join -")
+        : WaymarkError.usage(
+          "`waymark join` needs a ticket.",
+          next: "waymark invite, on a device of the circle; then here waymark join, and paste the ticket")
+    }
+    return ticket
+  }
+
+  private static func interrupted(_ home: Home, _ terminal: Terminal) -> String? {
+    guard let ticket = Joining.pendingTicket(in: home) else { return nil }
+    terminal.note("Continuing the join that was interrupted.")
+    return ticket
+  }
+
+  /// Asks once: after a yes the command runs a second time, and needs the same ticket.
+  private static func asked(_ terminal: Terminal) -> String? {
+    terminal.transient("Ticket (from waymark invite): ")
+    return line
+  }
+
+  /// The first line of standard input: after a yes the command runs a second time, and the line does not come twice.
   private static let line = readLine()
 
   /// `join --root-key FILE`: the root key in place of a ticket.
@@ -62,7 +89,7 @@ enum LocalCommands {
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
         + "of the store as it is goes to \(home.backups).",
-      next: "waymark join --yes TICKET")
+      next: "waymark join --yes")
   }
 
   /// `restore FILE`: needs the store to itself, so it never goes to a running node.

@@ -61,7 +61,7 @@ struct Session: Sendable {
     case ["version"]: Self.versionDocument
     case ["paths"]: home.document
     case ["init"]: try LocalCommands.initialize(invocation, home)
-    case ["join"]: try await LocalCommands.join(invocation, home)
+    case ["join"]: try await LocalCommands.join(invocation, home, terminal)
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
     case ["doctor"]: try await Doctor.examine(home, report: invocation["report"])
     case ["metrics"]: try await LocalCommands.metrics(request(invocation), invocation["write"], home)

@@ -64,12 +64,15 @@ enum Files {
       guard errno == EXDEV else { throw failure("write", target, errno) }
       try FileManager.default.moveItem(atPath: path, toPath: target)
     }
-    for place in [target, path] {
-      do {
-        try DurableFile.syncDirectory(of: place)
-      } catch {
-        throw failure("write", target, error.code)
-      }
+    for place in [target, path] { try syncFolder(of: place) }
+  }
+
+  /// Makes durable that a name in a folder has come or gone.
+  static func syncFolder(of path: String) throws {
+    do {
+      try DurableFile.syncDirectory(of: path)
+    } catch {
+      throw failure("write", path, error.code)
     }
   }
 

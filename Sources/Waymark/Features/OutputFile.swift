@@ -92,7 +92,8 @@ extension Home {
   }
 
   private static let names: Set<String> = [
-    "keys", "settings.json", "config.json", "incarnation", "backups", "joining", "verifying", "verify-first",
+    "keys", "settings.json", "config.json", "incarnation", "backups", "joining", "join-pending", "verifying",
+    "verify-first",
     "ballast", "control.sock",
   ]
 }

@@ -69,6 +69,9 @@ public struct Home: Hashable, Sendable {
   /// Where a join lays the new store and keys before they take the place of the old.
   package var staging: String { path + "/joining" }
 
+  /// The key and the ticket of a join until it is complete; see `PendingJoin`.
+  var pendingJoin: String { path + "/join-pending" }
+
   /// Where a verification folds the log a second time.
   package var scratch: String { path + "/verifying" }
 

@@ -129,8 +129,11 @@ public actor Node {
   }
 
   /// A circle has taken in the keys that waited.
-  func admitted(by statements: [Statement]) throws {
+  ///
+  /// - Parameter ticket: the one that this device joined with; nil if it was admitted by the root key.
+  func admitted(by statements: [Statement], with ticket: TicketID? = nil) throws {
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.joinedWith, ticket?.bytes)
     try store.setMeta(MetaKey.waiting, nil)
     waiting = nil
   }
@@ -213,6 +216,8 @@ extension MetaKey {
   static let mockPurchase = "mock-purchase"
   /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.
   static let waiting = "awaited-admission"
+  /// The id of the ticket with which this device joined.
+  static let joinedWith = "joined-with"
   /// One byte: whether this very device completed onboarding.
   static let completedOnboarding = "completed-onboarding"
 

@@ -64,7 +64,7 @@ struct RestorePlan: Sendable {
     guard circle.evaluation.members.count < Limits.devicesMax else { throw Joining.refused(.circleFull) }
     let certificate = DeviceCertificate(
       circle: circle.id, issuer: DeviceKey(root), device: identity.device, transport: identity.transportKey,
-      name: name, role: .admin, issued: now)
+      name: circle.evaluation.freeName(name), role: .admin, issued: now)
     do {
       circle.insert([try Statement(signing: certificate, with: root)])
     } catch {

@@ -24,10 +24,21 @@ extension Rendering {
   private func peerName(_ document: JSON) -> String { printable(document["name"]?.string ?? "the peer") }
 
   private mutating func founded(_ document: JSON, _ word: String) {
+    let name = printable(document["name"]?.string ?? "")
     data.pairs([
       ("circle", document["circle"]?.string ?? ""), ("device", document["device"]?.string ?? ""),
-      ("name", printable(document["name"]?.string ?? "")),
+      ("name", name),
     ])
+    if document["wasMember"]?.boolean == true {
+      return notes.paragraph(
+        "This device (\(name)) has joined with this ticket already; nothing was done. Next: waymark status")
+    }
+    if let asked = document["askedName"]?.string, asked != document["name"]?.string {
+      notes.paragraph(
+        name.hasPrefix(printable(asked))
+          ? "Another device is called “\(printable(asked))”, so this one is called “\(name)”."
+          : "The circle knows this device as “\(name)” already.")
+    }
     if let rewritten = document["rewritten"]?.integer, rewritten > 0 {
       notes.paragraph(
         "\(counted(rewritten, "record")) that the revocation had left out \(rewritten == 1 ? "is" : "are") written "

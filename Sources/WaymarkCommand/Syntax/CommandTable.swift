@@ -47,9 +47,11 @@ enum CommandTable {
         rootKey("in place of a ticket: the root key of the circle that this store is of"),
       ],
       details: """
-        With - the ticket is read from standard input. Data that is here already comes along: it is shown,
-        backed up, and written again in the new circle. A device of the same circle keeps its store; one that
-        was revoked gets new keys. With --root-key this device becomes an admin, though nobody else is there.
+        Without TICKET it asks for one at the terminal, with - it reads standard input; on the command line
+        other users of this machine can see it for a moment. Data that is here already comes along: it is shown,
+        backed up, and written again in the new circle. A device that is a member already is left alone, unless
+        --yes; one that was revoked keeps its store and gets new keys. If the join is interrupted, run it again:
+        it continues with the same key. With --root-key this device becomes an admin without an inviter.
         """),
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",

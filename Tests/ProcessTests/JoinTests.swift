@@ -1,0 +1,142 @@
+import Foundation
+import Processes
+import Testing
+import Wire
+
+/// Joins that are interrupted, repeated, or made by a device that is a member already.
+@Suite(.serialized) struct JoinTests {
+  private func members(_ device: Device) async throws -> [JSON] {
+    try await device.json("members")["members"]?.array ?? []
+  }
+
+  @Test func `a join that is killed at any moment ends as one member when it is done again`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
+    let alice = circle.founder
+    let clock = ContinuousClock()
+    let first = Device("first", on: stage)
+    let ticket = try await alice.text("invite")
+    let whole = try await clock.measure {
+      try await first.text("join", "-", "--name", "first", input: ticket)
+    }
+    var devices = [first]
+    let moments = 24
+    for moment in 0..<moments {
+      let device = Device("device-\(moment)", on: stage)
+      let ticket = try await alice.text("invite")
+      let arguments = ["join", "-", "--name", device.name]
+      let (child, _, _) = try device.begin(arguments, input: ticket)
+      try await Task.sleep(for: whole * moment / (moments - 2))
+      child.signal(moment % 2 == 0 ? SIGKILL : SIGINT)
+      _ = try await child.wait(seconds: 10, for: "the interrupted join")
+      let again = try await device.run(arguments, input: ticket)
+      #expect(again.code == 0, "moment \(moment): \(again.errors)")
+      devices.append(device)
+    }
+    var joined: Set<String> = [try await alice.status().device]
+    for device in devices { joined.insert(try await device.status().device) }
+    #expect(joined.count == devices.count + 1)
+    #expect(Set(try await members(alice).compactMap { $0["device"]?.string }) == joined)
+    for device in devices { #expect(!FileManager.default.fileExists(atPath: device.home + "/join-pending")) }
+  }
+
+  @Test func `a member that joins again is told so, and only a yes makes it another member`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
+    let (alice, bob, carol) = (circle.founder, Device("bob", on: stage), Device("carol", on: stage))
+    let first = try await alice.text("invite")
+    try await bob.text("join", "-", "--name", "bob", input: first)
+    let before = try await bob.status()
+
+    let same = try await bob.run(["join", "-", "--yes"], input: first)
+    #expect(same.code == 0)
+    expectPlainWords(same.errors, ["(bob)", "nothing was done"], "join")
+
+    let ticket = try await alice.text("invite")
+    let asked = try await bob.run(["join", "-"], input: ticket)
+    #expect(asked.code == 7)
+    expectPlainWords(asked.errors, ["This device (bob) is in this circle already", "--yes"], "join")
+    #expect(try await bob.status().device == before.device)
+    #expect(try await members(alice).count == 2)
+    // Asking has not spent the ticket.
+    try await carol.text("join", "-", "--name", "bob", input: ticket)
+    #expect(try await carol.status().document["name"] == "bob 2")
+
+    try await alice.stop()
+    let alone = try await bob.run(["join", "-"], input: try await later(alice))
+    #expect(alone.code == 7, "\(alone.errors)")
+    #expect(try await bob.status().device == before.device)
+  }
+
+  /// A ticket whose inviter has ended.
+  private func later(_ device: Device) async throws -> String {
+    try await device.start()
+    let ticket = try await device.text("invite")
+    try await device.stop()
+    return ticket
+  }
+
+  @Test func `a device that was revoked without knowing it is admitted again with new keys`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
+    let (alice, bob) = (circle.founder, circle["bob"])
+    let before = try await bob.status()
+    try await alice.text("revoke", "bob", "--yes")
+    let ticket = try await alice.text("invite")
+    try await bob.text("join", "-", "--name", "bob", input: ticket)
+    let after = try await bob.status()
+    #expect(after.device != before.device)
+    #expect(after.document["name"] == "bob")
+  }
+
+  @Test func `without a ticket the interrupted join continues, and without one it says what to type`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
+    let (alice, bob) = (circle.founder, Device("bob", on: stage))
+    let none = try await bob.run(["join"])
+    #expect(none.code == 2)
+    expectPlainWords(none.errors, ["needs a ticket", "waymark invite"], "join")
+    let ticket = try await alice.text("invite")
+    let node = try #require(alice.nodeID)
+    kill(node, SIGSTOP)
+    let (child, _, _) = try bob.begin(["join", "-", "--name", "bob"], input: ticket)
+    try await eventually("the ticket is kept") {
+      FileManager.default.fileExists(atPath: bob.home + "/join-pending/ticket")
+    }
+    child.signal(SIGKILL)
+    _ = try await child.wait(seconds: 10, for: "the interrupted join")
+    kill(node, SIGCONT)
+    let continued = try await bob.run(["join", "--name", "bob"])
+    #expect(continued.code == 0, "\(continued.errors)")
+    expectPlainWords(continued.errors, ["Continuing the join"], "join")
+    #expect(try await members(alice).count == 2)
+  }
+
+  #if os(Linux)
+    @Test func `a ticket on the command line is overwritten at once`() async throws {
+      let stage = try Stage()
+      defer { stage.end() }
+      let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
+      let (alice, bob) = (circle.founder, Device("bob", on: stage))
+      let ticket = try await alice.text("invite")
+      let node = try #require(alice.nodeID)
+      kill(node, SIGSTOP)
+      let (child, _, errors) = try bob.begin(["join", ticket, "--name", "bob"])
+      try await eventually("the join waits for its answer") {
+        FileManager.default.fileExists(atPath: bob.home + "/join-pending/ticket")
+      }
+      let line = try Data(contentsOf: URL(filePath: "/proc/\(child.id)/cmdline"))
+      #expect(line.range(of: Data("--name".utf8)) != nil)
+      #expect(line.range(of: Data("waymark1".utf8)) == nil)
+      kill(node, SIGCONT)
+      let code = try await child.wait(seconds: 30, for: "the join")
+      #expect(code == 0, "\(try String(contentsOf: errors, encoding: .utf8))")
+    }
+  #endif
+}

@@ -130,6 +130,7 @@ extension GateReason {
     case .entitlementExpired: .entitlementExpired
     case .entitlementNotYetValid: .entitlementNotYetValid
     case .syncOff: .syncOff
+    case .revoked, .notAMember: .notAMember
     }
   }
 }

@@ -136,7 +136,8 @@ import Wire
       #expect(line.range(of: Data("waymark1".utf8)) == nil)
       kill(node, SIGCONT)
       let code = try await child.wait(seconds: 30, for: "the join")
-      #expect(code == 0, "\(try String(contentsOf: errors, encoding: .utf8))")
+      let said = try String(contentsOf: errors, encoding: .utf8)
+      #expect(code == 0, "\(said)")
     }
   #endif
 }

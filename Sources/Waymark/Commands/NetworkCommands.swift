@@ -39,6 +39,7 @@ extension Node {
 
   private func syncNow(_ request: CommandRequest) throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
+    try checkNotExcluded()
     network?.dialing.hurry(now: steady)
     dial()
     for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }

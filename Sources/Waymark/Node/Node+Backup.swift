@@ -6,8 +6,8 @@ import Wire
 /// Backups of a node's store. They are written from a second, reading connection, so that the node goes on with
 /// its work meanwhile.
 extension Node {
-  /// Takes an automatic backup before something that changes much, and gives its path. Only the newest ten are
-  /// kept.
+  /// Takes an automatic backup before something that changes much, and gives its path. The oldest ones
+  /// are removed, see `Home.pruneAutomaticBackups`.
   ///
   /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
   @discardableResult
@@ -22,8 +22,16 @@ extension Node {
         next: "see that the folder can be written to")
     }
     _ = try await backUp(to: path)
-    home.pruneAutomaticBackups()
+    pruneBackups()
     return path
+  }
+
+  /// Removes automatic backups that are too many, and logs each.
+  func pruneBackups() {
+    guard (try? home.keeping.directory(for: "")) != nil else { return }
+    for name in home.pruneAutomaticBackups() {
+      log.info("backup", "removed the old automatic backup \(home.backups)/\(name)")
+    }
   }
 
   /// Writes a backup of what is committed now.

@@ -38,6 +38,7 @@ extension Node {
       throw error
     }
     logExclusion()
+    pruneBackups()
     if discovers { beginDiscovery() }
     watchInterfaces()
     dial()

@@ -79,6 +79,7 @@ extension Rendering {
     let isActive = document["active"]?.boolean == true
     guard document["preference"] != nil else { return said(document) }
     if document["preview"]?.boolean == true { return preview(document) }
+    if ["revoked", "not_a_member"].contains(document["reason"]?.string) { return said(document) }
     var line = isWanted ? "sync on" : "sync off"
     if isWanted, !isActive {
       line += " · records stay on this device for now" + (reasonText(document).map { ": \($0)" } ?? "")

@@ -383,7 +383,7 @@ enum CommandTable {
       ],
       details: """
         Stop the node first. Every signature is verified before anything changes, and the present store is kept
-        among the backups. With the keys that were here the device is the same one; without them it can be read
+        among the backups (of such folders the newest five stay). With the keys that were here the device is the same one; without them it can be read
         at once and joins the circle with a ticket, or with the root key. Changes that other devices have made
         since the backup come back from them.
         """),

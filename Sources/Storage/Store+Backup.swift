@@ -2,6 +2,8 @@
 
 import Records
 import SQLite
+import Sodium
+import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -48,8 +50,10 @@ extension Store {
     }
   }
 
-  /// Where a backup is while this process writes it.
-  package static func partialBackup(of path: String) -> String { "\(path).\(getpid()).new" }
+  /// Where a backup is while this process writes it: a name that no other user can have made before.
+  package static func partialBackup(of path: String) -> String { "\(path).\(partialMark).new" }
+
+  private static let partialMark = hexadecimal(randomBytes(8))
 
   private static func backup(
     _ source: Connection, to path: String, _ about: BackupAbout, _ overwrites: Bool,

@@ -153,7 +153,8 @@ enum LocalCommands {
     let certificate = try Issuer.issue(order, now: systemWall(), passphrases: home.passphrases)
     var document: JSON = ["schema": "waymark.issuer.issue/1"]
     if let output = invocation["output"] {
-      try Issuer.write(certificate, to: output, besides: home)
+      try Issuer.write(
+        certificate, to: output, besides: home, overwrites: invocation.arguments["yes"]?.boolean == true)
       document["output"] = .string(output)
       return document
     }

@@ -97,7 +97,7 @@ extension Session {
   func invite() async throws -> Int32 {
     Interrupts.endWith(ExitCode.interrupted)
     if WaymarkClient.isRunning(home) {
-      _ = try await WaymarkClient.perform(request(invocation), home: home, events: showTicket)
+      _ = try await WaymarkClient.perform(try request(invocation), home: home, events: showTicket)
       return 0
     }
     try await SuspectStore.check(home)
@@ -106,7 +106,7 @@ extension Session {
       try await serveAnywhere(node)
       try await node.serveControl()
       terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
-      var request = request(invocation)
+      var request = try request(invocation)
       request.arguments["wait"] = true
       let reader = watchReader(node)
       defer { reader.cancel() }

@@ -30,23 +30,14 @@ extension Node {
 private enum BackupTarget {
   /// Refuses in words what can't become a backup, before any work is done; gives where it goes.
   static func check(_ path: String, _ home: Home, overwrites: Bool) throws -> String {
-    let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    try OutputFile.checkName(path)
+    let parent = parentFolder(of: path)
     guard Files.isDirectory(parent) else {
       throw WaymarkError.failed(
         "file", "There is no folder \(parent) for the backup.",
         next: "mkdir -p \(shellWord(parent)), or name another place")
     }
-    guard !Files.isDirectory(path) else {
-      throw WaymarkError.failed(
-        "file", "\(path) is a folder; a backup is one file.",
-        next: "waymark backup \(shellWord(path + "/laptop.waymark"))")
-    }
-    let target = try OutputFile(path, in: home, except: home.backups)
-    guard !Files.exists(path) || overwrites else {
-      throw WaymarkError.needsYes(
-        "Overwrite \(path)? It is there already.",
-        next: "waymark backup --yes \(shellWord(path)), or another name")
-    }
+    let target = try OutputFile(path, in: home, except: home.backups, overwrites: overwrites)
     guard !Files.exists(path) || Files.isRegular(path) else {
       throw WaymarkError.failed(
         "file", "\(path) is a device; a backup is a file.",

@@ -15,9 +15,12 @@ extension Node {
       throw WaymarkError.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
     }
     let output = request.text("output")
+    let target =
+      try format.isFolder
+      ? nil : output.map { try OutputFile($0, in: home, overwrites: request.flag("yes")) }
     if format.isFolder { return try await exportFolder(request, format, try exportSource(format), trip) }
     let file = try await exportedFile(format, trip)
-    if let output { try OutputFile(output, in: home).write(file.bytes) }
+    try target?.write(file.bytes)
     return document(
       request.command,
       [
@@ -45,8 +48,8 @@ extension Node {
         "An export as \(format.rawValue) is several files: say which folder they go to.",
         next: "waymark export --format \(format.rawValue) --output FOLDER")
     }
-    let folder = await away { Exporter.folder(format, from: source, trip: trip) }
     try OutputFile.checkFolder(output, in: home)
+    let folder = await away { Exporter.folder(format, from: source, trip: trip) }
     try Folders.create(output, with: folder.files)
     return document(
       request.command,

@@ -51,12 +51,16 @@ package struct Doctor {
 
   /// Examines a home and writes the report, if one is wanted.
   ///
-  /// - Parameter ask: asks the node of the home; as the command line does without it.
+  /// - Parameters:
+  ///   - overwrites: whether a report that is there already may be replaced.
+  ///   - ask: asks the node of the home; as the command line does without it.
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   package static func examine(
-    _ home: Home, report: String?, asking ask: (@Sendable (CommandRequest) async throws -> JSON)? = nil
+    _ home: Home, report: String?, overwrites: Bool,
+    asking ask: (@Sendable (CommandRequest) async throws -> JSON)? = nil
   ) async throws -> JSON {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
+    let file = try report.map { try OutputFile($0, in: home, overwrites: overwrites) }
     var doctor = Doctor(home)
     doctor.checkConfiguration()
     doctor.checkPermissions()
@@ -68,7 +72,7 @@ package struct Doctor {
     doctor.checkPort()
     doctor.checkReasons()
     doctor.checkSafety()
-    if let report { try doctor.write(report) }
+    try file?.write(doctor.reportBytes)
     return doctor.document(report)
   }
 
@@ -187,7 +191,11 @@ package struct Doctor {
 
   private mutating func checkDisk() {
     guard let free = Disk(home.path)?.free else { return }
-    let text = "\(free >> 20) MiB are free on the disk of \(home.path)."
+    let copies = home.automaticBackups.count
+    let kept = "; the newest \(Home.backupFilesMax) files and \(Home.backupFoldersMax) folders are kept"
+    let text =
+      "\(free >> 20) MiB are free on the disk of \(home.path)."
+      + (copies == 0 ? "" : " \(home.backups) holds \(plural(copies, "automatic backup"))\(kept).")
     if free < Self.freeBytesMin {
       findings.append(
         Finding(
@@ -319,7 +327,7 @@ package struct Doctor {
   // MARK: Report
 
   /// Only what is named here goes in: nothing that people wrote into trips, habits, settings or the profile.
-  private func write(_ path: String) throws {
+  private var reportBytes: [UInt8] {
     var said: JSON = [:]
     for key in Self.reported { said[key] = status[key] ?? .null }
     if let loss = status["loss"] { said["unreplicatedChangeSets"] = loss["changeSets"] ?? .null }
@@ -333,7 +341,7 @@ package struct Doctor {
         .init("status", said),
         .init("metrics", metrics["metrics"] ?? .null),
       ])
-    try OutputFile(path, in: home).write(report.bytes(.pretty), mode: 0o600)
+    return report.bytes(.pretty)
   }
 
   private static let reported = [

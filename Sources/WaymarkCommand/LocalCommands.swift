@@ -31,6 +31,9 @@ enum LocalCommands {
     document["brought"] = .object(counts)
     document["wasMember"] = .bool(joined.wasMember)
     document["askedName"] = .string(name)
+    document["formerMember"] =
+      joined.formerMember.map { ["device": .string($0.device.description), "name": .string($0.name)] }
+      ?? .null
     return document
   }
 

@@ -24,14 +24,28 @@ import Wire
     let moments = 24
     for moment in 0..<moments {
       let device = Device("device-\(moment)", on: stage)
+      // Some bring a circle and data of their own, some come back with another ticket.
+      let (hasData, hasOtherTicket) = (moment % 4 == 3, moment % 3 == 2)
+      if hasData {
+        try await device.text("init", "--name", "old")
+        try await device.text("trip", "add", "name=Rome")
+      }
       let ticket = try await alice.text("invite")
-      let arguments = ["join", "-", "--name", device.name]
+      let arguments = ["join", "-", "--name", device.name] + (hasData ? ["--yes"] : [])
       let (child, _, _) = try device.begin(arguments, input: ticket)
       try await Task.sleep(for: whole * moment / (moments - 2))
       child.signal(moment % 2 == 0 ? SIGKILL : SIGINT)
       _ = try await child.wait(seconds: 10, for: "the interrupted join")
-      let again = try await device.run(arguments, input: ticket)
+      // A yes would make a member that had joined already another one.
+      let hasJoined =
+        try await device.run(["status", "--json"]).json["circle"]?.string == alice.status().circle
+      let next = hasOtherTicket && !hasJoined ? try await alice.text("invite") : ticket
+      let again = try await device.run(arguments, input: next)
       #expect(again.code == 0, "moment \(moment): \(again.errors)")
+      if hasData {
+        let trips = try await device.json("trip", "list")["trips"]?.array ?? []
+        #expect(trips.compactMap { $0["name"]?.string } == ["Rome"])
+      }
       devices.append(device)
     }
     var joined: Set<String> = [try await alice.status().device]
@@ -39,6 +53,43 @@ import Wire
     #expect(joined.count == devices.count + 1)
     #expect(Set(try await members(alice).compactMap { $0["device"]?.string }) == joined)
     for device in devices { #expect(!FileManager.default.fileExists(atPath: device.home + "/join-pending")) }
+  }
+
+  @Test func `an invitation that waits at the terminal and a joiner that is killed leave no ghost`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
+    let (alice, bob) = (circle.founder, Device("bob", on: stage))
+    try await alice.stop()
+    for attempt in 0..<4 {
+      let (inviter, output, _) = try alice.begin(["invite"])
+      var ticket = ""
+      try await eventually("the ticket is printed") {
+        ticket = try String(contentsOf: output, encoding: .utf8)
+        return ticket.hasSuffix("\n")
+      }
+      let arguments = ["join", "-", "--name", "bob"]
+      if attempt == 3 {
+        let done = try await bob.run(arguments, input: ticket)
+        #expect(done.code == 0, "\(done.errors)")
+      } else {
+        let (child, _, _) = try bob.begin(arguments, input: ticket)
+        try await eventually("the ticket is kept, or the join is over") {
+          FileManager.default.fileExists(atPath: bob.home + "/join-pending/ticket") || child.code != nil
+        }
+        try await Task.sleep(for: .milliseconds(15 * attempt))
+        child.signal(SIGKILL)
+        _ = try await child.wait(seconds: 10, for: "the interrupted join")
+        if try await bob.run(["status"]).code == 0 { break }
+      }
+      inviter.signal(SIGINT)
+      _ = try await inviter.wait(seconds: 10, for: "the inviter")
+    }
+    let device = try await bob.status().device
+    #expect(try await members(alice).compactMap { $0["device"]?.string }.filter { $0 == device }.count == 1)
+    #expect(try await members(alice).count == 2)
   }
 
   @Test func `a member that joins again is told so, and only a yes makes it another member`() async throws {
@@ -60,7 +111,14 @@ import Wire
     expectPlainWords(asked.errors, ["This device (bob) is in this circle already", "--yes"], "join")
     #expect(try await bob.status().device == before.device)
     #expect(try await members(alice).count == 2)
-    // Asking has not spent the ticket.
+    // Asking has not spent the ticket, and a yes makes another member of the same device.
+    let other = try await alice.text("invite")
+    let dave = Device("dave", on: stage)
+    try await dave.text("join", "-", "--name", "dave", input: other)
+    let third = try await alice.text("invite")
+    let again = try await dave.run(["join", "-", "--name", "dave", "--yes"], input: third)
+    #expect(again.code == 0)
+    expectPlainWords(again.errors, ["“dave 2”", "“dave” stays in the circle", "waymark revoke"], "join")
     try await carol.text("join", "-", "--name", "bob", input: ticket)
     #expect(try await carol.status().document["name"] == "bob 2")
 

@@ -70,6 +70,8 @@ public struct NewMembership: Hashable, Sendable {
   public var rewritten = 0
   /// Where keys are now that were here without a store, if there were any.
   public var keysAside: String?
+  /// The member that this device was before, if it stays in the circle until it is revoked.
+  public var formerMember: DeviceReference?
   /// Whether the device had joined with the same ticket before; then nothing was done.
   public var wasMember = false
 }

@@ -211,7 +211,11 @@ public struct Joining: Sendable {
       of: old, with: identity, statements: circle.statements(notIn: []), joinedWith: ticket.id, wall: wall,
       under: lock)
     try PendingJoin(home).discard()
-    return try membership(of: identity, in: circle, rewritten: rewritten)
+    var joined = try membership(of: identity, in: circle, rewritten: rewritten)
+    joined.formerMember = old.flatMap { circle.evaluation.members[$0] }.map {
+      DeviceReference(device: $0.device, name: $0.name)
+    }
+    return joined
   }
 
   /// The keys of this home; nil if they are lost or damaged.

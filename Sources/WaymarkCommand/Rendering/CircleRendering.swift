@@ -39,6 +39,13 @@ extension Rendering {
           ? "Another device is called “\(printable(asked))”, so this one is called “\(name)”."
           : "The circle knows this device as “\(name)” already.")
     }
+    if let former = document["formerMember"]?["name"]?.string,
+      let id = document["formerMember"]?["device"]?.string
+    {
+      notes.paragraph(
+        "“\(printable(former))” stays in the circle with the keys from before. "
+          + "To take it out: waymark revoke \(id.prefix(16)), on an admin device")
+    }
     if let rewritten = document["rewritten"]?.integer, rewritten > 0 {
       notes.paragraph(
         "\(counted(rewritten, "record")) that the revocation had left out \(rewritten == 1 ? "is" : "are") written "

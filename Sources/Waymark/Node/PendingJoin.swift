@@ -21,7 +21,8 @@ struct PendingJoin: Sendable {
 
   /// The ticket of the join that was interrupted; nil if there is none.
   var ticket: Ticket? {
-    guard let bytes = try? Files.read(ticketFile, bytesMax: Limits.ticketCharactersMax + 64) else { return nil }
+    let bytesMax = Limits.ticketCharactersMax + 64
+    guard let bytes = try? Files.read(ticketFile, bytesMax: bytesMax) else { return nil }
     return try? Ticket(line: String(decoding: bytes, as: UTF8.self))
   }
 

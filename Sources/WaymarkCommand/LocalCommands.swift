@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Waymark
 
 /// Commands that come before there is a store, or need none.
@@ -17,12 +18,11 @@ enum LocalCommands {
   /// `join`: the ticket is the first line of standard input, an answer at the terminal, or an argument.
   static func join(_ invocation: Invocation, _ home: Home, _ terminal: Terminal) async throws -> JSON {
     if let rootKey = invocation["rootKey"] { return try await readmit(invocation, home, rootKey) }
-    let (ticket, name) = (
-      try ticket(invocation, home, terminal),
-      try invocation["name"] ?? Configuration(home: home).name ?? hostName
-    )
+    let ticket = try ticket(invocation, home, terminal)
+    let wanted = try invocation["name"] ?? Configuration(home: home).name
     let isConfirmed = invocation.arguments["yes"]?.boolean == true
-    let joining = try Joining(home: home, ticket: ticket, name: name)
+    let joining = try Joining(
+      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
     let preview = try await joining.preview()
     if let preview, preview.total > 0, !isConfirmed { throw needsYes(preview, home) }
     let joined = try await joining.join(isConfirmed: isConfirmed)
@@ -30,7 +30,7 @@ enum LocalCommands {
     let counts = preview?.counts.map { JSON.Member($0.plural, .integer($0.count)) } ?? []
     document["brought"] = .object(counts)
     document["wasMember"] = .bool(joined.wasMember)
-    document["askedName"] = .string(name)
+    document["askedName"] = .text(wanted)
     document["formerMember"] =
       joined.formerMember.map { ["device": .string($0.device.description), "name": .string($0.name)] }
       ?? .null
@@ -66,9 +66,15 @@ enum LocalCommands {
 
   /// Asks once: after a yes the command runs a second time, and needs the same ticket.
   private static func asked(_ terminal: Terminal) -> String? {
-    terminal.transient("Ticket (from waymark invite): ")
+    let isFirst = hasAsked.withLock { asked in
+      defer { asked = true }
+      return !asked
+    }
+    if isFirst { terminal.transient("Ticket (from waymark invite): ") }
     return line
   }
+
+  private static let hasAsked = Mutex(false)
 
   /// The first line of standard input: after a yes the command runs a second time, and the line does not come twice.
   private static let line = readLine()

@@ -114,6 +114,11 @@ extension Node {
   }
 
   private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
+    if let exclusion {
+      return WaymarkError(
+        exitCode: ExitCode.notInSync, code: exclusion.reason.rawValue,
+        message: exclusion.text.capitalizedFirst + ".", next: exclusion.next ?? "waymark members")
+    }
     let snapshots = ((try? peerSnapshots(wall())) ?? []).filter { peer == nil || $0.device == peer }
     let waiting = snapshots.first { $0.state != .inSync } ?? snapshots.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }

@@ -4,8 +4,8 @@ import Foundation
 enum Folders {
   /// Makes a folder that is not there yet, or fills an empty one of this user: all of it, or nothing.
   ///
-  /// Everything is first written into a new folder of a random name, by way of its descriptor. Nobody else can have made
-  /// that, open it, or put another one in its place.
+  /// Everything is first written into a new folder of a random name, by way of its descriptor. No other user can have
+  /// made that, open it, or put another one in its place.
   static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
     let path = OutputFile.withoutTrailingSlashes(named)
     let name = Files.name(of: path)
@@ -32,8 +32,8 @@ enum Folders {
   }
 }
 
-/// A folder that is open: what is in it is reached through its descriptor, wherever its name leads by now. Links in it are
-/// never followed.
+/// An open folder: what is in it is reached through its descriptor, even if its name leads elsewhere since. Links in it
+/// are never followed.
 private final class OpenFolder {
   private let descriptor: Int32
   private let path: String

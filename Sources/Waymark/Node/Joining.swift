@@ -16,6 +16,7 @@ public struct Joining: Sendable {
   private let home: Home
   private let ticket: Ticket
   private let name: String
+  private let keepsFormerName: Bool
   private let wall: @Sendable () -> Moment
 
   /// - Parameters:
@@ -27,11 +28,14 @@ public struct Joining: Sendable {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
 
+  /// - Parameter keepsFormerName: whether a device that the circle knows keeps the name that it has there.
   package init(
-    home: Home, ticket line: String, name: String, wall: @escaping @Sendable () -> Int64
+    home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
+    wall: @escaping @Sendable () -> Int64 = systemWall
   ) throws {
     self.home = home
     self.name = name
+    self.keepsFormerName = keepsFormerName
     self.wall = wall
     do {
       ticket = try Ticket(line: line)
@@ -86,7 +90,7 @@ public struct Joining: Sendable {
   private func carryOut(_ isConfirmed: Bool) async throws -> NewMembership {
     try home.prepare()
     // Until the new store is in its place nobody writes to the old one: that would be lost.
-    let lock = try HomeLock(home)
+    let lock = try makeLock()
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)
     if heldCircle() == ticket.circle { return try await joinWithStore(isConfirmed, lock) }
@@ -111,24 +115,37 @@ public struct Joining: Sendable {
     return try membership(of: identity, in: circle)
   }
 
+  private func makeLock() throws -> HomeLock {
+    do {
+      return try HomeLock(home)
+    } catch let failure as WaymarkError where failure.code == "store_held" && heldCircle() == ticket.circle {
+      throw WaymarkError(
+        exitCode: failure.exitCode, code: failure.code,
+        message:
+          "The store of this device is of this circle already, and its node is running; nothing was done.",
+        next: "waymark status; if this device was revoked, end its node, then waymark join")
+    }
+  }
+
   // MARK: Asking
 
   /// Asks with keys that are durable: those of an interrupted join of this circle, else new ones.
-  private func askWithDurableKeys() async throws -> (Identity, Circle) {
+  private func askWithDurableKeys(formerName: String? = nil) async throws -> (Identity, Circle) {
     let pending = PendingJoin(home)
     let (identity, isNew) = try pending.identity(for: ticket)
     do {
-      return (identity, try await ask(identity))
+      return (identity, try await ask(identity, formerName))
     } catch let failure as WaymarkError where failure.code == Self.keyInUse && !isNew {
       // Revoked since the join was interrupted; revoked keys are never admitted again.
       let identity = try pending.makeIdentity(for: ticket)
-      return (identity, try await ask(identity))
+      return (identity, try await ask(identity, formerName))
     }
   }
 
   /// The circle, which has certified these keys.
-  private func ask(_ identity: Identity) async throws -> Circle {
-    try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
+  private func ask(_ identity: Identity, _ formerName: String?) async throws -> Circle {
+    let name = keepsFormerName ? formerName ?? name : name
+    return try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
   }
 
   private func membership(
@@ -153,10 +170,10 @@ public struct Joining: Sendable {
     let glance = try StoreGlance(path: home.store)
     // Before the ticket is used: the key file may need a passphrase.
     let present = try presentIdentity()
-    if let present,
-      glance.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) })?.device == present.device
+    if let present, let waiting = glance.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
+      waiting.device == present.device
     {
-      return try await admitWaiting(lock)
+      return try await admitWaiting(waiting, lock)
     }
     let circle = try Circle(statements: try glance.statements.map { try Statement($0) })
     if let present, let member = circle.evaluation.members[present.device] {
@@ -167,14 +184,15 @@ public struct Joining: Sendable {
       }
       if !isConfirmed, try await isStillMember(present) { throw Self.memberAlready(member.name) }
     }
-    return try await joinWithNewKeys(replacing: present?.device, lock)
+    return try await joinWithNewKeys(
+      replacing: present?.device, called: present.flatMap { circle.evaluation.known($0.device) }?.name, lock)
   }
 
   /// Asks the inviter whether a device that takes itself for a member is one; it may have been revoked without having
   /// received that. An inviter that can't be asked does not count against it. The ticket is not spent.
   private func isStillMember(_ identity: Identity) async throws -> Bool {
     do {
-      _ = try await ask(identity)
+      _ = try await ask(identity, nil)
       return true
     } catch let failure as WaymarkError where failure.code == Self.keyInUse {
       return false
@@ -190,11 +208,11 @@ public struct Joining: Sendable {
       next: "waymark status; or waymark join --yes, to become another member all the same")
   }
 
-  private func admitWaiting(_ lock: HomeLock) async throws -> NewMembership {
+  private func admitWaiting(_ waiting: AwaitedAdmission, _ lock: HomeLock) async throws -> NewMembership {
     let node = try Node(home: home, under: lock, wall: wall)
     do {
       let identity = node.identity
-      let circle = try await ask(identity)
+      let circle = try await ask(identity, waiting.name)
       let joined = try membership(of: identity, in: circle)
       try await node.admitted(by: circle.statements(notIn: []), with: ticket.id)
       await node.close()
@@ -205,8 +223,10 @@ public struct Joining: Sendable {
     }
   }
 
-  private func joinWithNewKeys(replacing old: DeviceKey?, _ lock: HomeLock) async throws -> NewMembership {
-    let (identity, circle) = try await askWithDurableKeys()
+  private func joinWithNewKeys(
+    replacing old: DeviceKey?, called formerName: String?, _ lock: HomeLock
+  ) async throws -> NewMembership {
+    let (identity, circle) = try await askWithDurableKeys(formerName: formerName)
     let rewritten = try await home.replaceKeys(
       of: old, with: identity, statements: circle.statements(notIn: []), joinedWith: ticket.id, wall: wall,
       under: lock)

@@ -47,11 +47,12 @@ enum CommandTable {
         rootKey("in place of a ticket: the root key of the circle that this store is of"),
       ],
       details: """
-        Without TICKET it asks for one at the terminal, with - it reads standard input; on the command line
-        other users of this machine can see it for a moment. Data that is here already comes along: it is shown,
-        backed up, and written again in the new circle. A device that is a member already is left alone, unless
-        --yes; one that was revoked keeps its store and gets new keys. If the join is interrupted, run it again:
-        it continues with the same key. With --root-key this device becomes an admin without an inviter.
+        Without TICKET it asks for one at the terminal, with - it reads standard input; on the
+        command line other users of this machine can see it for a moment. Data that is here already
+        comes along: it is shown, backed up, and written again in the new circle. A device that is a
+        member already is left alone, unless --yes; one that was revoked keeps its store and name,
+        and gets new keys. If the join is interrupted, run it again: it continues with the same key.
+        With --root-key this device becomes an admin without an inviter.
         """),
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",

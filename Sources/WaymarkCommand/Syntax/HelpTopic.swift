@@ -165,8 +165,9 @@ struct HelpTopic {
         12  a key file is wrong or can't be read
        130  interrupted
 
-      A file that a command writes is readable by this user only (but metrics --write), and replaces another
-      only after a yes; directories, links and pipes are refused. After 9 the change is there: waymark history.
+      A file that a command writes is readable by this user only, except that of metrics --write,
+      and replaces another only after a yes; directories, links and pipes are refused. After 9 the
+      change is there: waymark history.
       """)
 
   private static let keys = HelpTopic(

@@ -52,7 +52,9 @@ struct Session: Sendable {
     default: break
     }
     Interrupts.endWith(ExitCode.interrupted)
-    let events = EventPrinter(terminal, printsJSON: invocation.options.json && isStream)
+    var progress = terminal
+    progress.dropsUnwritten = true
+    let events = EventPrinter(progress, printsJSON: invocation.options.json && isStream)
     let document: JSON
     do {
       document = try streams.delivered(try await confirmed { try await answer($0, events) })

@@ -17,6 +17,8 @@ struct Terminal: Sendable {
   let canAsk: Bool
   /// Whether the program ends where its data can't be written; a node goes on.
   var endsUnread = true
+  /// Whether data that can't be written is dropped: for progress, which must not end the work that it is about.
+  var dropsUnwritten = false
   /// Whether what the output is about has been done, so that the command must not be run again for it.
   var isDone = false
 
@@ -84,7 +86,7 @@ struct Terminal: Sendable {
 
   /// Who no longer reads ends the program quietly; any other reason is said.
   private func unwritten(_ code: Int32, _ descriptor: Int32) {
-    guard descriptor == output.descriptor else { return }
+    guard descriptor == output.descriptor, !dropsUnwritten else { return }
     let status = code == EPIPE ? 0 : Application.report(unwritable(code), on: self)
     if endsUnread { exit(status) }
   }

@@ -63,7 +63,8 @@ import Wire
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
     let (alice, bob) = (circle.founder, Device("bob", on: stage))
     try await alice.stop()
-    for attempt in 0..<4 {
+    let attempts = 10
+    for attempt in 0..<attempts {
       let (inviter, output, _) = try alice.begin(["invite"])
       var ticket = ""
       try await eventually("the ticket is printed") {
@@ -71,7 +72,7 @@ import Wire
         return ticket.hasSuffix("\n")
       }
       let arguments = ["join", "-", "--name", "bob"]
-      if attempt == 3 {
+      if attempt == attempts - 1 {
         let done = try await bob.run(arguments, input: ticket)
         #expect(done.code == 0, "\(done.errors)")
       } else {
@@ -79,7 +80,7 @@ import Wire
         try await eventually("the ticket is kept, or the join is over") {
           FileManager.default.fileExists(atPath: bob.home + "/join-pending/ticket") || child.code != nil
         }
-        try await Task.sleep(for: .milliseconds(15 * attempt))
+        try await Task.sleep(for: .milliseconds(8 * attempt))
         child.signal(SIGKILL)
         _ = try await child.wait(seconds: 10, for: "the interrupted join")
         if try await bob.run(["status"]).code == 0 { break }

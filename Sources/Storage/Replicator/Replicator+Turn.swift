@@ -13,9 +13,12 @@ extension Replicator {
   package func handle(_ input: Input, now: Now) { handle([input], now: now) }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  package func foldDue(now: Now) throws {
-    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return }
+  ///
+  /// - Returns: whether any were due.
+  package func foldDue(now: Now) throws -> Bool {
+    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
     obey([.foldParked], now)
+    return true
   }
 
   /// Folds the log again into new tables, in one transaction.

@@ -173,11 +173,7 @@ extension Node {
   ///
   /// - Parameter limit: from 1 on.
   public func history(limit: Int = 20) throws -> [History.Operation] {
-    struct Answer: Decodable { let operations: [History.Operation] }
-    return try sayingWhy {
-      try showHistory(CommandRequest("history", ["limit": .string("\(limit)")])).decoded(as: Answer.self)
-        .operations
-    }
+    try read(.history(limit: limit))
   }
 
   /// Who wrote what to a record, and what each write replaced, newest first; also of a record that is deleted.

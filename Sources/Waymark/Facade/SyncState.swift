@@ -94,12 +94,11 @@ public struct SyncState: Hashable, Sendable {
 extension Node {
   /// Whether records sync, and if not, why and what helps.
   public func syncState() throws -> SyncState {
-    try checkOpen()
-    return SyncState(replica.ownGate(now: wall()), begins: premiumBegins())
+    try read(.syncState)
   }
 
   /// When an entitlement that is held already begins to count.
-  private func premiumBegins() -> Moment? {
+  func premiumBegins() -> Moment? {
     let now = replica.gateTime(now: wall())
     return circle.evaluation.entitlements.filter {
       now < $0.notBefore && $0.counts(for: identity.device) && circle.isAccepted(issuer: $0.issuer)

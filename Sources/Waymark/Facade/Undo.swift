@@ -111,9 +111,7 @@ extension Node {
   // MARK: Large deletions
 
   /// Operations of other devices that deleted more than a quarter of a kind, until they are undone or acknowledged.
-  public func massDeletes() throws -> [MassDelete] {
-    try sayingWhy { try largeDeletions().map { MassDelete($0, deviceName: name(of: $0.device)) } }
-  }
+  public func massDeletes() throws -> [MassDelete] { try read(.massDeletes) }
 
   /// The deletions were meant: says no more of them.
   public func acknowledgeMassDeletes() throws { try sayingWhy { try acknowledgeDeletions() } }

@@ -25,6 +25,7 @@ extension Node {
   func diskIsFull() {
     guard !isDiskFull else { return }
     isDiskFull = true
+    nodeChanged()
     ballast.release()
     log.error("store", "the disk is full; nothing is stored until there is room")
     // It may be the write-ahead log that has filled it: then there is room at once.

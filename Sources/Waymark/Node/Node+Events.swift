@@ -12,7 +12,9 @@ enum NodeNotice: Hashable, Sendable {
 
 extension Node {
   func notice(_ notice: NodeNotice) {
-    if !notices.contains(notice) { notices.append(notice) }
+    guard !notices.contains(notice) else { return }
+    notices.append(notice)
+    nodeChanged()
   }
 
   /// Writes to the log what the replica reports, and keeps what `status` should say.

@@ -41,6 +41,7 @@ extension Node {
     if discovers { beginDiscovery() }
     watchInterfaces()
     dial()
+    nodeChanged()
     return listener.address.description
   }
 
@@ -93,6 +94,7 @@ extension Node {
       forgetQuestions(id, of: device)
     }
     network = nil
+    nodeChanged()
   }
 
   // MARK: Links

@@ -22,7 +22,12 @@ extension Node {
   }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  func foldDue() throws { try turn { try $0.foldDue(now: time) } }
+  ///
+  /// Every read comes through here, so watchers are told only if something was folded: one that was told of its own
+  /// read would read again, and again.
+  func foldDue() throws {
+    if try replicator.foldDue(now: time) { afterTurn() }
+  }
 
   func storeFailed(_ error: any Error) {
     guard !isNoRoom(error) else { return diskIsFull() }

@@ -11,6 +11,7 @@ struct Timers {
     case disk
     case interfaces
     case beacons
+    case watch
   }
 
   private let executor: QueueExecutor

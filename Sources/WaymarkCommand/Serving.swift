@@ -68,7 +68,7 @@ extension Session {
   private func readyLine(_ address: String) -> String {
     guard invocation.options.json else { return "ready \(address)" }
     let document: JSON = ["schema": "waymark.run/1", "type": "ready", "listen": .string(address)]
-    return document.text()
+    return document.text(.line)
   }
 
   /// What the node says while it runs, one line each; `WAYMARK_LOG` names the least level.

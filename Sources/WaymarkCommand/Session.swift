@@ -142,7 +142,7 @@ struct Session: Sendable {
 
   private func show(_ document: JSON) {
     if invocation.options.json {
-      terminal.data(isStream ? document.text() : document.text(.pretty))
+      terminal.data(document.text(isStream ? .line : .pretty))
       return
     }
     if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }

@@ -94,7 +94,8 @@ struct LoopTests {
   @Test func `what is exported for Loop is imported as the same records`() throws {
     let habits =
       newHeader
-      + "001,Wasser,NUMERICAL,,\"a, \"\"b\"\"\",1,30,#1976D2,l,AT_MOST,12.5,false\n002,=Lauf,YES_NO,,,3,7,#FF8F00,,,,true\n"
+      + "001,Wasser,NUMERICAL,,\"a, \"\"b\"\"\",1,30,#1976D2,+l,AT_MOST,12.5,false\n"
+      + "002,=cmd|'/C calc'!A0,YES_NO,,\"''=x;@y\",3,7,#FF8F00,,,,true\n"
     let plan = try folder(
       habits,
       [
@@ -105,8 +106,10 @@ struct LoopTests {
     let again = try Importer.plan(
       .folder(exported.files.map { ImportedFile(path: $0.path, bytes: $0.bytes) }))
     #expect(again.drafts == plan.drafts)
-    #expect(
-      String(decoding: exported.files[0].bytes, as: UTF8.self).contains("1,30,#1976D2,l,AT_MOST,12.5,false"))
+    let list = String(decoding: exported.files[0].bytes, as: UTF8.self)
+    #expect(list.contains("1,30,#1976D2,'+l,AT_MOST,12.5,false"), "\(list)")
+    // No cell is one that a spreadsheet runs.
+    #expect(list.contains("\r\n002,'=cmd|'/C calc'!A0,YES_NO,,''=x;'@y,3,7,"), "\(list)")
   }
 }
 

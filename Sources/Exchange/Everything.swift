@@ -111,7 +111,7 @@ extension Value {
 /// Spreadsheets run a cell as a formula that begins with one of ``CSVText/formulaSigns``. Where a text has one at its
 /// beginning, an apostrophe goes in front. So it does after a quotation mark, a semicolon, a tab or a line break: a
 /// spreadsheet whose locale separates cells with semicolons begins another cell there, whatever the quotation marks say.
-/// Where apostrophes stand in front of the sign already, there is one more, so that the way back is exact.
+/// If apostrophes precede the sign already, there is one more, so that the way back is exact.
 struct CSVText {
   private(set) var bytes: [UInt8] = []
 

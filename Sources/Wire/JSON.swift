@@ -131,7 +131,7 @@ extension JSON {
     /// Keys in the order of their bytes rather than as given.
     package var sortsKeys: Bool
     /// Scalars that a terminal would obey, or that change the direction of the text around them, are written as
-    /// `\uXXXX`: the same value, and what people see is what is there. Not in what the store keeps.
+    /// `\u` and four digits: the same value, and what people see is what is there. Not in what the store keeps.
     package var escapesControls: Bool
 
     package init(isPretty: Bool = false, sortsKeys: Bool = false) {

@@ -15,7 +15,7 @@ struct JSONTests {
     #expect(try JSON.parse(text).text() == expected)
   }
 
-  @Test func `what people read has no scalar that a terminal obeys or that hides, and is the same value`()
+  @Test func `JSON for people escapes what a terminal obeys or hides, and keeps the value`()
     throws
   {
     let hidden: [UInt32] =

@@ -1,4 +1,4 @@
-import Wire
+import Waymark
 
 /// How many columns of a terminal a text takes, and texts made fit for one.
 extension StringProtocol {

@@ -81,14 +81,14 @@ import WaymarkTesting
     #expect(try await alice.run("status")["lanes"]?["records"]?["changeSets"] == before)
   }
 
-  @Test func `what is taken back is written, by whoever goes on with what saving returned`() async throws {
+  @Test func `an edit that starts from what saving returned can be taken back`() async throws {
     let node = try await kept()
     var trip = try await node.save(Trip(name: "Rome", startDate: .now, notes: "by train"))
     trip.notes = ""
     trip.startDate = nil
     trip = try await node.save(trip)
     #expect(trip.notes == "" && trip.startDate == nil)
-    // A form that saves as somebody types, and takes it all back.
+    // A form that saves while the person types and takes it all back.
     for name in ["Rom", "Roma", "Rome"] {
       trip.name = name
       trip = try await node.save(trip)

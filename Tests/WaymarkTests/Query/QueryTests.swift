@@ -105,7 +105,7 @@ import WaymarkTesting
     #expect(try await node.count(HabitLog.all.filter(\.day > day)) == 1)
   }
 
-  @Test func `a query that names what is no stored property is refused, and ends no program`() async throws {
+  @Test func `a query by a key path that is not stored is refused, and does not trap`() async throws {
     let queries = [
       Trip.all.filter(\.name.count == 4), Trip.all.sorted(by: \.name.isEmpty),
       Trip.all.filter(\.name == "Oslo" || !(\.name.count > 4)),

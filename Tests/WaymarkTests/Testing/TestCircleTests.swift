@@ -253,7 +253,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `what waits for a peer that can't be reached is told so by the circle's time`() async throws {
+  @Test func `a wait for an unreachable peer ends by the circle's time`() async throws {
     let circle = try await TestCircle("alice", "bob")
     let bob = try await circle["bob"].status().device
     await circle.disconnect("alice", "bob")

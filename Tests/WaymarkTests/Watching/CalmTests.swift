@@ -56,7 +56,7 @@ struct CalmTests {
     #expect(reads.count <= 2, "\(reading.name)", sourceLocation: sourceLocation)
   }
 
-  @Test func `what is changed on this device alone is seen by whoever watches it`() async throws {
+  @Test func `a change that only this device makes wakes its watchers`() async throws {
     let circle = try await TestCircle("alice", "bob")
     let alice = circle["alice"]
     let bob = try await circle["bob"].status().device

@@ -57,7 +57,7 @@ struct TimeTests {
     await node.close()
   }
 
-  @Test func `a list of what is to come loses what has begun, when it begins`() async throws {
+  @Test func `a list of upcoming trips drops a trip when it begins`() async throws {
     let clock = VirtualClock()
     let node = try Node.inMemory(name: "alice", clock: clock)
     let start = VirtualClock.morning
@@ -173,7 +173,7 @@ struct TimeTests {
   }
 }
 
-/// A virtual clock whose wall clock somebody sets, without any time passing.
+/// A virtual clock whose wall clock a test sets, without any time passing.
 private final class SetClock: NodeClock {
   private let clock: VirtualClock
   private let milliseconds = Mutex<Int64>(0)

@@ -32,7 +32,7 @@ extension TestCircle {
 
   /// Does something that asks other devices or waits for them, and moves the clock until it is done.
   ///
-  /// A call such as ``Waymark/Node/turnSyncOn(isConfirmed:)`` or ``Waymark/Node/syncPreview()`` asks every peer and waits
+  /// A call such as `turnSyncOn()` or `syncPreview()` asks every peer and waits
   /// for its answer, by the circle's time. On a clock that stands still it would wait forever.
   ///
   /// ```swift

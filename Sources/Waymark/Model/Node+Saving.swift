@@ -9,7 +9,7 @@ extension Node {
   ///
   /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on. Many records
   /// in one change cost little more than one. To change one of them again, read it first, watch it, or use
-  /// ``update(_:_:_:)``: the value that was passed still counts from its own read. ``save(_:_:_:)`` gives values back to go
+  /// ``Changes/update(_:_:_:)``: the value that was passed still counts from its own read. ``save(_:_:_:)`` gives values back to go
   /// on with.
   ///
   /// - Parameters:
@@ -64,15 +64,16 @@ extension Node {
   public func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
   ) throws -> Owner {
-    var record = try sayingWhy {
-      let isProfile = type.kind.number == FixedRecords.profile.kind
-      guard let row = isProfile ? try heldProfile() : try store.visible(type.kind, RecordID(id)) else {
-        throw WaymarkError.notFound(type.kind.name, id.uuidString.lowercased())
-      }
-      return Owner(row)
-    }
+    var record = Owner(try sayingWhy { try editable(type.kind, RecordID(id)) })
     try edit(&record)
     return try save(record)
+  }
+
+  /// The record that an update edits; the profile also where it was never written.
+  private func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
+    if kind.number == FixedRecords.profile.kind { return try heldProfile() }
+    guard let row = try store.visible(kind, id) else { throw WaymarkError.notFound(kind.name, id.uuid) }
+    return row
   }
 
   /// Makes or changes several records of one kind as one operation.
@@ -162,6 +163,7 @@ extension Node {
       for step in changes.steps {
         switch step {
         case .save(let record): try saving.save(record)
+        case .update(let kind, let id, let edit): try saving.save(edit(try editable(kind, id)))
         case .delete(let key, let force):
           try saving.delete(key) { try mayDelete(organization: $0, force: force) }
         case .restore(let key): try saving.restore(key)

@@ -122,6 +122,30 @@ import WaymarkTesting
     #expect(try await node.count(Trip.all) == 0)
   }
 
+  @Test func `an update in a change edits what the store holds then, or nothing is written`() async throws {
+    let node = try await kept()
+    let trip = try await node.save(Trip(name: "Rome", notes: "by train"))
+    try await node.update(Trip.self, trip.id) { $0.name = "Roma" }
+    let operation = try await node.change("app.plan") { changes in
+      changes.update(Trip.self, trip.id) { $0.notes = $0.name == "Roma" ? "" : "read too early" }
+      changes.update(Profile.self, Profile.only) { $0.name = "Anna" }
+      changes.save(Lodging(name: "Casa Rosa", tripID: trip.id))
+    }
+    #expect(try await node.record(Trip.self, trip.id)?.notes == "")
+    #expect(try await (node.profile().name, node.count(Lodging.all)) == ("Anna", 1))
+    try await node.undo(try #require(operation))
+    let before = try await node.record(Trip.self, trip.id)
+    #expect((before?.name, before?.notes) == ("Roma", "by train"))
+    let refused = try await refusal {
+      try await node.change { changes in
+        changes.update(Trip.self, trip.id) { $0.name = "Oslo" }
+        changes.update(Trip.self, UUID()) { $0.name = "Oslo" }
+      }
+    }
+    #expect(refused == "not_found")
+    #expect(try await node.record(Trip.self, trip.id)?.name == "Roma")
+  }
+
   @Test func `the profile can't be deleted`() async throws {
     let node = try await kept()
     let profile = try await node.update(Profile.self, Profile.only) { $0.name = "Anna" }

@@ -47,11 +47,15 @@ extension Store {
   /// How many conflicts wait.
   package func conflictCount() throws -> Int {
     let sql = """
-      SELECT (SELECT count(*) FROM (SELECT DISTINCT kind, record, field FROM rivals WHERE differs = 1))
+      SELECT (SELECT count(*) FROM contested_cells c WHERE c.is_conflict = 1
+          AND (EXISTS (SELECT 1 FROM rivals r WHERE \(Self.sameCell) AND r.says < c.says)
+            OR EXISTS (SELECT 1 FROM rivals r WHERE \(Self.sameCell) AND r.says > c.says)))
         + (SELECT count(*) FROM (SELECT DISTINCT kind, record FROM hidden_writes))
       """
     return try connection.with(sql) { row in try row.step() ? Int(row.integer(0)) : 0 }
   }
+
+  private static let sameCell = "r.kind = c.kind AND r.record = c.record AND r.field = c.field"
 
   /// Conflicts in order of kind, record, field; those with deletions last.
   package func conflicts() throws -> [Conflict] { try rivalConflicts() + hiddenConflicts() }
@@ -60,8 +64,9 @@ extension Store {
 
   private func rivalConflicts() throws -> [Conflict] {
     let sql = """
-      SELECT kind, record, field, number, content FROM rivals WHERE differs = 1
-      ORDER BY kind, record, field
+      SELECT r.kind, r.record, r.field, r.number, r.content FROM contested_cells c
+        JOIN rivals r ON \(Self.sameCell) AND r.says <> c.says
+      WHERE c.is_conflict = 1 ORDER BY c.kind, c.record, c.field
       """
     return try groups(sql, \.cell) { row in
       Loser(

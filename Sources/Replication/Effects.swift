@@ -140,6 +140,8 @@ package struct Committed: Sendable {
   package var items: [Item]
   /// Heads that moved, of both lanes.
   package var heads: [LogHead]
+  /// Heads in whose place these are.
+  package var goneHeads: [LogHead]
   package var settingsDigest: Digest
   package var recordsDigest: Digest
   /// The newest clock folded from another device: what the gate knows of time.
@@ -147,11 +149,12 @@ package struct Committed: Sendable {
   package var nextParkedClock: Clock?
 
   package init(
-    items: [Item], heads: [LogHead], settingsDigest: Digest, recordsDigest: Digest,
+    items: [Item], heads: [LogHead], goneHeads: [LogHead], settingsDigest: Digest, recordsDigest: Digest,
     newestForeignClock: Clock, nextParkedClock: Clock?
   ) {
     self.items = items
     self.heads = heads
+    self.goneHeads = goneHeads
     self.settingsDigest = settingsDigest
     self.recordsDigest = recordsDigest
     self.newestForeignClock = newestForeignClock

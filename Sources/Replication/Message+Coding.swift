@@ -159,7 +159,7 @@ extension Message {
     case (Tag.heads, 3):
       let lane = try reader.lane()
       let complete = try reader.bool()
-      let heads = try reader.list(max: listMax) { r throws(WireError) in try r.head(lane) }
+      let heads = try reader.list(max: Limits.headsPerMessageMax) { r throws(WireError) in try r.head(lane) }
       return .heads(lane, heads, complete: complete)
     case (Tag.want, 2):
       let lane = try reader.lane()
@@ -183,7 +183,7 @@ extension Message {
         token: token,
         Answer(
           lane: lane, folded: try reader.bytes32(), isDone: try reader.bool(),
-          content: try reader.content(lane, headsMax: listMax)))
+          content: try reader.content(lane, headsMax: Limits.headsPerMessageMax)))
     case (Tag.answer, 2): return .refusal(token: try reader.unsigned(), try reader.refusalReason())
     default: throw .unexpected(offset: 0)
     }

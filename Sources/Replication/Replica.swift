@@ -58,10 +58,10 @@ package struct Replica: Sendable {
       hashes = (self.heads.storedHash, self.heads.foldedHash)
     }
 
-    mutating func advance(_ moved: [LogHead], _ digest: Digest) {
+    mutating func advance(_ moved: [LogHead], gone: [LogHead], _ digest: Digest) {
       self.digest = digest
-      guard !moved.isEmpty else { return }
-      heads.replace(moved)
+      guard !moved.isEmpty || !gone.isEmpty else { return }
+      heads.move(moved, gone: gone)
       hashes = (heads.storedHash, heads.foldedHash)
     }
   }
@@ -175,8 +175,9 @@ package struct Replica: Sendable {
   // MARK: What several stations need
 
   package subscript(lane: Lane) -> LaneState {
-    get { lane == .settings ? settings : records }
-    set { if lane == .settings { settings = newValue } else { records = newValue } }
+    _read { if lane == .settings { yield settings } else { yield records } }
+    // In place: a copy of many heads for each message would be felt.
+    _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
   /// The sessions in order of links, so that effects never depend on the order of a dictionary.

@@ -79,16 +79,18 @@ package struct LaneSession: Sendable {
   package internal(set) var hasTold = false
   package internal(set) var isDigestEqual: Bool?
   /// Tips that the peer has announced and that are not stored here: what this side needs of it.
-  package internal(set) var lacking: [LogKey: [LogHead]] = [:]
+  package internal(set) var lacking: [LogKey: [ChangeSetID: LogHead]] = [:]
   /// The same of devices that no certificate names here: nothing of theirs is asked for. Apart from the rest, for a peer
   /// can invent very many.
-  var strangers: [LogKey: [LogHead]] = [:]
+  var strangers: [LogKey: [ChangeSetID: LogHead]] = [:]
   /// How many sets further back a log that forked was asked for.
   var back: [LogKey: UInt64] = [:]
   /// What the peer was asked for and has not delivered.
-  package internal(set) var asked: [LogKey: Want] = [:]
-  /// Of these logs all that was asked for is here.
-  var completed: Set<LogKey> = []
+  package internal(set) var asked: [LogKey: [Want]] = [:]
+  /// Sets of logs that were asked for, among them tips, that have come since that was looked at.
+  var completed: Set<ChangeSetID> = []
+  /// Logs that turned out to fork further back since the peer was asked.
+  var askedFurtherBack: Set<LogKey> = []
   package internal(set) var askedProgressAt: Moment = 0
   /// When it was asked, on the steady clock.
   var askedAt: Moment = 0

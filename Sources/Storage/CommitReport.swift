@@ -7,8 +7,10 @@ package struct CommitReport: Sendable {
   package var placements: [Placement] = []
   /// How many sets of each lane got a place.
   package var placed: [Lane: Int] = [:]
-  /// Heads that moved, in order of logs.
+  /// Heads that moved, in order of logs. Of a log that forked the heads of other branches are not named.
   package var heads: [LogHead] = []
+  /// Heads that are no more, in order of logs: those that moved, as they were before.
+  package var goneHeads: [LogHead] = []
   package var settingsDigest = Digest.empty
   package var recordsDigest = Digest.empty
   /// Kinds whose records, or what of them is visible, may have changed.

@@ -28,6 +28,10 @@ final class Logs: LogIndex {
   /// The cuts of a log by the circle's statements; nil for one that is open.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
+  /// The heads of branches before they moved in this transaction; nil for a branch that is new.
+  private var before: [Int64: LogHead?] = [:]
+  /// Heads that went away when all logs were emptied in this transaction.
+  private var retired: [LogHead] = []
 
   /// A read that failed where nobody could be told: what was decided on it must not be kept.
   private(set) var failure: (any Error)?
@@ -78,6 +82,8 @@ final class Logs: LogIndex {
     lastNumber = memory.lastNumber
     located = [:]
     cuts = [:]
+    before = [:]
+    retired = []
     failure = nil
   }
 
@@ -97,6 +103,7 @@ final class Logs: LogIndex {
     children = [:]
     located = [:]
     cuts = [:]
+    before = [:]
     lastNumber = try connection.with("SELECT coalesce(max(number), 0) FROM change_sets") {
       try $0.step() ? $0.integer(0) : 0
     }
@@ -140,8 +147,13 @@ final class Logs: LogIndex {
   ) throws -> (StoredPosition, UInt64)? {
     guard let parent = branches[number], let folded = parent.folded else { return nil }
     guard parent.foldedSequence >= first else { return (folded, parent.foldedSequence) }
-    guard let place = path(number).first(where: { $0.first < first }) else { return nil }
-    return try position(place.branch, first - 1).map { ($0, first - 1) }
+    var below: Int64?
+    eachStretch(of: number, through: first - 1) { stretch in
+      below = stretch.branch
+      return false
+    }
+    guard let below else { return nil }
+    return try position(below, first - 1).map { ($0, first - 1) }
   }
 
   private func add(_ branch: Branch) {
@@ -158,6 +170,30 @@ final class Logs: LogIndex {
     return StoredPosition(
       id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))),
       isFolded: row.integer(2) == FoldState.folded.rawValue)
+  }
+
+  // MARK: Moves
+
+  private func noteMove(_ number: Int64) {
+    if before[number] == nil { before.updateValue(branches[number]?.logHead, forKey: number) }
+  }
+
+  /// All logs are about to be emptied, and filled again in another order.
+  func retireAll() {
+    for branch in branches.values {
+      if let head = before[branch.number] ?? branch.logHead { retired.append(head) }
+    }
+    before = [:]
+  }
+
+  /// The heads that have moved in this transaction, and those in whose place they are. One that a log that forked
+  /// keeps in another branch is in neither.
+  func takeMoves() -> (moved: [LogHead], gone: [LogHead]) {
+    let moved = before.keys.compactMap { branches[$0]?.logHead }
+    let gone = retired + before.values.compactMap(\.self)
+    before = [:]
+    retired = []
+    return (moved.sorted(by: Heads.isBefore), gone.sorted(by: Heads.isBefore))
   }
 
   // MARK: Questions
@@ -232,6 +268,7 @@ final class Logs: LogIndex {
   func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPlace {
     let header = set.header
     var branch = try branchEnding(before: set)
+    noteMove(branch.number)
     let number = lastNumber + 1
     try bind(set, number: number, branch: branch.number, state)
     _ = try insertSet.run(borrowing: set.raw.body) { statement, bytes throws(SQLiteError) in
@@ -340,6 +377,7 @@ final class Logs: LogIndex {
     let position = StoredPosition(id: set.id, clock: set.header.clock, isFolded: true)
     for number in branches(through: place.branch, sequence) {
       guard var branch = branches[number] else { continue }
+      noteMove(number)
       branch.folded = position
       branch.foldedSequence = sequence
       if number == place.branch, branch.sequence == sequence { branch.head = position }

@@ -40,17 +40,18 @@ extension Store {
         try logs.settle(moved)
         try foldWaiting(horizon, &report, &moved)
       }
-      try finish(&report, moved)
+      try finish(&report)
       try noting(report)
       try noteCuts(of: newlyCut)
       if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areGround(placed)
         || showsWhatWasSeen(placed, of: moved)
       {
         // What came with this batch is known now only; the rest is told anew.
-        let (placements, forks) = (report.placements, report.forks)
+        let (placements, forks, gone) = (report.placements, report.forks, report.goneHeads)
         report = try layOut(horizon)
         try noteLaidOut()
         (report.placements, report.forks) = (placements, forks)
+        report.goneHeads += gone
       }
       for (set, placement) in zip(sets, report.placements) {
         if case .place = placement { report.placed[set.header.log.lane, default: 0] += 1 }
@@ -67,7 +68,7 @@ extension Store {
       var report = CommitReport()
       var moved: Set<LogKey> = []
       try foldWaiting(horizon, &report, &moved)
-      try finish(&report, moved)
+      try finish(&report)
       try noting(report)
       return report
     }
@@ -116,9 +117,9 @@ extension Store {
     }
   }
 
-  func finish(_ report: inout CommitReport, _ moved: Set<LogKey>) throws {
+  func finish(_ report: inout CommitReport) throws {
     try fold.finish(&report)
-    report.heads = moved.sorted().flatMap { logs[$0].map(\.logHead) }
+    (report.heads, report.goneHeads) = logs.takeMoves()
     report.settingsDigest = fold.digests[.settings]
     report.recordsDigest = fold.digests[.records]
     report.nextParkedClock = try nextParkedClock
@@ -191,12 +192,10 @@ extension Store {
   }
 
   private func newestDeclared(by own: Branch, of branch: Int64) throws -> Int64 {
-    if declared?.branch != own.number { declared = (own.number, [:]) }
-    if let known = declared?.sequences[branch] { return known }
-    let seen = try fold.causality.newestSeen(
-      own.number, sequence: Int64(bitPattern: own.sequence), of: branch)
-    declared?.sequences[branch] = seen
-    return seen
+    if declared?.branch != own.number {
+      declared = (own.number, try fold.causality.past(own.number, sequence: Int64(bitPattern: own.sequence)))
+    }
+    return declared?.sequences[branch] ?? 0
   }
 
   func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) throws {

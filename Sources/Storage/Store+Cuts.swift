@@ -91,7 +91,7 @@ extension Store {
     var report = CommitReport()
     var moved = Set(logs.all)
     try foldWaiting(horizon, and: parkedNumbers(of: early, beyond: horizon), &report, &moved)
-    try finish(&report, moved)
+    try finish(&report)
     report.isLaidOutAnew = true
     return report
   }
@@ -109,6 +109,7 @@ extension Store {
       DELETE FROM dependencies;
       DELETE FROM excused;
       """)
+    logs.retireAll()
     try logs.reload()
     try fold.reload()
     forgetPast()

@@ -15,7 +15,7 @@ extension Store {
       for number in try foldedNumbers() {
         try fold.fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
       }
-      try finish(&report, [])
+      try finish(&report)
       return report
     }
   }

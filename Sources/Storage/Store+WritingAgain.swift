@@ -72,7 +72,7 @@ extension Store {
         var report = try layOut(order.horizon)
         if order.admission != nil { try noteLaidOut() }
         try append(outgoing, order, author, &report)
-        try finish(&report, Set(logs.all))
+        try finish(&report)
         report.isLaidOutAnew = true
         try noting(report)
         return report

@@ -135,7 +135,7 @@ extension Replicator {
   private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
     let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
     return Committed(
-      items: items, heads: report.heads, settingsDigest: report.settingsDigest,
+      items: items, heads: report.heads, goneHeads: report.goneHeads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
       nextParkedClock: report.nextParkedClock)
   }

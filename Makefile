@@ -100,8 +100,9 @@ interop: build ## a client in Python, written from Protocol/ alone, meets a node
 hostile: build ## a hostile member at random against a circle of nodes: SEED=… STEPS=…
 	@Tests/Hostile/run random $(SEED) $(STEPS)
 
-attack: release ## fifty hostile connections: what an honest peer feels, and what the node spends
+attack: release ## fifty hostile connections, then costly sets of one member: what an honest peer feels
 	@Tests/Attack/run
+	@Tests/Attack/run costly
 
 oracle: build ## five nodes against a model in Python: SEED=… STEPS=…; or HISTORIES=1000, many short ones
 	@if [ -n "$(HISTORIES)" ]; then Tests/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \

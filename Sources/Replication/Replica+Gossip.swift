@@ -80,12 +80,10 @@ extension Replica {
     _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
     for link in sessions.keys { sessions[link]?.noteArrivals(items) }
-    var rest = items[...]
-    while let link = rest.first.map(\.link) {
-      let batch = rest.prefix { $0.link == link }
-      rest = rest.dropFirst(batch.count)
-      // At once: a session that is taken out and put back for each set would be felt.
-      guard let link, let noted = sessions[link]?.noteSent(batch, now) else { continue }
+    // At once: a session that is taken out and put back for each set would be felt.
+    let batches = Dictionary(grouping: items.filter { $0.link != nil }) { $0.link ?? LinkID(0) }
+    for (link, batch) in batches.sorted(by: { $0.key < $1.key }) {
+      guard let noted = sessions[link]?.noteSent(batch, now) else { continue }
       if noted.needless > 0 { needless(link, points: noted.needless, now, &effects) }
       noteSent(link, noted.heads)
     }
@@ -218,12 +216,13 @@ extension Session {
   ///
   /// - Returns: how many nobody needed.
   fileprivate mutating func noteSent(
-    _ items: ArraySlice<Committed.Item>, _ now: Now
+    _ items: [Committed.Item], _ now: Now
   ) -> (heads: [LogHead], needless: Int) {
     var heads: [LogHead] = []
     var needless = 0
     for item in items {
       let lane = item.set.header.log.lane
+      self[lane].committing = max(0, self[lane].committing - 1)
       guard self[lane].isOpen else { continue }
       if !self[lane].noteSent(item, now) { needless += 1 }
       let head = item.head
@@ -238,7 +237,6 @@ extension LaneSession {
   /// - Returns: whether there was any need of it.
   fileprivate mutating func noteSent(_ item: Committed.Item, _ now: Now) -> Bool {
     let log = item.set.header.log
-    isCommitting = false
     let isAsked = asked[log] != nil
     switch item.placement {
     case .place:

@@ -163,7 +163,7 @@ extension Replica {
     }
     let admitted = sets.filter { circle.mayAuthor($0.header.log) }
     guard !admitted.isEmpty else { return }
-    sessions[link]?[lane].isCommitting = true
+    sessions[link]?[lane].committing += admitted.count
     effects.append(.commit(admitted, from: link))
   }
 
@@ -172,7 +172,7 @@ extension Replica {
     canKeep = false
     for lane in Lane.allCases {
       for link in links {
-        sessions[link]?[lane].isCommitting = false
+        sessions[link]?[lane].committing = 0
         sessions[link]?[lane].isServed = false
         sessions[link]?[lane].asked = [:]
       }

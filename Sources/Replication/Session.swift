@@ -96,8 +96,8 @@ package struct LaneSession: Sendable {
   var askedAt: Moment = 0
   /// How many sets that was.
   var askedCount: UInt64 = 0
-  /// Sets of this peer are on their way into the store: what they bring is not asked for again.
-  var isCommitting = false
+  /// How many sets of this peer are on their way into the store: what they bring is not asked for again.
+  var committing = 0
   /// Something that was lacking has come since the peer was asked, or it is clear that more must be asked for.
   var hasProgress = false
   /// The peer ended its answer while its last sets were on their way into the store.
@@ -113,6 +113,10 @@ package struct LaneSession: Sendable {
   package internal(set) var isServing = false
   /// The peer ended its answer without delivering: it is asked again when it speaks of heads anew.
   package internal(set) var isStalled = false
+}
+
+extension LaneSession {
+  var isCommitting: Bool { committing > 0 }
 }
 
 /// Why a lane between two devices is closed.
@@ -137,6 +141,9 @@ extension GateReason {
 }
 
 extension Replica {
+  /// Whether sets of a lane are taken from a link.
+  package func isOpen(_ link: LinkID, _ lane: Lane) -> Bool { sessions[link]?[lane].isOpen ?? false }
+
   /// The session with a device, if it is connected.
   package func session(with device: DeviceKey) -> Session? {
     sessionsInOrder.last { $0.device == device && !$0.isClosing }

@@ -12,8 +12,10 @@ extension Store {
   /// - Parameters:
   ///   - horizon: the clock up to which sets fold now; later ones are parked.
   ///   - noting: keeps what follows from the report, in the same transaction.
+  ///   - isTurnOver: asked after each set; where it says so, the rest is left out of the report and the store.
   package func commit(
-    _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
+    _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in },
+    isTurnOver: () -> Bool = { false }
   ) throws -> CommitReport {
     try atomically {
       var report = CommitReport()
@@ -21,6 +23,7 @@ extension Store {
       var newlyCut: Set<LogKey> = []
       var placed: [ChangeSetID] = []
       for set in sets {
+        if !report.placements.isEmpty, isTurnOver() { break }
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
         guard case .place(let folds) = placement else { continue }

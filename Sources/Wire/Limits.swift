@@ -44,6 +44,7 @@ package enum Limits {
   package static let promptBytesMax = 16 * 1024
   package static let turnBytesBegin = 256 * 1024
   package static let turnBytesMax = 1024 * 1024
+  package static let turnMilliseconds: Int64 = 50
   package static let reconnectMillisecondsMin: Int64 = 1_000
   package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
   package static let askingMillisecondsMax: Int64 = 15 * 60_000

@@ -16,6 +16,8 @@ import Wire
     func close(_ link: LinkID, _ cause: CloseCause) {}
     func isCongested(_ link: LinkID) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
+    func beginPiece() -> () -> Bool { { false } }
+    func goOnSoon() {}
     func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .laidOutAnew = event { laidOut += 1 } }
     func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }

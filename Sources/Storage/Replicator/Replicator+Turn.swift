@@ -25,22 +25,38 @@ extension Replicator {
     handle(.committed(committed([], report)), now: now)
   }
 
+  /// Stores more of what waits from earlier turns.
+  package func goOn(now: Now) {
+    isGoOnDue = false
+    guard isOpen, !waiting.isEmpty else { return }
+    var following: [Effect] = []
+    keep(now, &following)
+    obey(following, now)
+  }
+
+  /// Whether sets that a link brought have yet to be stored.
+  package func isWaiting(_ link: LinkID) -> Bool { waiting[link] != nil }
+
   func obey(_ effects: [Effect], _ now: Now) {
     var effects = effects
     while !effects.isEmpty {
       var following: [Effect] = []
-      var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
+      var hasCome = false
       for effect in effects {
         if case .commit(let received, let link) = effect {
-          for set in received { sets.append((set, link)) }
+          waiting[link, default: []] += received
+          hasCome = true
         } else {
           carryOut(effect, now, &following)
         }
       }
-      if !sets.isEmpty { keep(sets, now, &following) }
+      if hasCome { keep(now, &following) }
       effects = following
     }
     if !unprovenForks.isEmpty { proveForks(now) }
+    guard !waiting.isEmpty, !isGoOnDue else { return }
+    isGoOnDue = true
+    shell?.goOnSoon()
   }
 
   private func carryOut(_ effect: Effect, _ now: Now, _ following: inout [Effect]) {
@@ -75,29 +91,69 @@ extension Replicator {
 
   // MARK: Into the store
 
-  private func keep(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
-  ) {
+  /// Stores sets that links have brought, as many as one turn has room for; the rest waits.
+  ///
+  /// What a set costs shows only when it is folded: a member may write sets that cost much, and its peers and commands
+  /// must have their turn meanwhile.
+  private func keep(_ now: Now, _ following: inout [Effect]) {
     // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
-    guard canStore else { return discard(sets, now, &following) }
+    guard canStore else { return discard(now, &following) }
+    let sets = piece()
+    guard !sets.isEmpty else { return }
     do {
       try giveWay(to: sets.map(\.set), now, &following)
-      let committed = try commit(sets, horizon: Self.horizon(now))
+      let committed = try commit(
+        sets, horizon: Self.horizon(now), isTurnOver: shell?.beginPiece() ?? { false })
+      take(committed.items)
       noteOwnSets(committed.items, now)
       replica.handle(.committed(committed), now: now, into: &following)
       if isLaidOutAnew { logsWereLaidOut(now, &following) }
     } catch {
       shell?.storeFailed(error)
-      guard canStore else { return discard(sets, now, &following) }
+      guard canStore else { return discard(now, &following) }
       // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
-      for link in Set(sets.compactMap(\.link)).sorted() { shell?.close(link, .shuttingDown) }
+      for link in waiting.keys.sorted() { shell?.close(link, .shuttingDown) }
+      waiting = [:]
     }
   }
 
-  private func discard(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
-  ) {
-    replica.handle(.notKept(Set(sets.compactMap(\.link)).sorted()), now: now, into: &following)
+  /// What waits, one set of each link in turn, so that none waits for all of another: first of the link whose turn it
+  /// is. What came by a lane that has closed since goes; it comes again when that opens.
+  private func piece() -> [(set: VerifiedChangeSet, link: LinkID?)] {
+    for (link, sets) in waiting {
+      let open = sets.filter { replica.isOpen(link, $0.header.log.lane) }
+      if open.count < sets.count { waiting[link] = open.isEmpty ? nil : open[...] }
+    }
+    let links = waiting.keys.sorted()
+    let order = links.filter { $0 > newestKept } + links.filter { $0 <= newestKept }
+    var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
+    var round = 0
+    var isMore = true
+    while isMore {
+      isMore = false
+      for link in order {
+        guard let rest = waiting[link]?.dropFirst(round), let set = rest.first else { continue }
+        sets.append((set, link))
+        isMore = true
+      }
+      round += 1
+    }
+    return sets
+  }
+
+  /// Takes off what has been looked at.
+  private func take(_ items: [Committed.Item]) {
+    for (link, taken) in Dictionary(grouping: items, by: \.link) {
+      guard let link, let rest = waiting[link]?.dropFirst(taken.count) else { continue }
+      waiting[link] = rest.isEmpty ? nil : rest
+    }
+    if let link = items.last?.link { newestKept = link }
+  }
+
+  private func discard(_ now: Now, _ following: inout [Effect]) {
+    let links = waiting.keys.sorted()
+    waiting = [:]
+    replica.handle(.notKept(links), now: now, into: &following)
   }
 
   /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
@@ -115,8 +171,13 @@ extension Replicator {
   var canStore: Bool { shell?.canStore ?? true }
 
   /// One transaction for sets of one's own or of peers.
-  func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock) throws -> Committed {
-    let report = try store.commit(items.map(\.set), horizon: horizon, noting: noting)
+  ///
+  /// - Parameter isTurnOver: whether the rest is left out; asked after each set.
+  func commit(
+    _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
+  ) throws -> Committed {
+    let report = try store.commit(
+      items.map(\.set), horizon: horizon, noting: noting, isTurnOver: isTurnOver)
     let placed = zip(items, report.placements).map { item, placement in
       Committed.Item(set: item.set, link: item.link, placement: placement)
     }

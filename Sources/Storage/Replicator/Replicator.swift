@@ -28,6 +28,12 @@ package final class Replicator {
   package internal(set) var unsent: UnsentLogs
   /// Forks that the circle has not been told of.
   var unprovenForks: [Fork]
+  /// Sets that links have brought and that no turn has had room for yet, in the order in which they came.
+  var waiting: [LinkID: ArraySlice<VerifiedChangeSet>] = [:]
+  /// The link of the set that was stored last: the next turn begins with the one after it.
+  var newestKept = LinkID(0)
+  /// The shell will call `goOn`.
+  var isGoOnDue = false
   /// Cuts have changed what is stored, and the replica has not been told.
   var isLaidOutAnew = false
 
@@ -94,6 +100,10 @@ package protocol ReplicatorShell: AnyObject {
   /// Brings the timer back after so many milliseconds, whatever is done to the wall clock; a newer one of the same
   /// name replaces it.
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment)
+  /// Sets of peers are about to be stored: gives what says, after each, whether others should have their turn.
+  func beginPiece() -> () -> Bool
+  /// Calls `Replicator.goOn` once others have had their turn.
+  func goOnSoon()
   func note(_ event: ReplicaEvent)
   func note(_ event: ReplicatorEvent)
   /// What became of the question under way; gives the next one that was waiting.

@@ -1,6 +1,7 @@
 import Membership
 import Replication
 import Storage
+import Transport
 import Wire
 
 extension Node {
@@ -23,6 +24,16 @@ extension Node {
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
   func foldDue() throws { try turn { try $0.foldDue(now: time) } }
+
+  /// Goes on with sets that had no room in this turn, behind whatever else waits for one.
+  func goOnSoon() {
+    executor.async { [weak self] in
+      self?.assumeIsolated { node in
+        node.turn { $0.goOn(now: node.time) }
+        node.takeInboxes()
+      }
+    }
+  }
 
   func storeFailed(_ error: any Error) {
     guard !isNoRoom(error) else { return diskIsFull() }

@@ -16,8 +16,8 @@ package struct WriteOrigin: Hashable, Sendable {
   }
 }
 
-/// What a new write does to the winner of its cell. Whoever wins, the rivals (maximal writes that did not win) that the
-/// new write has seen are closed.
+/// What a new write does to the winner of its cell. In either case the rivals (maximal writes that did not win) that
+/// the new write has seen are closed.
 ///
 /// Sets are folded in causal order, so nothing that is folded already follows the new write: it is maximal.
 package struct MergeOutcome: Hashable, Sendable {

@@ -11,7 +11,7 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     guard let told = sessions[link]?[lane].news(in: heads, complete), told.isOpen else { return }
-    // What is told is looked up, kept and compared: repeated without end, that must not cost more than it brings in.
+    // Heads are stored, looked up and compared: the price in points grows with that work.
     needless(link, points: told.isKnown ? 1 + heads.count / 16 : heads.count / 8, now, &effects)
     sessions[link]?[lane].hear(told.heads, complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
@@ -393,8 +393,8 @@ extension LaneSession {
     } else if tips.isEmpty {
       lacking[header.log] = nil
     }
-    // The first of what was asked for: the branch leaves the own ones further back. However many branches do, the next
-    // question begins only so much earlier.
+    // The first set that was asked for does not fit: the branch forks off further back. However many branches do, the
+    // next want begins only one step earlier.
     guard !askedFurtherBack.contains(header.log), header.sequence > 1,
       asked[header.log]?.contains(where: { $0.from == header.sequence }) == true
     else { return }

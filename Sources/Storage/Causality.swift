@@ -104,7 +104,7 @@ final class Causality {
   /// one set of a path, it is known soon for those above.
   func newestSeen(_ branch: Int64, sequence: Int64, of other: Int64) throws -> Int64 {
     guard let log = logs[branch: other]?.log else { return 0 }
-    // Any branch that was declared may stand on this one: all are looked at once, and not for each question.
+    // Any declared branch of the log may descend from this one: one pass over them answers every such question.
     if logs.branchCount(log) > 1 { return try past(branch, sequence: sequence)[other] ?? 0 }
     var steps: [Question] = []
     var seen: Int64 = 0
@@ -138,10 +138,10 @@ final class Causality {
       for other in try logs.declaredBranches(own.branch) where logs[branch: other]?.log != log {
         let declared = try logs.declared(own.branch, through: own.last, of: other)
         guard declared > 0 else { continue }
-        // Who declared a set has seen all that it stands on.
+        // Declaring a set declares all its ancestors in its log.
         logs.eachStretch(of: other, through: declared) { stretch in
           let last = Int64(bitPattern: stretch.last)
-          // What is known that far is known all the way down.
+          // The ancestors of what is noted already are noted too.
           guard newest[stretch.branch] ?? 0 < last else { return false }
           newest[stretch.branch] = last
           return true

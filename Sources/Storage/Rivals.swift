@@ -13,8 +13,8 @@ struct Contest {
 
 /// Maximal writes that did not win, kept with their content until a later write follows them.
 ///
-/// A member can write one cell concurrently as often as it likes. So a write changes the rows that it adds and closes,
-/// and reads no others: one row a rival, one a cell.
+/// A member can write one cell concurrently any number of times, so the cost of a write must not grow with the rivals
+/// that exist: it inserts its own row, deletes those of the rivals that it has seen, and updates one row of the cell.
 final class Rivals {
   private let selectCells: Statement
   private let selectAll: Statement
@@ -195,7 +195,7 @@ final class Rivals {
 
   private static let prefix = HashPrefix("waymark/rival/v1\0")
 
-  /// Equal exactly if two writes say the same. The own time of change of a whole record is no difference.
+  /// A hash that is equal exactly if two writes say the same; a whole record's own time of change does not count.
   private static func said(_ content: [UInt8], of record: RecordKey) throws -> [UInt8] {
     guard record.kind.mergeClass == .wholeRecord else { return blake2b256(prefix, content).bytes }
     let fields = try decodedFields(content).filter { $0.key != Fields.wholeRecordUpdatedAt }

@@ -89,7 +89,7 @@ extension Store {
   /// The stretches that lead to the tips of some wants, each once.
   private func readCursors(_ wants: [ServedWant]) throws -> [ReadCursor] {
     var found: [Int64: ReadCursor] = [:]
-    // Where a want that begins no later has come by, it has gone on to where this one begins.
+    // A branch that an earlier want has visited needs no second walk: that want began at or before this one.
     for served in wants.sorted(by: { $0.want.from < $1.want.from }) {
       let want = served.want
       logs.eachStretch(of: served.branch, through: want.through) { stretch in

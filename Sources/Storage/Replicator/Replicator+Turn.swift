@@ -91,10 +91,10 @@ extension Replicator {
 
   // MARK: Into the store
 
-  /// Stores sets that links have brought, as many as one turn has room for; the rest waits.
+  /// Stores sets that links have brought until the shell says that the turn is over; the rest waits for later turns.
   ///
-  /// What a set costs shows only when it is folded: a member may write sets that cost much, and its peers and commands
-  /// must have their turn meanwhile.
+  /// The cost of a set is known only after it was folded. A member may write sets that cost much, and commands and
+  /// other peers must get their turns in between.
   private func keep(_ now: Now, _ following: inout [Effect]) {
     // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
     guard canStore else { return discard(now, &following) }
@@ -117,8 +117,8 @@ extension Replicator {
     }
   }
 
-  /// What waits, one set of each link in turn, so that none waits for all of another: first of the link whose turn it
-  /// is. What came by a lane that has closed since goes; it comes again when that opens.
+  /// The waiting sets, interleaved by link, starting with the link after the one that was served last. Sets of a lane
+  /// that has closed since are dropped: they come again when it opens.
   private func piece() -> [(set: VerifiedChangeSet, link: LinkID?)] {
     for (link, sets) in waiting {
       let open = sets.filter { replica.isOpen(link, $0.header.log.lane) }

@@ -76,7 +76,10 @@ package final class Replicator {
   package var isOpen: Bool { opened != nil }
 
   /// Lets go of the store; a second time does nothing.
-  package func close() { opened = nil }
+  package func close() {
+    opened = nil
+    waiting = [:]
+  }
 
   package var circle: Circle { replica.circle }
 

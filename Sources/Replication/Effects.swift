@@ -38,6 +38,8 @@ package enum Input: Sendable {
   case withholding([LogKey: LogHead])
   /// The shell has carried out `Effect.release`.
   case released(Lane)
+  /// The disk has altered these stored sets: all that are known now.
+  case damaged([LogHead])
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
   /// A command asks a peer; comes back as `Effect.reply`.

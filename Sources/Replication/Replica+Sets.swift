@@ -77,13 +77,16 @@ extension Replica {
     guard canKeep, let session = sessions[link], session[lane].isOpen, !session.isClosing,
       session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
-    let needs = session[lane].needs(shownHeads(lane)).filter { circle.mayAuthor($0.log) }
+    var needs = session[lane].needs(shownHeads(lane)).filter { circle.mayAuthor($0.log) }
+    let repairs = repairs(session, lane, besides: needs, now)
+    needs += repairs
     // What another peer is sending may be what the rest stands on: this one waits until that has come.
     guard !needs.isEmpty, !needs.contains(where: { isOnItsWay($0.log, lane, now) }) else { return }
     let wants = needs.prefix(Limits.wantsMax)
     // At once: in place, each entry would copy all that are there.
     var asked: [LogKey: Want] = [:]
     for want in wants { asked[want.log] = want }
+    for want in repairs { sessions[link]?[lane].askedAgain[want.tip] = now.steady }
     sessions[link]?[lane].asked = asked
     sessions[link]?[lane].askedCount = wants.reduce(0) { $0 &+ $1.count }
     self[lane].asked.merge(asked.mapValues { _ in link }) { _, new in new }
@@ -137,10 +140,11 @@ extension Replica {
       return
     }
     let hasDelivered = session[lane].hasProgress || session[lane].hasDelivered(shownHeads(lane))
-    if !hasDelivered { brokePromise(link, now) }
+    let isRepair = session[lane].isAskedForRepairsOnly
+    if !hasDelivered, !isRepair { brokePromise(link, now) }
     giveUp(link, lane, now, &effects)
     // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
-    if hasDelivered {
+    if hasDelivered || isRepair {
       sessions[link]?[lane].isStalled = false
       ask(link, lane, now, &effects)
     }
@@ -254,7 +258,7 @@ extension LaneSession {
   /// Whether anything that was asked for is here now, whoever brought it.
   fileprivate func hasDelivered(_ heads: Heads) -> Bool {
     asked.values.contains { want in
-      heads.tips(of: want.log).count == 1 && back[want.log] == nil
+      askedAgain[want.tip] == nil && heads.tips(of: want.log).count == 1 && back[want.log] == nil
         && (heads[want.log]?.sequence ?? 0) >= want.from
     }
   }
@@ -330,6 +334,8 @@ extension LaneSession {
   /// Whether all that was asked for of a log is here.
   func hasArrived(_ want: Want, _ mine: Heads) -> Bool {
     if completed.contains(want.log) { return true }
+    // What is stored here and damaged is in the heads all the time.
+    if askedAgain[want.tip] != nil { return false }
     // Another peer may have brought more than this one was asked for.
     return mine.tips(of: want.log).count == 1 && back[want.log] == nil
       && (mine[want.log]?.sequence ?? 0) >= want.through

@@ -25,6 +25,8 @@ package struct Replica: Sendable {
   package internal(set) var newestForeignClock: Clock
   /// What of the own logs goes to nobody yet; nil for a lane that was let go.
   var withheld: [Lane: WithheldLogs] = [:]
+  /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
+  package internal(set) var damaged: [LogKey: [LogHead]] = [:]
   /// When a device last promised sets that it did not send, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
   /// How much each member has repeated of late; a new connection does not make it forgotten.
@@ -114,6 +116,9 @@ package struct Replica: Sendable {
     case .roomAgain: roomAgain(now, &effects)
     case .served(let link, let lane, let sent, let rest, let isCongested):
       served(link, lane, sent, rest, isCongested, now, &effects)
+    case .damaged(let heads):
+      askAgain(for: heads)
+      askAll(now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
     case .ask(let link, let lane, let question): ask(link, lane, question, now, &effects)
     case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)

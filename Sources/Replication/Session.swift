@@ -87,6 +87,8 @@ package struct LaneSession: Sendable {
   var back: [LogKey: UInt64] = [:]
   /// What the peer was asked for and has not delivered.
   package internal(set) var asked: [LogKey: Want] = [:]
+  /// When the peer was asked for a damaged set, on the steady clock.
+  var askedAgain: [ChangeSetID: Moment] = [:]
   /// Of these logs all that was asked for is here.
   var completed: Set<LogKey> = []
   package internal(set) var askedProgressAt: Moment = 0

@@ -39,6 +39,9 @@ package struct CommitReport: Sendable {
   /// Cuts have changed what is stored: heads that are not named here may be gone.
   package var isLaidOutAnew = false
 
+  /// Damaged sets whose bytes were replaced.
+  package var repaired: [DamagedSet] = []
+
   package static let recordsMax = 1_000
 
   package init() {}

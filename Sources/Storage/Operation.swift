@@ -66,7 +66,7 @@ extension Store {
     }
   }
 
-  /// One operation; nil if nothing of it is folded.
+  /// One operation; nil if nothing of it is folded, or can be read.
   package func operation(_ key: OperationKey) throws -> Operation? {
     let sql = """
       SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -79,10 +79,13 @@ extension Store {
       while try row.step() { numbers.append(row.integer(0)) }
       return numbers
     }
-    guard let first = numbers.first else { return nil }
-    let body = try cachedSet(first).body
-    return Operation(
-      key: key, verb: body.verb, target: body.target, sets: try numbers.map(fold.causality.place))
+    // What is left of an operation may be told by any of its sets; one without an intact set is not told of.
+    for number in numbers {
+      guard let body = try intactSet(cached: number)?.body else { continue }
+      return Operation(
+        key: key, verb: body.verb, target: body.target, sets: try numbers.map(fold.causality.place))
+    }
+    return nil
   }
 
   /// Whether sets of an operation are stored, also if they wait for what they stand on.
@@ -153,12 +156,12 @@ extension Store {
 
   // MARK: What sets wrote
 
-  /// Gives the entries of sets one by one, set by set in the order given.
+  /// Gives the entries of sets one by one, set by set in the order given; a damaged set has none.
   package func forEachEntry(
     of sets: [SetPlace], _ body: (Entry, ChangeSetBody, SetPlace) throws -> Void
   ) throws {
     for place in sets {
-      let set = try cachedSet(place.origin.number)
+      guard let set = try intactSet(cached: place.origin.number) else { continue }
       for entry in set.body.entries { try body(entry, set.body, place) }
     }
   }
@@ -189,6 +192,11 @@ extension Store {
   /// Whether the causal past of one folded set covers another.
   package func covers(_ later: SetPlace, _ earlier: SetPlace) throws -> Bool {
     try fold.causality.covers(later.origin.number, earlier.origin.number)
+  }
+
+  /// The same as `intactSet(_:)`, decoded once for many questions.
+  func intactSet(cached number: Int64) throws -> VerifiedChangeSet? {
+    do { return try cachedSet(number) } catch StoreError.damagedSet { return nil }
   }
 
   /// A set of one's own store, decoded once for many questions.

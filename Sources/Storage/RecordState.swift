@@ -38,11 +38,13 @@ package struct RecordWrite: Sendable {
 }
 
 extension Store {
-  /// Every folded write to a record, in the order of stamps; seeds are left out.
+  /// Every folded write to a record, in the order of stamps; seeds are left out, and what only a damaged set says.
   package func writes(of record: RecordKey) throws -> [RecordWrite] {
     guard let row = try fold.table(record.kind).row(record.id) else { return [] }
-    return try fold.recordWrites.numbers(of: record, row.stamps).map { try write(of: record, in: $0) }
-      .sorted { $0.place.origin.stamp < $1.place.origin.stamp }
+    return try fold.recordWrites.numbers(of: record, row.stamps).compactMap {
+      try intactWrite(of: record, in: $0)
+    }
+    .sorted { $0.place.origin.stamp < $1.place.origin.stamp }
   }
 
   /// The set that wrote a record's life; nil if none did.
@@ -106,6 +108,10 @@ extension Store {
         content: Value.text("None").encoded, author: .seed)
     }
     return state
+  }
+
+  private func intactWrite(of record: RecordKey, in number: Int64) throws -> RecordWrite? {
+    try intactSet(cached: number) == nil ? nil : write(of: record, in: number)
   }
 
   private func write(of record: RecordKey, in number: Int64) throws -> RecordWrite {

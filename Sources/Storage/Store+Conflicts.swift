@@ -120,10 +120,11 @@ extension Store {
     guard let first = writes.first else { return nil }
     let key = first.cell.record
     let reason = first.byParent ? Conflict.Reason.hiddenByParent : .editLostToDelete
-    let losers = try writes.map { write in
-      let set = try cachedSet(write.number)
+    let losers = try writes.compactMap { write -> Conflict.Side? in
+      guard let set = try intactSet(cached: write.number) else { return nil }
       return Conflict.Side(content: .write(try set.body.written(to: key)), stamp: set.stamp)
     }
+    guard !losers.isEmpty else { return nil }
     return Conflict(
       id: Self.id(key, reason, nil), record: key, field: nil, reason: reason,
       winner: Conflict.Side(content: .deletion, stamp: try fold.causality.origin(first.deletion).stamp),

@@ -102,9 +102,12 @@ extension Store {
         guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return false }
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
-        // The peer would take altered bytes for an attack, and this device for the attacker.
+        // The peer would take altered bytes for an attack, and this device for the attacker. What follows would have no
+        // place there: another peer is asked for it.
         guard raw.isIntact(as: id, sealed: seals[cursor.number]) else {
-          throw StoreError.damagedSet(number: cursor.number)
+          try noteDamaged(cursor.number)
+          cursor.stretches = []
+          return false
         }
         sets.append(StoredChangeSet(log: cursor.want.log, sequence: cursor.next, id: id, raw: raw))
         bytes += raw.byteCount

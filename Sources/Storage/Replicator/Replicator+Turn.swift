@@ -38,6 +38,7 @@ extension Replicator {
         }
       }
       if !sets.isEmpty { keep(sets, now, &following) }
+      tellDamage(now, &following)
       effects = following
     }
     if !unprovenForks.isEmpty { proveForks(now) }
@@ -71,6 +72,27 @@ extension Replicator {
     case .heardRevocations: keepHeard()
     default: break
     }
+  }
+
+  /// Has peers asked for damaged sets, also for those that they did not have an hour ago.
+  package func repair(now: Now) {
+    var following: [Effect] = []
+    tellDamage(now, &following, isRepeated: true)
+    obey(following, now)
+  }
+
+  /// Reading has found damaged sets, or peers have replaced some.
+  private func tellDamage(_ now: Now, _ following: inout [Effect], isRepeated: Bool = false) {
+    let damaged = store.damagedSets
+    guard isRepeated || damaged != toldDamage else { return }
+    let (known, present) = (Set(toldDamage.map(\.id)), Set(damaged.map(\.id)))
+    let (found, repaired) = (
+      damaged.filter { !known.contains($0.id) }, toldDamage.filter { !present.contains($0.id) }
+    )
+    toldDamage = damaged
+    if !found.isEmpty { shell?.note(.damaged(found)) }
+    if !repaired.isEmpty { shell?.note(.repaired(repaired)) }
+    replica.handle(.damaged(damaged.map(\.head)), now: now, into: &following)
   }
 
   // MARK: Into the store

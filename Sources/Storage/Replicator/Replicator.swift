@@ -30,6 +30,8 @@ package final class Replicator {
   var unprovenForks: [Fork]
   /// Cuts have changed what is stored, and the replica has not been told.
   var isLaidOutAnew = false
+  /// The damaged sets that the replica and the shell have been told of.
+  var toldDamage: [DamagedSet] = []
 
   /// Takes up where the store was left.
   ///
@@ -59,6 +61,8 @@ package final class Replicator {
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
     opened = store
     replica.holdings = try store.holdings()
+    toldDamage = store.damagedSets
+    replica.askAgain(for: toldDamage.map(\.head))
   }
 
   /// The store, while it is open.
@@ -117,6 +121,10 @@ package enum ReplicatorEvent: Sendable {
   /// A cut has changed, and the logs are stored anew.
   case laidOutAnew
   case unprovable(Fork, why: String)
+  /// The disk has altered these stored sets; peers are asked for them.
+  case damaged([DamagedSet])
+  /// Peers have sent these sets again, and their bytes are replaced.
+  case repaired([DamagedSet])
 }
 
 /// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.

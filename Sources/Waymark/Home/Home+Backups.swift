@@ -1,4 +1,6 @@
 import Foundation
+import Replication
+import Storage
 import Wire
 
 /// Names of what the node puts into the backups folder by itself.
@@ -32,6 +34,46 @@ extension Home {
   }
 
   private static let automaticBackupsMax = 10
+
+  // MARK: The newest backup
+
+  /// The newest readable backup in the backups folder, and when it was made; nil if there is none.
+  ///
+  /// Readable means that it is a backup file, not that all its change sets are intact: restoring verifies them.
+  func newestBackup() -> (path: String, created: Moment)? {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
+    let files = names.map { name in
+      // What a restore or a join replaced is in a folder.
+      name.hasSuffix(".waymark") ? "\(backups)/\(name)" : "\(backups)/\(name)/store.waymark"
+    }
+    let found = files.filter(Files.isRegular).map { (path: $0, changed: Self.changed($0)) }
+    for file in found.sorted(by: { ($0.changed, $0.path) > ($1.changed, $1.path) }).prefix(
+      Self.backupsTriedMax)
+    {
+      if let created = try? BackupFile(path: file.path).about.created { return (file.path, created) }
+    }
+    return nil
+  }
+
+  /// What to type where only a backup helps, ending at the newest one in the backups folder.
+  func restoreAdvice(now: Moment) -> String {
+    guard let newest = newestBackup() else {
+      return "waymark restore FILE with a backup; without one, "
+        + "mv \(shellWord(store)) \(shellWord(store + ".damaged")), then waymark join TICKET"
+    }
+    return
+      "waymark restore \(shellWord(newest.path)), the newest backup here, \(Self.age(now - newest.created)) old"
+  }
+
+  /// `3 days`, in the largest unit that fits.
+  private static func age(_ milliseconds: Moment) -> String {
+    let minutes = max(0, milliseconds / 60_000)
+    if minutes >= 2 * 24 * 60 { return plural(Int(minutes / (24 * 60)), "day") }
+    if minutes >= 2 * 60 { return plural(Int(minutes / 60), "hour") }
+    return plural(Int(minutes), "minute")
+  }
+
+  private static let backupsTriedMax = 5
 
   private static func changed(_ path: String) -> Date {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)

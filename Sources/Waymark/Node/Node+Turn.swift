@@ -30,13 +30,8 @@ extension Node {
       storeBroke(error)
       return
     }
-    if case StoreError.damagedSet(let number) = error {
-      let name = number.map { " \($0)" } ?? ""
-      log.error(
-        "store", "the disk has altered change set\(name): no peer is sent it. Next: waymark verify --deep")
-      notice(.damagedSet(number: number))
-      return
-    }
+    // The set is remembered, and status names it.
+    if case StoreError.damagedSet = error { return }
     log.error("store", "the store refused a transaction: \(error)")
     notice(.storeFailed("\(error)"))
   }

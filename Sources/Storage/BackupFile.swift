@@ -28,6 +28,8 @@ package enum BackupError: Error, Hashable, Sendable {
   case newerFormat(found: Int64, known: Int64)
   /// What it says is not all there, or cannot be read.
   case damaged(String)
+  /// A change set is not what was signed, or lacks one that it builds on; the rest may be restored.
+  case damagedSet(String)
 }
 
 /// What a backup says of itself, beside what is signed.

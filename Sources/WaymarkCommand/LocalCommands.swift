@@ -72,6 +72,7 @@ enum LocalCommands {
       name: try invocation["name"] ?? Configuration(home: home).name ?? hostName)
     order.rootKey = invocation["rootKey"]
     order.foundsCircle = invocation.arguments["newCircle"]?.boolean == true
+    order.isPartial = invocation.arguments["partial"]?.boolean == true
     if order.rootKey != nil, order.foundsCircle {
       throw WaymarkError.usage(
         "--root-key is for the circle of the backup, --new-circle leaves it: give one.",

@@ -10,7 +10,9 @@ extension Node {
       request.required("file", "a file to write"), home, overwrites: request.flag("yes"))
     let records = try store.visibleCounts().values.reduce(0, +)
     let created = wall()
-    let summary = try await backUp(to: path, overwrites: request.flag("yes")) { done, total in
+    let summary = try await backUp(
+      to: path, overwrites: request.flag("yes"), allowsDamage: request.flag("yes")
+    ) { done, total in
       events([
         "type": "progress", "stage": "writing", "file": .string(path), "done": .integer(done),
         "total": .integer(total),
@@ -21,7 +23,15 @@ extension Node {
       [
         .init("type", "summary"), .init("file", .string(path)), .init("bytes", .integer(summary.bytes)),
         .init("changeSets", .integer(summary.changeSets)), .init("records", .integer(records)),
-        .init("created", .string(CivilTime.text(created))),
+        .init("created", .string(CivilTime.text(created))), .init("damaged", .integer(summary.damaged.count)),
+        .init(
+          "text",
+          .text(
+            summary.damaged.isEmpty
+              ? nil
+              : "\(plural(summary.damaged.count, "change set")) that the disk has damaged "
+                + "(\(names(of: summary.damaged))) can't be restored from it, the rest can: waymark restore --partial"
+          )),
       ])
   }
 }

@@ -27,19 +27,29 @@ extension Node {
   }
 
   /// Writes a backup of what is committed now.
+  ///
+  /// - Parameter allowsDamage: whether it is written though the disk has altered some change sets; else that needs a yes.
   func backUp(
-    to path: String, overwrites: Bool = false,
+    to path: String, overwrites: Bool = false, allowsDamage: Bool = true,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) async throws -> BackupSummary {
     do {
       switch try home.keeping.backUp(
-        store, to: path, try backupAbout(), overwrites: overwrites, progress: progress)
+        store, to: path, try backupAbout(), overwrites: overwrites, allowsDamage: allowsDamage,
+        progress: progress)
       {
       case .done(let summary): return summary
       case .elsewhere(let work): return try await offNode(work)
       }
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)
+    } catch let error as BackupDamageError {
+      throw WaymarkError.needsYes(
+        "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
+          + "(\(names(of: error.damaged)))?",
+        next:
+          "waymark run, until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
+          + "waymark backup --yes \(shellWord(path)), for everything else")
     }
   }
 

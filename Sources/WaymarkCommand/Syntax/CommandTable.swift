@@ -365,7 +365,8 @@ enum CommandTable {
       words: ["backup"], summary: "write all of the circle that this device holds to one file, without keys",
       operands: [.init(placeholder: "FILE", key: "file", type: .path)],
       details: """
-        A running node goes on with its work meanwhile. --yes overwrites a file that is there. Keep the keys
+        A running node goes on with its work meanwhile. Every change set is verified on the way; where the disk
+        has damaged some, the backup needs --yes. --yes also overwrites a file that is there. Keep the keys
         folder (waymark paths) apart from it: with them the backup comes back as the same device.
         """),
     CommandSpec(
@@ -377,6 +378,9 @@ enum CommandTable {
           flag: "--root-key", placeholder: "FILE", summary: "take this device into the circle at once",
           type: .path),
         .init(flag: "--new-circle", placeholder: nil, summary: "write the records again in a new circle"),
+        .init(
+          flag: "--partial", placeholder: nil,
+          summary: "restore what is intact of a damaged backup, and say what is missing"),
         .init(flag: "--preview", placeholder: nil, summary: "verify and count only, change nothing"),
       ],
       details: """

@@ -93,6 +93,7 @@ extension Node {
   private func showStatus(_ request: CommandRequest) throws -> JSON {
     if request.flag("acknowledge") { try acknowledgeDeletions() }
     var document = try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
+    document["storeCheck"] = storeCheckJSON
     document["keys"] = home.keyStates
     return document
   }

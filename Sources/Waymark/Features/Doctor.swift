@@ -181,8 +181,20 @@ package struct Doctor {
     findings.append(
       Finding(
         .store, .ok, "ok",
-        "The store opens: \(plural(Int(clamping: sets), "change set")), \(size) KiB. To check every signature and row: "
-          + "waymark verify --deep"))
+        "The store opens: \(plural(Int(clamping: sets), "change set")), \(size) KiB. \(checkText)To check every signature "
+          + "and row: waymark verify --deep"))
+  }
+
+  /// How far the quiet check of the running node has come.
+  private var checkText: String {
+    guard let check = status["storeCheck"], let total = check["total"]?.integer, total > 0 else { return "" }
+    let completed = check["completed"]?.string
+    let done = check["checked"]?.integer ?? 0
+    guard completed != nil || done > 0 else { return "The background check has not begun. " }
+    let last = completed.map { "The background check verified all of it last at \($0)" }
+    let now = done > 0 ? "it is at \(done) of \(total) now" : nil
+    return ([last ?? "The background check has not verified all of it yet", now].compactMap(\.self))
+      .joined(separator: "; ") + ". "
   }
 
   private mutating func checkDisk() {

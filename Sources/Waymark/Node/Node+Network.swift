@@ -51,6 +51,7 @@ extension Node {
     logGate()
     handle(.started)
     scheduleRest()
+    scheduleStoreCheck()
     guard member != nil else { return }
     try announce(network?.reachableAddresses ?? [])
     try showDevelopmentEntitlement()

@@ -11,6 +11,7 @@ struct Timers {
     case disk
     case interfaces
     case beacons
+    case storeCheck
   }
 
   private let executor: QueueExecutor

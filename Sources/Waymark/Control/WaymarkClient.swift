@@ -192,9 +192,7 @@ extension WaymarkError {
       return .failed(
         "store",
         "The store in \(home.path) can't be \(verb): it holds no circle, as a file that is empty or cut off.",
-        next:
-          "mv \(shellWord(home.store)) \(shellWord(home.store + ".old")), then waymark restore FILE with a "
-          + "backup, or waymark join TICKET")
+        next: home.restoreAdvice(now: systemWall()))
     case StoreError.lockFailed(let code):
       return .failed(
         "file",
@@ -212,6 +210,12 @@ extension WaymarkError {
       return .failed(
         "is_backup", "\(home.store) is a backup file, and no store.",
         next: "mv \(shellWord(home.store)) \(shellWord(kept)), then waymark restore \(shellWord(kept))")
+    case _ where isDamagedFile(error):
+      // Damage outside what is signed is repaired from that. Else nothing but a copy helps.
+      let isSignedPartWhole = Store.isSignedPartReadable(home.store)
+      return .failed(
+        "store", "The store in \(home.path) can't be \(verb): its file is damaged (\(error)).",
+        next: isSignedPartWhole ? "waymark verify --deep --repair" : home.restoreAdvice(now: systemWall()))
     default:
       return .failed(
         "store", "The store in \(home.path) can't be \(verb): \(error).", next: "waymark verify --deep")

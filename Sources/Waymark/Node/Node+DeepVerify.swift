@@ -21,9 +21,11 @@ extension Node {
     isVerifying = true
     defer { isVerifying = false }
     let check = DeepCheck(home, device: identity.device)
-    var outcome = DeepOutcome(found: try await check.run(events))
-    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    var outcome = DeepOutcome(found: try await check.run(events), home: home, wall: wall())
     try checkOpen()
+    try repair(outcome.found.damagedSets)
+    outcome.hasPeers = !otherMembers.isEmpty
+    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     outcome.backup = try await backUp(before: "repair")
     try checkOpen()
     // Folds the log again into new tables, in one transaction.
@@ -52,6 +54,7 @@ struct DeepCheck: Sendable {
     device = try? Identity.load(from: home).device
   }
 
+  /// - Throws: `WaymarkError`
   func run(_ events: @escaping @Sendable (JSON) -> Void) async throws -> DeepReport {
     do {
       return try await offNode {
@@ -70,6 +73,8 @@ struct DeepCheck: Sendable {
         "disk_full",
         "The disk of \(home.path) has no room for folding the log a second time; nothing was changed.",
         next: "make room on it (df -h \(shellWord(home.path))), then try again")
+    } catch {
+      throw WaymarkError.reading(home, error)
     }
   }
 
@@ -78,13 +83,19 @@ struct DeepCheck: Sendable {
   {
     let lock = try HomeLock(home)
     defer { lock.release() }
-    var outcome = DeepOutcome(found: try await run(events))
+    var outcome = DeepOutcome(found: try await run(events), home: home, wall: systemWall())
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     let present = try PresentStore(home)
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
     if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
-    do { try Store(path: home.store, refolds: true, isLocked: true).rest() }
+    do {
+      try Store(path: home.store, refolds: true, isLocked: true).rest()
+    } catch  where !isNoRoom(error) {
+      throw WaymarkError.failed(
+        "store", "The store in \(home.path) can't be repaired: \(error).",
+        next: home.restoreAdvice(now: systemWall()))
+    }
     outcome.after = try await run(events)
     return outcome.document(request)
   }
@@ -95,8 +106,16 @@ struct DeepOutcome: Sendable {
   let found: DeepReport
   var after: DeepReport?
   var backup: String?
+  /// Whether there is another device that may have what is damaged here.
+  var hasPeers = false
+  private let home: Home
+  private let wall: Moment
 
-  init(found: DeepReport) { self.found = found }
+  init(found: DeepReport, home: Home, wall: Moment) {
+    self.found = found
+    self.home = home
+    self.wall = wall
+  }
 
   /// Whether folding the log again can mend something, and would lose nothing.
   var isRepairable: Bool {
@@ -132,8 +151,13 @@ struct DeepOutcome: Sendable {
 
   /// What helps, by the worst that was found.
   private func next(_ report: DeepReport) -> String? {
-    if report.counts[.log] != nil {
-      return "waymark restore FILE with a backup; without one, move store.db away and waymark join TICKET"
+    if let count = report.counts[.log] {
+      let restoring = home.restoreAdvice(now: wall)
+      // Other devices send again what is damaged; what is missing or forged they can't.
+      return hasPeers && count == report.damagedSets.count
+        ? "waymark run, until a device that has the damaged change sets connects; if none does, "
+          + restoring
+        : restoring
     }
     let isRepaired = after != nil
     if report.counts[.index] != nil || isRepaired && !report.isClean {

@@ -84,11 +84,16 @@ struct DeepCheck: Sendable {
     let lock = try HomeLock(home)
     defer { lock.release() }
     var outcome = DeepOutcome(found: try await run(events), home: home, wall: systemWall())
-    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    outcome.isClosed = true
+    guard request.flag("repair"), outcome.isRepairable || outcome.isRestorable else {
+      return outcome.document(request)
+    }
     let present = try PresentStore(home)
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
     if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
+    // What is signed is whole, and a restore of the backup that was just written builds the rest of it.
+    guard outcome.isRepairable, !outcome.isRestorable else { return outcome.document(request) }
     do {
       try Store(path: home.store, refolds: true, isLocked: true).rest()
     } catch  where !isNoRoom(error) {
@@ -108,6 +113,8 @@ struct DeepOutcome: Sendable {
   var backup: String?
   /// Whether there is another device that may have what is damaged here.
   var hasPeers = false
+  /// Whether the store was verified without being opened, which it may not be able to be.
+  var isClosed = false
   private let home: Home
   private let wall: Moment
 
@@ -121,6 +128,9 @@ struct DeepOutcome: Sendable {
   var isRepairable: Bool {
     found.counts[.log] == nil && (found.counts[.records] != nil || found.counts[.file] != nil)
   }
+
+  /// Whether a restore of a backup of what is signed is what helps.
+  var isRestorable: Bool { found.counts[.log] == nil && found.counts[.index] != nil }
 
   func document(_ request: CommandRequest) -> JSON {
     let now = after ?? found
@@ -160,6 +170,9 @@ struct DeepOutcome: Sendable {
         : restoring
     }
     let isRepaired = after != nil
+    if isClosed, isRestorable {
+      return backup == nil ? "waymark verify --deep --repair" : home.restoreAdvice(now: wall)
+    }
     if report.counts[.index] != nil || isRepaired && !report.isClean {
       return "waymark backup FILE, then waymark restore FILE: that builds everything from what is signed"
     }

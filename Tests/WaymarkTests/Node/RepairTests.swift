@@ -110,6 +110,31 @@ struct RepairTests {
     #expect(texts.contains { $0.contains(saying) }, "\(texts)")
   }
 
+  @Test
+  func
+    `a store that can't be opened for what is noted beside its log comes back from a backup of what is signed`()
+    async throws
+  {
+    let alice = try await node()
+    let home = alice.home
+    let before = try await shown { try await alice.run($0) }
+    await alice.close()
+    do { try Connection(.file(home.store)).execute("UPDATE branches SET lane = 9") }
+    func perform(_ arguments: JSON) async throws -> JSON {
+      try await WaymarkClient.perform(CommandRequest("verify", arguments), home: home)
+    }
+    await #expect(throws: WaymarkError.self) {
+      try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
+    }
+    #expect(try await perform(["deep": true])["next"] == "waymark verify --deep --repair")
+    let repaired = try await perform(["deep": true, "repair": true])
+    let kept = try #require(repaired["backup"]?.string) + "/store.waymark"
+    #expect(repaired["next"]?.string?.hasPrefix("waymark restore \(kept), the newest backup here") == true)
+    let order = Restoring.Order(file: kept, name: "alice")
+    _ = try await Restoring(home: home, order: order, wall: { TestNode.morning }).perform(isConfirmed: true)
+    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
+  }
+
   @Test func `only the newest ten automatic backups are kept`() async throws {
     let alice = try await TestNode.founder("alice")
     for _ in 0..<12 { try await alice.node.backUp(before: "mirror") }

@@ -155,7 +155,7 @@ extension Store {
       while try row.step() {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
-        // A set aside whose header is damaged stays there.
+        // A quarantined set whose header is damaged stays quarantined.
         guard let header = damagedHeaders[id] ?? Self.header(raw.header, id), try mayCome(header) else {
           continue
         }

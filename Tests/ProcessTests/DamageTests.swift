@@ -76,7 +76,7 @@ import Wire
       try await alice.text("trip", "add", "name=\(name)")
     }
     try await flip("Oslo-trip", on: alice)
-    // Tables of another version are made anew without it.
+    // Tables of another version are built again without it.
     try await alice.sql("UPDATE meta SET value = 'another version' WHERE key = 'derived'")
     #expect(try await trips(alice) == ["Rome-trip", "Bern-trip"])
     let said = try #require(try await notice(alice))

@@ -112,7 +112,7 @@ struct RepairTests {
 
   @Test
   func
-    `a store that can't be opened for what is noted beside its log comes back from a backup of what is signed`()
+    `a store that fails to open because its index rows are damaged comes back from a backup of what is signed`()
     async throws
   {
     let alice = try await node()

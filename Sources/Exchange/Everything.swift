@@ -45,7 +45,7 @@ struct Everything {
   }
 
   private func missing(_ record: RecordDraft, _ field: Field) -> String {
-    "\(field.name) of \(record.kind.name) \(record.id.uuid) is not all here yet and is left out"
+    "\(field.name) of \(record.kind.name) \(record.id.uuid) is not whole on this device and is left out"
   }
 
   // MARK: Comma-separated values

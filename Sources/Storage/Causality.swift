@@ -8,8 +8,9 @@ package import Wire
 package struct SetPlace: Sendable {
   package let origin: WriteOrigin
   package let log: LogKey
-  let branch: Int64
-  let sequence: Int64
+  /// The store's number of the log, or of the branch of a log that forked.
+  package let branch: Int64
+  package let sequence: Int64
 
   static let seed = SetPlace(
     origin: .seed,

@@ -69,8 +69,12 @@ final class Fold {
 
   // MARK: Sets
 
+  /// How many sets were folded since the store was opened.
+  private(set) var foldedSets = 0
+
   /// Folds a set that everything it stands on is folded for.
   func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
+    foldedSets += 1
     causality.remember(place)
     try dayIndex.makeWay(for: set)
     try undos.note(set)

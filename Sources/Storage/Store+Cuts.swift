@@ -187,6 +187,7 @@ extension Store {
   /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.
   private func prune(_ log: LogKey) throws -> Bool {
     guard hasUnkept(log) else { return false }
+    noteRemoval()
     for branch in logs[log] {
       let bounds = "branch = \(branch.number) AND sequence > \(logs.newestKept(branch))"
       try connection.execute(

@@ -174,6 +174,7 @@ extension Store {
   }
 
   private func delete(_ numbers: [Int64]) throws {
+    noteRemoval()
     try connection.with("DELETE FROM change_sets WHERE number = ?1") { row in
       for number in numbers {
         try row.bind(1, number)

@@ -126,8 +126,19 @@ package final class Store {
   /// Runs what keeps several things as one transaction.
   package func atOnce(_ body: () throws -> Void) throws { try atomically(body) }
 
+  /// How often stored change sets were removed or numbered again: work in slices that remembers their numbers begins
+  /// again when this differs.
+  package private(set) var removals = 0
+
+  /// Differs once records may have changed.
+  package var recordsVersion: Int { fold.foldedSets &+ removals }
+
+  /// Numbers of stored change sets are no longer what they were.
+  func noteRemoval() { removals += 1 }
+
   /// Forgets what was kept in memory of sets and their past.
   func forgetPast() {
+    noteRemoval()
     declared = nil
     setCache = SetCache()
     seals = Seals()

@@ -13,6 +13,9 @@ package func isBrokenStore(_ error: any Error) -> Bool {
 /// The same for errors of any database that was at work, be it a file that is imported: only those of writing count.
 package func isLostWrite(_ error: any Error) -> Bool { (error as? SQLiteError)?.isLostWrite ?? false }
 
+/// Whether reading was stopped, because its task was cancelled.
+package func isInterrupted(_ error: any Error) -> Bool { (error as? SQLiteError)?.isInterrupted ?? false }
+
 /// Why a store cannot be opened or used.
 package enum StoreError: Error, Hashable, Sendable {
   /// Another process holds the store; its process id, if it left one.

@@ -157,3 +157,47 @@ extension Value {
     return time
   }
 }
+
+/// Calendars in which each thing is looked at once: with work that grows with the square, these would take hours.
+@Suite(.timeLimit(.minutes(10)))
+struct LargeCalendarTests {
+  @Test func `a file of very many calendars is read`() throws {
+    let calendars = (1...20_000).map { number in
+      "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:\(number)\nDTSTART:20260503\nEND:VEVENT\nEND:VCALENDAR\n"
+    }
+    let plan = try Importer.plan(Array(calendars.joined().utf8))
+    #expect(plan.drafts(Registry.activity).count == 20_000)
+    #expect(plan.drafts(Registry.trip).count == 20_000)
+  }
+
+  @Test func `a zone of very many dates is read once, and no further than a thousand`() throws {
+    let dates = (0..<20_000).map { "\(20_000_101 + $0 % 28)T\(100_000 + $0 % 60)" }.joined(separator: ",")
+    let zone = """
+      BEGIN:VTIMEZONE
+      TZID:Here
+      BEGIN:STANDARD
+      DTSTART:19700101T000000
+      TZOFFSETTO:+0130
+      RDATE:\(dates)
+      END:STANDARD
+      END:VTIMEZONE
+
+      """
+    let events = (1...3_000).map { number in
+      "BEGIN:VEVENT\nUID:\(number)\nDTSTART;TZID=Here:20260503T150000\nEND:VEVENT\n"
+    }
+    let plan = try plan(events.joined(), before: zone)
+    #expect(plan.drafts(Registry.activity).count == 3_000)
+    #expect(plan.drafts(Registry.activity).allSatisfy { $0.held("start").time == 1_777_815_000_000 })
+  }
+
+  @Test func `reading ends with its task`() async throws {
+    let event = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nDTSTART:20260503\nEND:VEVENT\nEND:VCALENDAR\n"
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try Importer.plan(Array(event.utf8))
+    }
+    task.cancel()
+    await #expect(throws: ExchangeError.self) { try await task.value }
+  }
+}

@@ -170,4 +170,51 @@ struct LoopDatabaseTests {
       for draft in plan.drafts { try draft.kind.validate(draft, isNew: true) }
     }
   }
+
+  @Test(
+    .timeLimit(.minutes(2)),
+    arguments: [
+      (
+        "PRAGMA ignore_check_constraints = 1; CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT, "
+          + "CHECK (length(hex(zeroblob(2000000 + id))) > 0));", "has a CHECK"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name AS (hex(zeroblob(2000000 + id))));",
+        "computed columns"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name AS (hex(zeroblob(1))) STORED);", "computed columns"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX i ON Habits (lower(name));",
+        "index of expressions"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX i ON Habits (id) WHERE name > '';",
+        "index of expressions"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); "
+          + "CREATE TRIGGER t AFTER INSERT ON Habits BEGIN SELECT 1; END;", "trigger"
+      ),
+      ("CREATE VIEW Habits AS SELECT 1 AS id;", "no plain table Habits"),
+      ("CREATE VIRTUAL TABLE Habits USING fts5(id, name);", "no plain table Habits"),
+    ])
+  func `a table that brings expressions of its own is refused before it is read`(
+    sql: String, reason: String
+  ) throws {
+    let rows = """
+      WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200)
+        INSERT INTO Habits(id) SELECT x FROM n;
+      """
+    let isWritable = !sql.contains("VIEW") && !sql.contains("VIRTUAL")
+    let bytes = try backup(
+      "PRAGMA user_version = 25; \(sql) CREATE TABLE Repetitions (id INTEGER PRIMARY KEY, habit, timestamp);"
+        + (isWritable ? rows : ""))
+    let error = #expect(throws: ExchangeError.self) { try Importer.plan(bytes) }
+    guard case .unsuitable(let said)? = error else {
+      return #expect(Bool(false), "\(String(describing: error))")
+    }
+    #expect(said.contains(reason), "\(said)")
+  }
 }

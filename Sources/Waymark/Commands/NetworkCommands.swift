@@ -79,11 +79,14 @@ extension Node {
   // MARK: wait
 
   /// Waits until this node is in sync with every connected peer, or with the one named.
+  /// How long `wait` waits if nothing else is said.
+  static let waitMilliseconds: Int64 = 30_000
+
   private func waitInSync(_ request: CommandRequest) async throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
     let peer = try request.text("peer").map { try self.peer(named: $0).device }
     let lanes = try lanesToWaitFor(request)
-    let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
+    let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? Self.waitMilliseconds
     let isMet = try await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
     guard isMet else { throw notInSync(peer, lanes) }
     return document(

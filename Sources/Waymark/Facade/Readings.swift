@@ -39,7 +39,7 @@ extension Reading<[History.Operation]> {
   ///
   /// - Parameter limit: from 1 on.
   public static func history(limit: Int = 20) -> Reading {
-    Reading(Topic.records) { try $0.history(limit: limit) }
+    Reading(Topic.records) { try $0.newestOperations(limit) }
   }
 }
 

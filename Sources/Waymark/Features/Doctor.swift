@@ -9,7 +9,9 @@ package import Wire
 
 /// One thing that `doctor` looked at.
 struct Finding: Sendable {
-  enum Check: String { case configuration, permissions, keys, store, disk, clock, port, peers, sync, safety }
+  enum Check: String {
+    case node, configuration, permissions, keys, store, disk, clock, port, peers, sync, safety
+  }
   /// `ok`, or as bad as a reason.
   enum Grade: String { case ok, info, warning, error }
 
@@ -163,6 +165,11 @@ package struct Doctor {
       status = try await ask(CommandRequest("status"))
       metrics = try await ask(CommandRequest("metrics"))
     } catch {
+      // Nothing else can be fixed before the node answers.
+      if (error as? WaymarkError)?.code == "not_answering" {
+        findings.insert(Finding(.node, error), at: 0)
+        return
+      }
       // A key or a mode that was found already is not said again.
       let finding = Finding(.store, error)
       let isSaid = findings.contains { $0.grade == .error && ($0.check == .keys || $0.check == .permissions) }

@@ -2,6 +2,7 @@ import Membership
 import Replication
 import Sodium
 import Storage
+import Synchronization
 import Transport
 import Wire
 
@@ -54,6 +55,8 @@ public actor Node {
   var counters = Counters()
   /// What the operation did that only this disk has, by the sets that were counted.
   var lossContent: (sets: [ChangeSetID], content: OperationContent)?
+  /// Commands that have begun and not ended.
+  nonisolated let commandsUnderWay = Atomic(0)
   /// The command line's socket, while the node serves it.
   var control: ControlServer?
 

@@ -39,10 +39,11 @@ BINARY ?= .build-static/release/waymark
 INSTALLED := $(DESTDIR)$(PREFIX)
 PAGES := share/man/man1/waymark.1 share/bash-completion/completions/waymark share/zsh/site-functions/_waymark \
   share/fish/vendor_completions.d/waymark.fish
-DOCUMENTS := README.md LICENSE
+DOCUMENTS := README.md LICENSE SECURITY.md
 
-install: ## install waymark, its manual page and completions: PREFIX=/usr/local DESTDIR=
-	@test -x $(BINARY) || $(MAKE) static
+# It builds nothing: it is run as root, and what root builds and runs should not be files of a user.
+install: ## install waymark, its manual page and completions, after make static: PREFIX=/usr/local DESTDIR=
+	@test -x $(BINARY) || { echo 'There is no $(BINARY). Next: make static, without root; then make install' >&2; exit 1; }
 	install -d $(INSTALLED)/bin $(addprefix $(INSTALLED)/,$(dir $(PAGES))) $(INSTALLED)/share/doc/waymark
 	install -m 755 $(BINARY) $(INSTALLED)/bin/waymark
 	@if command -v strip >/dev/null; then strip $(INSTALLED)/bin/waymark; fi
@@ -100,8 +101,9 @@ interop: build ## a client in Python, written from Protocol/ alone, meets a node
 hostile: build ## a hostile member at random against a circle of nodes: SEED=… STEPS=…
 	@Tests/Hostile/run random $(SEED) $(STEPS)
 
-attack: release ## fifty hostile connections: what an honest peer feels, and what the node spends
+attack: release ## fifty hostile connections, then costly sets of one member: what an honest peer feels
 	@Tests/Attack/run
+	@Tests/Attack/run costly
 
 oracle: build ## five nodes against a model in Python: SEED=… STEPS=…; or HISTORIES=1000, many short ones
 	@if [ -n "$(HISTORIES)" ]; then Tests/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \

@@ -15,7 +15,7 @@ struct CalendarReader {
     var text = CalendarText(bytes)
     calendars = try text.calendars()
     var events: [CalendarEvent] = []
-    for (index, calendar) in calendars.enumerated() { events += readEvents(calendar, index) }
+    for (index, calendar) in calendars.enumerated() { events += try readEvents(calendar, index) }
     events = newest(events)
     let own = events.filter { $0.component["X-WAYMARK-KIND"] != nil }
     let tripIt = events.filter { $0.component["X-WAYMARK-KIND"] == nil && TripItFeed.isOf($0.uid) }
@@ -24,14 +24,26 @@ struct CalendarReader {
     var feed = TripItFeed()
     let left = feed.read(tripIt, into: &builder, &organizations)
     let others = events.filter { $0.component["X-WAYMARK-KIND"] == nil && !TripItFeed.isOf($0.uid) }
-    for index in calendars.indices { readOthers((left + others).filter { $0.calendar == index }, index) }
+    let byCalendar = Dictionary(grouping: left + others, by: \.calendar)
+    for index in calendars.indices {
+      if let events = byCalendar[index] { readOthers(events, index) }
+      try Self.checkCancellation()
+    }
     return builder.plan(.ics)
   }
 
-  private mutating func readEvents(_ calendar: CalendarComponent, _ index: Int) -> [CalendarEvent] {
+  /// - Throws: if the import was cancelled.
+  private static func checkCancellation() throws(ExchangeError) {
+    if Task.isCancelled { throw .unsuitable(reason: "the import was cancelled") }
+  }
+
+  private mutating func readEvents(
+    _ calendar: CalendarComponent, _ index: Int
+  ) throws(ExchangeError) -> [CalendarEvent] {
     let zones = CalendarZones(calendar, zones: offsets)
     var events: [CalendarEvent] = []
     for component in calendar.components where component.name != "VTIMEZONE" {
+      try Self.checkCancellation()
       do throws(RowError) {
         guard component.name == "VEVENT" else { throw RowError("a \(component.name.prefix(40)) is no event") }
         let event = try CalendarEvent(component, calendar: index, zones: zones)

@@ -4,16 +4,28 @@ import Wire
 /// The time zones that a calendar names, whatever it calls them.
 struct CalendarZones {
   private let zones: ZoneOffsets
-  private var definitions: [String: CalendarComponent] = [:]
+  private var definitions: [String: Definition] = [:]
   /// The zone of a calendar for times that name none: `X-WR-TIMEZONE`.
   private(set) var ownZone: String?
 
   init(_ calendar: CalendarComponent, zones: ZoneOffsets) {
     self.zones = zones
     for component in calendar.components where component.name == "VTIMEZONE" {
-      if let name = component.text("TZID") { definitions[name] = component }
+      if let name = component.text("TZID") { definitions[name] = Definition(component) }
     }
     ownZone = calendar.text("X-WR-TIMEZONE").flatMap { known($0) }
+  }
+
+  /// What a calendar says of a zone; its rules are read once, when they are first needed.
+  private final class Definition {
+    let location: String?
+    private let component: CalendarComponent
+    private(set) lazy var rules = ZoneDefinition(component)
+
+    init(_ component: CalendarComponent) {
+      self.component = component
+      location = component.text("X-LIC-LOCATION")
+    }
   }
 
   /// A moment of a calendar.
@@ -50,12 +62,13 @@ struct CalendarZones {
   }
 
   private func time(_ wall: Int64, in name: String) -> Time {
-    if let zone = known(name) ?? definitions[name]?.text("X-LIC-LOCATION").flatMap({ known($0) }),
+    let definition = definitions[name]
+    if let zone = known(name) ?? definition?.location.flatMap({ known($0) }),
       let time = zones.milliseconds(wall: wall, zone: zone)
     {
       return Time(milliseconds: time, zone: zone)
     }
-    if let definition = definitions[name], let offset = ZoneDefinition(definition).seconds(atWall: wall) {
+    if let offset = definition?.rules.seconds(atWall: wall) {
       return Time(
         milliseconds: wall - Int64(offset) * 1_000,
         remark: "the zone \"\(name.prefix(60))\" has no name that is known; its times are kept, in UTC")
@@ -132,22 +145,29 @@ struct ZoneDefinition {
   }
 
   private var rules: [Rule] = []
-  private static let rulesMax = 1_000
 
+  /// At most `Limits.calendarZoneRulesMax` rules and dates in all: each time of an event is compared with all of them.
   init(_ component: CalendarComponent) {
-    for part in component.components.prefix(Self.rulesMax)
+    for part in component.components.prefix(Limits.calendarZoneRulesMax)
     where part.name == "STANDARD" || part.name == "DAYLIGHT" {
-      guard let start = part.text("DTSTART").flatMap({ WrittenCalendarTime($0)?.wall }),
+      guard rules.count < Limits.calendarZoneRulesMax,
+        let start = part.text("DTSTART").flatMap({ WrittenCalendarTime($0)?.wall }),
         let offset = part.text("TZOFFSETTO").flatMap(Self.offset)
       else { continue }
       let recurrence = part.text("RRULE").map(Self.recurrence)
       let until = recurrence?["UNTIL"].flatMap { WrittenCalendarTime($0)?.wall } ?? Int64.max
       rules.append(Rule(start: start, offset: offset, yearly: recurrence.flatMap(Self.yearly), until: until))
-      for line in part.lines where line.name == "RDATE" {
-        for date in line.value.split(separator: ",").prefix(Self.rulesMax) {
-          guard let start = WrittenCalendarTime(String(date))?.wall else { continue }
-          rules.append(Rule(start: start, offset: offset, yearly: nil, until: .max))
-        }
+      addDates(of: part, offset)
+    }
+  }
+
+  private mutating func addDates(of part: CalendarComponent, _ offset: Int) {
+    for line in part.lines where line.name == "RDATE" {
+      let room = Limits.calendarZoneRulesMax - rules.count
+      guard room > 0 else { return }
+      for date in line.value.split(separator: ",", maxSplits: room).prefix(room) {
+        guard let start = WrittenCalendarTime(String(date))?.wall else { continue }
+        rules.append(Rule(start: start, offset: offset, yearly: nil, until: .max))
       }
     }
   }

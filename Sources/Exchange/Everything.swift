@@ -45,7 +45,7 @@ struct Everything {
   }
 
   private func missing(_ record: RecordDraft, _ field: Field) -> String {
-    "\(field.name) of \(record.kind.name) \(record.id.uuid) is not all here yet and is left out"
+    "\(field.name) of \(record.kind.name) \(record.id.uuid) is not whole on this device and is left out"
   }
 
   // MARK: Comma-separated values
@@ -108,8 +108,10 @@ extension Value {
 
 /// Writes comma-separated values (RFC 4180): CRLF, and quotation marks where they are needed.
 ///
-/// Spreadsheets take a text for a formula that begins with `=`, `+`, `-`, `@`, a tab or a carriage return. Such a text
-/// gets an apostrophe in front, and so does one that begins with an apostrophe: who reads the file takes one away.
+/// Spreadsheets run a cell as a formula that begins with one of ``CSVText/formulaSigns``. Where a text has one at its
+/// beginning, an apostrophe goes in front. So it does after a quotation mark, a semicolon, a tab or a line break: a
+/// spreadsheet whose locale separates cells with semicolons begins another cell there, whatever the quotation marks say.
+/// If apostrophes precede the sign already, there is one more, so that the way back is exact.
 struct CSVText {
   private(set) var bytes: [UInt8] = []
 
@@ -130,14 +132,46 @@ struct CSVText {
     fileprivate var content: String {
       switch self {
       case .plain(let text): text
-      case .text(let text): CSVText.isRisky(text) ? "'" + text : text
+      case .text(let text): CSVText.guarded(text)
       }
     }
   }
 
-  private static let risky = Array("=+-@\t\r\n'".utf8)
+  /// What makes a formula of a cell that begins with it; also as full-width forms.
+  private static let formulaSigns: Set<Unicode.Scalar> = [
+    "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
+  ]
+  /// Behind which a cell may begin.
+  private static let cellStarts: Set<Unicode.Scalar> = ["\"", ";", "\t", "\r", "\n"]
 
-  fileprivate static func isRisky(_ text: String) -> Bool { text.utf8.first.map(risky.contains) ?? false }
+  /// A text with an apostrophe in front of whatever might begin a formula.
+  static func guarded(_ text: String) -> String { rewritten(text) { apostrophes in apostrophes + 1 } }
+
+  /// The text that ``guarded(_:)`` has made this of; a text that it leaves alone and that has no such apostrophe comes
+  /// back as it is.
+  static func unguarded(_ text: String) -> String {
+    rewritten(text) { apostrophes in max(0, apostrophes - 1) }
+  }
+
+  /// Gives all apostrophes in front of a sign of a formula, where a cell may begin, another count.
+  private static func rewritten(_ text: String, _ count: (Int) -> Int) -> String {
+    var written = String.UnicodeScalarView()
+    var (isStart, apostrophes) = (true, 0)
+    for scalar in text.unicodeScalars {
+      if isStart, scalar == "'" {
+        apostrophes += 1
+        continue
+      }
+      if isStart {
+        let kept = formulaSigns.contains(scalar) ? count(apostrophes) : apostrophes
+        written.append(contentsOf: repeatElement("'", count: kept))
+      }
+      (isStart, apostrophes) = (cellStarts.contains(scalar), 0)
+      written.append(scalar)
+    }
+    written.append(contentsOf: repeatElement("'", count: apostrophes))
+    return String(written)
+  }
 
   mutating func add(_ cells: [String]) { add(cells.map { Cell.plain($0) }) }
 

@@ -25,6 +25,43 @@ package struct ExportSource: Sendable {
 
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
+  /// Leaves out the bytes of fields that are more than a device writes, and those that no longer fit into all that one
+  /// export may hold: many records may name the same few contents. Gives a warning for each.
+  mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
+    var total = 0
+    var warnings: [String] = []
+    for kind in Everything.kinds {
+      let blobs = kind.fields.filter { $0.type == .blob }
+      guard !blobs.isEmpty else { continue }
+      for held in records(kind) {
+        for field in blobs {
+          let size = size(of: held[field.number])
+          let isTooLong = size > Limits.attachmentBytesMax
+          if !isTooLong, total + size <= bytesMax {
+            total += size
+            continue
+          }
+          records[kind]?[held.id]?[field.number] = .null
+          let reason =
+            isTooLong
+            ? "it has more than \(Limits.attachmentBytesMax >> 20) MiB"
+            : "an export holds at most \(bytesMax >> 20) MiB of files"
+          warnings.append("\(field.name) of \(kind.name) \(held.id.uuid) is left out: \(reason)")
+        }
+      }
+    }
+    return warnings
+  }
+
+  /// How many bytes a field stands for, as far as they are here.
+  private func size(of value: Value?) -> Int {
+    if case .bytes(let bytes) = value { return bytes.count }
+    return Contents.parts(of: value).reduce(0) { sum, id in
+      guard case .bytes(let bytes) = record(Registry.content, id)?[Contents.bytesField] else { return sum }
+      return sum + bytes.count
+    }
+  }
+
   /// The bytes of a field that may be cut into contents; nil if it is empty or not all of it is here.
   func bytes(_ value: Value?) -> [UInt8]? {
     Contents.join(value) { id in
@@ -84,6 +121,15 @@ package enum Exporter {
     _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil,
     zones: ZoneOffsets = .system
   ) -> ExportedFile {
+    var source = format == .travelingSnails ? source : trip.map(source.only) ?? source
+    let leftOut = source.leaveOutBytes()
+    let file = write(format, from: source, now: now, trip: trip, zones: zones)
+    return ExportedFile(bytes: file.bytes, warnings: leftOut + file.warnings)
+  }
+
+  private static func write(
+    _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID?, zones: ZoneOffsets
+  ) -> ExportedFile {
     switch format {
     case .ritualist:
       var writer = RitualistWriter(source: source, now: now)
@@ -92,9 +138,9 @@ package enum Exporter {
       var writer = TravelingSnailsWriter(source: source, now: now, trip: trip)
       return writer.write()
     case .ics:
-      var writer = CalendarWriter(source: trip.map(source.only) ?? source, now: now, zones: zones)
+      var writer = CalendarWriter(source: source, now: now, zones: zones)
       return writer.write()
-    case .json: return Everything(trip.map(source.only) ?? source, zones: zones).json(now: now)
+    case .json: return Everything(source, zones: zones).json(now: now)
     case .loopCSV, .csv, .loopDB, .habitbull, .surmai:
       preconditionFailure("\(format.rawValue) is not written as one file")
     }
@@ -110,7 +156,11 @@ package enum Exporter {
       var writer = LoopWriter(source: source)
       return writer.write()
     }
-    return Everything(trip.map(source.only) ?? source, zones: zones).csv()
+    var source = trip.map(source.only) ?? source
+    let leftOut = source.leaveOutBytes()
+    var folder = Everything(source, zones: zones).csv()
+    folder.warnings = leftOut + folder.warnings
+    return folder
   }
 }
 

@@ -17,6 +17,9 @@ struct LoopDatabaseReader {
       try database.forEach("Repetitions", LoopDatabase.repetitionColumns) { readRepetition($0) }
     } catch let error as ExchangeError {
       throw error
+    } catch let error as SQLiteError where error.isInterrupted {
+      let seconds = Limits.foreignDatabaseSecondsMax
+      throw .damaged(place: "the database", reason: "reading it takes more than \(seconds) seconds")
     } catch let error as SQLiteError {
       throw .damaged(place: "the database", reason: error.message)
     } catch {
@@ -94,7 +97,7 @@ private struct LoopDatabase {
   init(_ bytes: [UInt8]) throws {
     connection = try Connection(image: bytes)
     try connection.setUpReadOnly()
-    try checkWhole()
+    try connection.setUpForeign(within: .seconds(Limits.foreignDatabaseSecondsMax))
     let version = try number("PRAGMA user_version")
     guard (0...Int64(Limits.loopVersionMax)).contains(version) else {
       throw ExchangeError.unsuitable(
@@ -102,15 +105,23 @@ private struct LoopDatabase {
           "it is a database of version \(version), and those of Loop up to \(Limits.loopVersionMax) are known"
       )
     }
-    for table in ["Habits", "Repetitions"] {
-      if try isTable(table) { continue }
-      throw ExchangeError.unsuitable(reason: "it is no backup of Loop: there is no table \(table)")
+    for table in Self.tables {
+      guard try isTable(table) else {
+        throw ExchangeError.unsuitable(reason: "it is no backup of Loop: there is no table \(table)")
+      }
+      // Before anything of the table is read: its own expressions could run without end.
+      if let reason = try connection.unplainness(of: table) {
+        throw ExchangeError.unsuitable(reason: "it is no backup of Loop: \(reason)")
+      }
     }
+    for table in Self.tables { try checkWhole(table) }
   }
 
+  private static let tables = ["Habits", "Repetitions"]
+
   /// A damaged tree of pages could lead round and round.
-  private func checkWhole() throws {
-    try connection.with("PRAGMA integrity_check(1)") { row in
+  private func checkWhole(_ table: String) throws {
+    try connection.with("PRAGMA integrity_check(\(table))") { row in
       guard try row.step(), row.text(0) != "ok" else { return }
       let reason = row.text(0).split(separator: "\n").first.map(String.init) ?? ""
       throw ExchangeError.damaged(place: "the database", reason: String(reason.prefix(200)))
@@ -121,11 +132,8 @@ private struct LoopDatabase {
     try connection.with(sql) { row in try row.step() ? row.integer(0) : 0 }
   }
 
-  /// A view, or a table that only pretends to be one, could run for ever.
   private func isTable(_ name: String) throws -> Bool {
-    let sql =
-      "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name = '\(name)' COLLATE NOCASE"
-    return try number(sql) == 1
+    try number("SELECT count(*) FROM sqlite_schema WHERE name = '\(name)' COLLATE NOCASE") > 0
   }
 
   /// Columns that the table lacks are absent in every row.

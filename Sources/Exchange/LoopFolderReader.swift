@@ -89,9 +89,9 @@ struct LoopFolderReader {
     _ row: CSVRow, _ header: CSVHeader, _ position: Int
   ) throws(RowError) {
     var habit = LoopHabit()
-    habit.name = header.cell("Name", of: row)
-    habit.question = header.cell("Question", of: row)
-    habit.description = header.cell("Description", of: row)
+    habit.name = text("Name", row, header)
+    habit.question = text("Question", row, header)
+    habit.description = text("Description", row, header)
     habit.times = try number(header, row, "FrequencyNumerator", or: "NumRepetitions") ?? 1
     habit.days = try number(header, row, "FrequencyDenominator", or: "Interval") ?? 1
     let color = header.cell("Color", of: row)
@@ -105,6 +105,11 @@ struct LoopFolderReader {
     habit.note(in: &builder)
   }
 
+  /// What a person wrote; our own export puts an apostrophe in front of what a spreadsheet would run.
+  private func text(_ name: String, _ row: CSVRow, _ header: CSVHeader) -> String {
+    CSVText.unguarded(header.cell(name, of: row))
+  }
+
   private func readType(
     _ row: CSVRow, _ header: CSVHeader, into habit: inout LoopHabit
   ) throws(RowError) {
@@ -113,7 +118,7 @@ struct LoopFolderReader {
     case "NUMERICAL": habit.isNumeric = true
     case let type: throw RowError("its type cannot be \"\(type.prefix(40))\": YES_NO or NUMERICAL")
     }
-    habit.unit = header.cell("Unit", of: row)
+    habit.unit = text("Unit", row, header)
     habit.isTargetMaximum = header.cell("Target Type", of: row) == "AT_MOST"
     habit.isArchived = header.cell("Archived?", of: row) == "true"
     let target = header.cell("Target Value", of: row)

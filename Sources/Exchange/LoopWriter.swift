@@ -32,7 +32,7 @@ struct LoopWriter {
         folder.warnings.append(
           "two habits are called \"\(name)\": Loop tells them apart by their positions only")
       }
-      list.add([number] + row(habit))
+      list.add([.plain(number)] + row(habit))
       folder.files.append(("\(number) \(Self.folderName(name))/\(LoopFolderReader.marksName)", marks(habit)))
     }
     folder.files.insert((LoopFolderReader.habitsName, list.bytes), at: 0)
@@ -47,7 +47,7 @@ struct LoopWriter {
 
   // MARK: Habits
 
-  private mutating func row(_ habit: RecordDraft) -> [String] {
+  private mutating func row(_ habit: RecordDraft) -> [CSVText.Cell] {
     var loop = LoopHabit()
     loop.isNumeric = habit.text("kind") == "numeric"
     loop.description = habit.text("notes") ?? ""
@@ -60,12 +60,12 @@ struct LoopWriter {
     note(habit)
     let target = habit.held("dailyTarget").fileJSON?.text() ?? "0.0"
     return [
-      habit.text("name") ?? "", loop.isNumeric ? "NUMERICAL" : "YES_NO", "", loop.description,
-      "\(loop.times)",
-      "\(loop.days)", habit.text("colorHex") ?? "#2DA9E3",
-      loop.isNumeric ? habit.text("unitLabel") ?? "" : "",
-      loop.isNumeric ? (loop.isTargetMaximum ? "AT_MOST" : "AT_LEAST") : "", loop.isNumeric ? target : "",
-      habit.bool("isActive") == false ? "true" : "false",
+      .text(habit.text("name") ?? ""), .plain(loop.isNumeric ? "NUMERICAL" : "YES_NO"), .plain(""),
+      .text(loop.description), .plain("\(loop.times)"), .plain("\(loop.days)"),
+      .text(habit.text("colorHex") ?? "#2DA9E3"),
+      .text(loop.isNumeric ? habit.text("unitLabel") ?? "" : ""),
+      .plain(loop.isNumeric ? (loop.isTargetMaximum ? "AT_MOST" : "AT_LEAST") : ""),
+      .plain(loop.isNumeric ? target : ""), .plain(habit.bool("isActive") == false ? "true" : "false"),
     ]
   }
 

@@ -64,7 +64,7 @@ struct RitualistWriter {
     let value = profile.held("avatar")
     guard value != .null else { return nil }
     guard let bytes = source.bytes(value) else {
-      warnings.append("the avatar is not all here yet and is left out")
+      warnings.append("the avatar is not whole on this device and is left out")
       return nil
     }
     return .string(Base64.encode(bytes))

@@ -203,7 +203,7 @@ struct TravelingSnailsWriter {
     if let bytes = source.bytes(data) {
       members.append(.init("fileData", .string(Base64.encode(bytes))))
     } else if data != .null {
-      warnings.append("the data of attachment \(record.id.uuid) is not all here yet and is left out")
+      warnings.append("the data of attachment \(record.id.uuid) is not whole on this device and is left out")
     }
     return .object(members)
   }

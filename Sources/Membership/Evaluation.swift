@@ -111,6 +111,12 @@ package struct Evaluation: Sendable {
     return members[device].map(Standing.member) ?? .unknown
   }
 
+  /// Why a device that was in the circle is out of it; nil for a member, and for a device that was never certified.
+  func exclusion(of device: DeviceKey) -> GateReason? {
+    if revocations[device] != nil { return .revoked }
+    return named.contains(device) && members[device] == nil ? .notAMember : nil
+  }
+
   package func isMember(_ device: DeviceKey) -> Bool { members[device] != nil }
 
   /// A member, or a device that was one until it was revoked.

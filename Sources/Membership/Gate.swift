@@ -17,6 +17,10 @@ package enum GateReason: String, Sendable {
   case entitlementExpired = "entitlement_expired"
   case entitlementNotYetValid = "entitlement_not_yet_valid"
   case syncOff = "sync_off"
+  /// The device was revoked.
+  case revoked
+  /// The device that invited this one was revoked, and its invitations with it.
+  case notAMember = "not_a_member"
 }
 
 /// What this build and its local state add to the certificates; peers never have it.
@@ -45,13 +49,18 @@ package struct Gate: Hashable, Sendable {
 }
 
 extension Circle {
-  /// Judges this device: what the build gives comes first, then a certificate.
+  /// Judges this device: what the build gives comes first, then a certificate. A device that is out of the circle has
+  /// no premium, whatever its certificates say.
   ///
   /// Certificates of the development issuer don't count for their own device, so that cancelling a
   /// mock purchase takes effect although its certificate can't be taken back.
   package func ownGate(
     device: DeviceKey, preference: Bool, local: LocalPremium, at time: Int64
   ) -> Gate {
+    if let reason = evaluation.exclusion(of: device) {
+      return Gate(
+        source: .none, validUntil: nil, premiumReason: reason, preference: preference, nextChange: nil)
+    }
     switch local {
     case .allFeatures:
       return Gate(

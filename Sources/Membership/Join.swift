@@ -101,6 +101,8 @@ package enum JoinRefusal: UInt8, Sendable {
 extension Circle {
   /// Certifies a proven joiner, or finds the certificate it got before (it may have missed the reply).
   ///
+  /// A name that another member has gets a number: `phone 2`.
+  ///
   /// The key is an admin's or the circle's root key. Returns the answer for the joiner, and the new certificate to
   /// insert and keep before it is sent.
   package func welcome(
@@ -119,7 +121,7 @@ extension Circle {
     guard evaluation.members.count < Limits.devicesMax else { return (.refused(.circleFull), nil) }
     let body = DeviceCertificate(
       circle: id, issuer: inviter, device: request.device, transport: request.transport,
-      name: request.name, role: role, issued: now)
+      name: evaluation.freeName(request.name), role: role, issued: now)
     let certificate = try Statement(signing: body, with: key)
     var extended = self
     extended.insert([certificate])
@@ -157,6 +159,26 @@ extension Circle {
       circle.evaluation.members[device]?.transport == transport
     else { return nil }
     return circle
+  }
+}
+
+extension Evaluation {
+  /// The name itself, or with the lowest number that makes it unlike the names of all members: `phone 2`. Case makes no
+  /// difference.
+  ///
+  /// - Parameters:
+  ///   - name: at most `Limits.nameBytesMax` bytes; a number may cut its end.
+  ///   - device: a member whose own name does not count.
+  package func freeName(_ name: String, for device: DeviceKey? = nil) -> String {
+    let taken = Set(members.values.filter { $0.device != device }.map { $0.name.lowercased() })
+    guard taken.contains(name.lowercased()) else { return name }
+    for number in 2...taken.count + 2 {
+      let suffix = " \(number)"
+      var stem = name
+      while stem.utf8.count + suffix.utf8.count > Limits.nameBytesMax { stem.removeLast() }
+      if !taken.contains((stem + suffix).lowercased()) { return stem + suffix }
+    }
+    return name
   }
 }
 

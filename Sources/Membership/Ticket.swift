@@ -30,7 +30,7 @@ package struct Ticket: Hashable, Sendable {
     case damaged
   }
 
-  static let mark = "waymark1"
+  package static let mark = "waymark1"
   private static let checksumBytes = 4
 
   /// Reads a line; blanks around it and capital letters (as in a QR code) are taken.

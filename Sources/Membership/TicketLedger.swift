@@ -33,10 +33,18 @@ package struct TicketLedger: Sendable {
       .sorted { $0.expiry < $1.expiry }
   }
 
-  /// Adds a ticket; false if `Limits.ticketsMax` are open already.
+  /// Adds a ticket; false if `Limits.ticketsMax` are open already. Spent tickets do not count: as many of them are kept
+  /// for joiners that come again, those that expire first are evicted.
   package mutating func add(_ ticket: Ticket, role: Role, at now: Int64) -> Bool {
     entries = entries.filter { now < $0.value.ticket.expiry }
-    guard entries.count < Limits.ticketsMax else { return false }
+    guard open(at: now).count < Limits.ticketsMax else { return false }
+    let spent = entries.filter { $0.value.joiner != nil }
+      .sorted {
+        ($0.value.ticket.expiry, hexadecimal($0.key.bytes)) > (
+          $1.value.ticket.expiry, hexadecimal($1.key.bytes)
+        )
+      }
+    for (id, _) in spent.dropFirst(Limits.ticketsMax) { entries[id] = nil }
     entries[ticket.id] = Entry(ticket: ticket, role: role)
     return true
   }
@@ -72,15 +80,23 @@ package struct TicketLedger: Sendable {
     }
   }
 
-  /// Spends a ticket on the first joiner that completes the handshake and proves its key; the same
-  /// joiner may come again.
-  package mutating func spend(
-    _ id: TicketID, on joiner: DeviceKey, at now: Int64
+  /// The role that a ticket gives to a joiner that has completed the handshake and proven its key; throws if the
+  /// ticket is another joiner's.
+  package func role(
+    of id: TicketID, for joiner: DeviceKey, at now: Int64
   ) throws(Refusal) -> Role {
     guard let entry = entries[id] else { throw .unknown }
     guard now < entry.ticket.expiry else { throw .expired }
     guard entry.joiner == nil || entry.joiner == joiner else { throw .spent }
-    entries[id]?.joiner = joiner
     return entry.role
   }
+
+  /// Spends a ticket on the joiner that was certified with it, which may come again. A joiner that is refused, or
+  /// is a member already, does not spend it.
+  package mutating func spend(_ id: TicketID, on joiner: DeviceKey) {
+    if entries[id]?.joiner == nil { entries[id]?.joiner = joiner }
+  }
+
+  /// Whether a joiner has spent a ticket.
+  package func isSpent(_ id: TicketID, on joiner: DeviceKey) -> Bool { entries[id]?.joiner == joiner }
 }

@@ -19,7 +19,9 @@ package enum Contents {
     return (.array(ids), records)
   }
 
-  /// The bytes of a `blob` field; nil if it is empty, or if a Content record is not there (yet).
+  /// The bytes of a `blob` field; nil if it is empty, if a Content record is not there (yet) or holds other bytes than
+  /// those that its id is the hash of, or if all together are more than a device writes: a field may name one Content
+  /// thousands of times.
   ///
   /// - Parameters:
   ///   - part: the bytes of a Content record.
@@ -29,7 +31,8 @@ package enum Contents {
     case .array(let ids):
       var joined: [UInt8] = []
       for id in ids {
-        guard case .bytes(let raw) = id, let record = RecordID(bytes: raw), let bytes = try part(record)
+        guard case .bytes(let raw) = id, let record = RecordID(bytes: raw), let bytes = try part(record),
+          joined.count + bytes.count <= Limits.attachmentBytesMax, RecordID(contentOf: bytes) == record
         else { return nil }
         joined.append(contentsOf: bytes)
       }

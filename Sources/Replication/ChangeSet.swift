@@ -80,6 +80,12 @@ package struct RawChangeSet: Hashable, Sendable {
     return seal == self.seal || isSigned(header)
   }
 
+  /// The header and the id that it makes, if the device that it names has signed it: whatever became of the body.
+  package var signedHeader: (id: ChangeSetID, header: ChangeSetHeader)? {
+    guard let header = try? ChangeSetHeader(decoding: self.header), isSigned(header) else { return nil }
+    return (ChangeSetID(header: self.header), header)
+  }
+
   /// A hash of the signature, which holds for this run of the program.
   package var seal: Int { signature.hashValue }
 

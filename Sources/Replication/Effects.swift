@@ -38,6 +38,8 @@ package enum Input: Sendable {
   case withholding([LogKey: LogHead])
   /// The shell has carried out `Effect.release`.
   case released(Lane)
+  /// The disk has altered these stored sets: all that are known now.
+  case damaged([LogHead])
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
   /// A command asks a peer; comes back as `Effect.reply`.
@@ -142,6 +144,8 @@ package struct Committed: Sendable {
   package var items: [Item]
   /// Heads that moved, of both lanes.
   package var heads: [LogHead]
+  /// Heads in whose place these are.
+  package var goneHeads: [LogHead]
   package var settingsDigest: Digest
   package var recordsDigest: Digest
   /// The newest clock folded from another device: what the gate knows of time.
@@ -149,11 +153,12 @@ package struct Committed: Sendable {
   package var nextParkedClock: Clock?
 
   package init(
-    items: [Item], heads: [LogHead], settingsDigest: Digest, recordsDigest: Digest,
+    items: [Item], heads: [LogHead], goneHeads: [LogHead], settingsDigest: Digest, recordsDigest: Digest,
     newestForeignClock: Clock, nextParkedClock: Clock?
   ) {
     self.items = items
     self.heads = heads
+    self.goneHeads = goneHeads
     self.settingsDigest = settingsDigest
     self.recordsDigest = recordsDigest
     self.newestForeignClock = newestForeignClock

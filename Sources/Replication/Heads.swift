@@ -51,13 +51,44 @@ package struct Heads: Hashable, Sendable {
 
   package func tips(of log: LogKey) -> [LogHead] { byLog[log] ?? [] }
 
+  package func tipCount(of log: LogKey) -> Int { byLog[log]?.count ?? 0 }
+
   package var sorted: [LogHead] { byLog.sorted { $0.key < $1.key }.flatMap(\.value) }
 
   package var isEmpty: Bool { byLog.isEmpty }
 
+  /// Whether a set is a tip here.
+  package func contains(_ head: LogHead) -> Bool { known(head) != nil }
+
+  /// The same tip, as far as it is known to be folded; found without looking at all tips of the log.
+  private func known(_ head: LogHead) -> LogHead? {
+    guard let tips = byLog[head.log] else { return nil }
+    var (low, high) = (0, tips.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if Self.isOlder(tips[middle], head) { low = middle + 1 } else { high = middle }
+    }
+    guard low < tips.count, tips[low].id == head.id, tips[low].sequence == head.sequence else { return nil }
+    return tips[low]
+  }
+
+  /// Whether all of these are known so already.
+  func hold(_ heads: [LogHead]) -> Bool { heads.allSatisfy { known($0) == $0 } }
+
   /// Puts the tips given in place of those known, log by log; other logs stay.
   package mutating func replace(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) { set(log, tips.sorted(by: Self.isOlder)) }
+  }
+
+  /// Takes tips away and puts others in their place; other tips of these logs stay.
+  package mutating func move(_ moved: [LogHead], gone: [LogHead]) {
+    let gone = Dictionary(grouping: gone, by: \.log)
+    let moved = Dictionary(grouping: moved, by: \.log)
+    for log in Set(gone.keys).union(moved.keys) {
+      let added = moved[log] ?? []
+      let left = Set((gone[log] ?? []).map(\.id)).union(added.map(\.id))
+      set(log, (tips(of: log).filter { !left.contains($0.id) } + added).sorted(by: Self.isOlder))
+    }
   }
 
   /// Takes the sets behind one out of a log; with sequence 0 all of them.
@@ -80,27 +111,29 @@ package struct Heads: Hashable, Sendable {
     (left.sequence, left.id) < (right.sequence, right.id)
   }
 
-  /// Of what a peer tells, as much as is kept in mind: up to a limit, all tips of a log or none.
+  /// The order of logs, and of one log's tips.
+  package static func isBefore(_ left: LogHead, _ right: LogHead) -> Bool {
+    left.log == right.log ? isOlder(left, right) : left.log < right.log
+  }
+
+  /// Of what a peer tells, as much as is kept in mind.
   package func rememberable(_ heads: [LogHead]) -> [LogHead] {
     var room = Limits.headsMax - count
     guard heads.count > room else { return heads }
-    var isKept: [LogKey: Bool] = [:]
     let told = heads.reduce(into: [:]) { $0[$1.log, default: 0] += 1 }
     return heads.filter { head in
-      if let isKept = isKept[head.log] { return isKept }
-      let more = (told[head.log] ?? 0) - (byLog[head.log]?.count ?? 0)
-      let fits = more <= max(room, 0)
-      if fits { room -= more }
-      isKept[head.log] = fits
-      return fits
+      let takesPlace = told[head.log] == 1 && tipCount(of: head.log) == 1
+      if takesPlace || contains(head) { return true }
+      room -= 1
+      return room >= 0
     }
   }
 
-  /// Takes over what a peer tells: all tips of each log that it speaks of. An announcement that crossed with
-  /// newer sets changes nothing.
+  /// Takes over what a peer tells. Of a log that forked it may tell of some tips, and the others stay: what they lead
+  /// to it has as well. An announcement that crossed with newer sets changes nothing.
   package mutating func hear(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) {
-      if tips.count == 1, byLog[log]?.count ?? 0 <= 1 { advance(to: tips[0]) } else { replace(tips) }
+      if tips.count == 1, tipCount(of: log) <= 1 { advance(to: tips[0]) } else { move(tips, gone: []) }
     }
   }
 
@@ -121,18 +154,17 @@ package struct Heads: Hashable, Sendable {
 
   /// Whether a peer's tip is not stored here; nil if the log has forked and heads alone can't tell.
   package func lacks(_ tip: LogHead, among tips: Int = 1) -> Bool? {
-    let mine = self.tips(of: tip.log)
-    if mine.contains(where: { $0.id == tip.id }) { return false }
-    guard tips <= 1, mine.count <= 1 else { return nil }
+    if contains(tip) { return false }
+    guard tips <= 1, tipCount(of: tip.log) <= 1 else { return nil }
     // A peer that is behind on another branch finds that out itself, from what it is sent.
-    return tip.sequence >= mine.first?.sequence ?? 0
+    return tip.sequence >= self[tip.log]?.sequence ?? 0
   }
 
   /// The sets that lead to a tip that is not stored here, as far as they may be lacking too.
   ///
   /// - Parameter back: how many sets more to ask for, because the tip's branch left the own ones further back.
   package func want(_ tip: LogHead, back: UInt64 = 0) -> Want {
-    let oldest = tips(of: tip.log).first?.sequence ?? 0
+    let oldest = byLog[tip.log]?.first?.sequence ?? 0
     let from = min(tip.sequence, oldest + 1)
     return Want(log: tip.log, from: from > back ? from - back : 1, through: tip.sequence, tip: tip.id)
   }
@@ -140,7 +172,7 @@ package struct Heads: Hashable, Sendable {
   /// What `other` has and these lack, or may lack where a log has forked.
   package func needs(from other: Heads) -> [Want] {
     other.sorted
-      .filter { lacks($0, among: other.tips(of: $0.log).count) ?? true }
+      .filter { lacks($0, among: other.tipCount(of: $0.log)) ?? true }
       .map { want($0) }
   }
 

@@ -16,7 +16,8 @@ package struct WriteOrigin: Hashable, Sendable {
   }
 }
 
-/// What a new write does to a cell that holds a winner and perhaps rivals (maximal writes that did not win).
+/// What a new write does to the winner of its cell. In either case the rivals (maximal writes that did not win) that
+/// the new write has seen are closed.
 ///
 /// Sets are folded in causal order, so nothing that is folded already follows the new write: it is maximal.
 package struct MergeOutcome: Hashable, Sendable {
@@ -24,20 +25,15 @@ package struct MergeOutcome: Hashable, Sendable {
   package let newWins: Bool
   /// The former winner is a maximal write that the new one does not follow: it stays as a rival.
   package let heldBecomesRival: Bool
-  /// Positions in the list of rivals that the new write follows: they are closed.
-  package let closedRivals: [Int]
 }
 
 package enum Merge {
   /// Decides one cell: the highest stamp wins, whatever the order of arrival.
   ///
   /// - Parameters:
-  ///   - covers: whether the causal past of the new write covers an earlier one.
-  package static func cell(
-    new: Stamp, held: WriteOrigin?, rivals: [WriteOrigin], covers: (WriteOrigin) -> Bool
-  ) -> MergeOutcome {
-    let wins = held.map { new > $0.stamp } ?? true
-    return outcome(newWins: wins, heldIsConcurrent: isConcurrent(held, covers), rivals, covers)
+  ///   - coversHeld: whether the causal past of the new write covers the winner.
+  package static func cell(new: Stamp, held: WriteOrigin?, coversHeld: Bool) -> MergeOutcome {
+    outcome(newWins: held.map { new > $0.stamp } ?? true, heldIsConcurrent: isConcurrent(held, coversHeld))
   }
 
   /// Decides a whole record: the greatest rank wins, so a newer stamp alone is not enough.
@@ -47,28 +43,23 @@ package enum Merge {
   /// this the list of conflicts would depend on the order of arrival.
   ///
   /// - Parameters:
-  ///   - covers: whether the causal past of the new write covers an earlier one.
-  ///   - rivalCovers: whether the causal past of a rival covers the held write.
+  ///   - coversHeld: whether the causal past of the new write covers the winner.
+  ///   - isHeldFollowed: whether the causal past of a rival covers the winner.
   package static func wholeRecord(
-    new: WholeRecordRank, held: (rank: WholeRecordRank, origin: WriteOrigin)?, rivals: [WriteOrigin],
-    covers: (WriteOrigin) -> Bool, rivalCovers: (_ rival: WriteOrigin, _ held: WriteOrigin) -> Bool
+    new: WholeRecordRank, held: (rank: WholeRecordRank, origin: WriteOrigin)?, coversHeld: Bool,
+    isHeldFollowed: Bool
   ) -> MergeOutcome {
     let wins = held.map { new > $0.rank } ?? true
-    var concurrent = isConcurrent(held?.origin, covers)
-    if let held, wins, concurrent { concurrent = !rivals.contains { rivalCovers($0, held.origin) } }
-    return outcome(newWins: wins, heldIsConcurrent: concurrent, rivals, covers)
+    let isConcurrent = isConcurrent(held?.origin, coversHeld) && !isHeldFollowed
+    return outcome(newWins: wins, heldIsConcurrent: isConcurrent)
   }
 
-  private static func isConcurrent(_ held: WriteOrigin?, _ covers: (WriteOrigin) -> Bool) -> Bool {
-    held.map { $0.number != 0 && !covers($0) } ?? false
+  private static func isConcurrent(_ held: WriteOrigin?, _ coversHeld: Bool) -> Bool {
+    held.map { $0.number != 0 && !coversHeld } ?? false
   }
 
-  private static func outcome(
-    newWins: Bool, heldIsConcurrent: Bool, _ rivals: [WriteOrigin], _ covers: (WriteOrigin) -> Bool
-  ) -> MergeOutcome {
-    MergeOutcome(
-      newWins: newWins, heldBecomesRival: newWins && heldIsConcurrent,
-      closedRivals: rivals.indices.filter { covers(rivals[$0]) })
+  private static func outcome(newWins: Bool, heldIsConcurrent: Bool) -> MergeOutcome {
+    MergeOutcome(newWins: newWins, heldBecomesRival: newWins && heldIsConcurrent)
   }
 
   /// The writes that a deletion and its author did not know of, and that did not know of the deletion.

@@ -159,7 +159,7 @@ extension Message {
     case (Tag.heads, 3):
       let lane = try reader.lane()
       let complete = try reader.bool()
-      let heads = try reader.list(max: listMax) { r throws(WireError) in try r.head(lane) }
+      let heads = try reader.list(max: Limits.headsPerMessageMax) { r throws(WireError) in try r.head(lane) }
       return .heads(lane, heads, complete: complete)
     case (Tag.want, 2):
       let lane = try reader.lane()
@@ -180,7 +180,7 @@ extension Message {
         token: token,
         Answer(
           lane: lane, folded: try reader.bytes32(), isDone: try reader.bool(),
-          content: try reader.content(lane, headsMax: listMax)))
+          content: try reader.content(lane, headsMax: Limits.headsPerMessageMax)))
     case (Tag.answer, 2): return .refusal(token: try reader.unsigned(), try reader.refusalReason())
     default: throw .unexpected(offset: 0)
     }
@@ -279,7 +279,9 @@ extension CBORReader {
   fileprivate mutating func laneState() throws(WireError) -> Summary.LaneState {
     try array(exactly: 4)
     // A reason that a newer peer knows and this build does not still means: closed.
-    let reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
+    var reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
+    // In a lane state this number has no meaning, and so it means: closed.
+    if reason == .tooManyHeads { reason = .paused }
     return Summary.LaneState(
       reason: reason, heads: try bytes32(), folded: try bytes32(), digest: try bytes32())
   }

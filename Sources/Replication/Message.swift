@@ -92,6 +92,8 @@ package enum ReasonCode: UInt8, Sendable, CaseIterable {
   case diskFull = 6
   /// By the certificates that the sender holds, the receiver is not premium.
   case peerNotPremium = 7
+  /// Only in a refusal: one answer has no room for the heads of the lane.
+  case tooManyHeads = 8
   case paused = 16
   case duplicateConnection = 17
   case shuttingDown = 18

@@ -81,6 +81,7 @@ extension Replica {
       sessions[link]?[lane].isLevel(with: mine.heads)
       sessions[link]?[lane].isDigestEqual = isEqual
       noteLevel(link, lane, now, isDigestEqual: isEqual)
+      if !damaged.isEmpty { ask(link, lane, now, &effects) }
     } else {
       sessions[link]?[lane].isDigestEqual = nil
       // While sets are on their way the heads move by themselves; a list would only repeat them.
@@ -127,6 +128,7 @@ extension Replica {
         sessions[link]?[lane].isLevel(with: heads)
         sessions[link]?[lane].isDigestEqual = true
         noteLevel(link, lane, now, isDigestEqual: true)
+        if !damaged.isEmpty { ask(link, lane, now, &effects) }
       }
       sessions[link]?.knowsStatements = true
       noteEqualStatements(link, &effects)

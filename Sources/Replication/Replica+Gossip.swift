@@ -7,8 +7,9 @@ extension Replica {
   /// The store took sets in: own ones are pushed, learnt ones announced, needs looked at again.
   mutating func committed(_ committed: Committed, _ now: Now, _ effects: inout [Effect]) {
     let moved = Dictionary(grouping: committed.heads, by: \.log.lane)
-    settings.advance(moved[.settings] ?? [], committed.settingsDigest)
-    records.advance(moved[.records] ?? [], committed.recordsDigest)
+    let gone = Dictionary(grouping: committed.goneHeads, by: \.log.lane)
+    settings.advance(moved[.settings] ?? [], gone: gone[.settings] ?? [], committed.settingsDigest)
+    records.advance(moved[.records] ?? [], gone: gone[.records] ?? [], committed.recordsDigest)
     newestForeignClock = max(newestForeignClock, committed.newestForeignClock)
     if let parked = committed.nextParkedClock {
       let due = parked.milliseconds - Limits.clockDriftMilliseconds
@@ -79,12 +80,10 @@ extension Replica {
     _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
     for link in sessions.keys { sessions[link]?.noteArrivals(items) }
-    var rest = items[...]
-    while let link = rest.first.map(\.link) {
-      let batch = rest.prefix { $0.link == link }
-      rest = rest.dropFirst(batch.count)
-      // At once: a session that is taken out and put back for each set would be felt.
-      guard let link, let noted = sessions[link]?.noteSent(batch, now) else { continue }
+    // At once: a session that is taken out and put back for each set would be felt.
+    let batches = Dictionary(grouping: items.filter { $0.link != nil }) { $0.link ?? LinkID(0) }
+    for (link, batch) in batches.sorted(by: { $0.key < $1.key }) {
+      guard let noted = sessions[link]?.noteSent(batch, now) else { continue }
       if noted.needless > 0 { needless(link, points: noted.needless, now, &effects) }
       noteSent(link, noted.heads)
     }
@@ -94,11 +93,7 @@ extension Replica {
   private mutating func settleAsked(_ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let mine = shownHeads(lane)
     for session in sessionsInOrder {
-      for (log, want) in session[lane].asked where session[lane].hasArrived(want, mine) {
-        sessions[session.link]?[lane].asked[log] = nil
-        self[lane].asked[log] = nil
-      }
-      sessions[session.link]?[lane].completed = []
+      for log in sessions[session.link]?[lane].settleAsked(mine) ?? [] { self[lane].asked[log] = nil }
       if session[lane].isServed, sessions[session.link]?[lane].isCommitting == false {
         sessions[session.link]?[lane].isServed = false
         receivedServed(session.link, lane, now, &effects)
@@ -123,7 +118,8 @@ extension Replica {
     let pushed = own.isEmpty || !isSmall ? [] : chosen(open.map(\.link))
     let mine = shownHeads(lane)
     for session in open {
-      let lacking = heads.filter { Self.lacks(session[lane].theirs, mine.tips(of: $0.log)) }
+      // A log that forked tells of the tips that moved: it may have very many.
+      let lacking = heads.filter { session[lane].theirs?.lacks($0, among: mine.tipCount(of: $0.log)) ?? true }
       guard !lacking.isEmpty else { continue }
       if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
         effects.append(.send(session.link, .sets(lane, own)))
@@ -145,18 +141,24 @@ extension Replica {
     guard !told.isEmpty else { return }
     let learnt = told.map(\.log).filter { $0.device != device }
     sessions[session.link]?[lane].announced.formUnion(learnt)
-    tell(told, session.link, lane, isComplete: false, &effects)
+    tell(showingForks(told, lane), session.link, lane, isComplete: false, &effects)
+  }
+
+  /// Heads that moved, in order of logs. One tip of a log that forked does not show that it has: a second goes with it.
+  private func showingForks(_ heads: [LogHead], _ lane: Lane) -> [LogHead] {
+    let mine = shownHeads(lane)
+    return Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.flatMap { log, tips in
+      guard tips.count == 1, mine.tipCount(of: log) > 1 else { return tips }
+      return tips + mine.tips(of: log).lazy.filter { $0.id != tips[0].id }.prefix(1)
+    }
   }
 
   /// Of heads that moved those that peers may hear of.
   private func shown(_ moved: [LogHead], _ lane: Lane) -> [LogHead] {
     let heads = shownHeads(lane)
-    return Set(moved.map(\.log)).sorted().flatMap { heads.tips(of: $0) }
-  }
-
-  /// Whether a peer may lack a tip of a log: then it is told of all of them.
-  private static func lacks(_ theirs: Heads?, _ tips: [LogHead]) -> Bool {
-    tips.contains { theirs?.lacks($0, among: tips.count) ?? true }
+    let isWithheld = withheld[lane]?.sent ?? [:]
+    let held = Set(moved.map(\.log).filter { isWithheld[$0] != nil }).sorted()
+    return moved.filter { isWithheld[$0.log] == nil } + held.flatMap { heads.tips(of: $0) }
   }
 
   /// All up to eight peers; above that ⌈ln n⌉ + 2 of them at random, and the rest hear of the heads.
@@ -214,12 +216,13 @@ extension Session {
   ///
   /// - Returns: how many nobody needed.
   fileprivate mutating func noteSent(
-    _ items: ArraySlice<Committed.Item>, _ now: Now
+    _ items: [Committed.Item], _ now: Now
   ) -> (heads: [LogHead], needless: Int) {
     var heads: [LogHead] = []
     var needless = 0
     for item in items {
       let lane = item.set.header.log.lane
+      self[lane].committing = max(0, self[lane].committing - 1)
       guard self[lane].isOpen else { continue }
       if !self[lane].noteSent(item, now) { needless += 1 }
       let head = item.head
@@ -234,7 +237,6 @@ extension LaneSession {
   /// - Returns: whether there was any need of it.
   fileprivate mutating func noteSent(_ item: Committed.Item, _ now: Now) -> Bool {
     let log = item.set.header.log
-    isCommitting = false
     let isAsked = asked[log] != nil
     switch item.placement {
     case .place:

@@ -27,24 +27,16 @@ extension Replica {
     } while !rest.isEmpty
   }
 
-  /// As many heads as one message holds, and never a part of a log's tips. A log with more tips than that tells of
-  /// some, by chance.
-  private mutating func nextMessage(_ rest: inout ArraySlice<LogHead>) -> [LogHead] {
-    guard rest.count > Limits.headsPerMessageMax, let first = rest.first?.log else {
-      defer { rest = [] }
-      return Array(rest)
+  /// As many heads as one message holds. The tips of a log go into one message if they fit: one of them alone would not
+  /// show that the log has forked.
+  private func nextMessage(_ rest: inout ArraySlice<LogHead>) -> [LogHead] {
+    var message = rest.prefix(Limits.headsPerMessageMax)
+    if message.endIndex < rest.endIndex, message.first?.log != rest[message.endIndex].log {
+      let last = rest[message.endIndex].log
+      message = message.prefix { $0.log != last }
     }
-    let message = rest.prefix(Limits.headsPerMessageMax)
-    let last = rest[message.endIndex].log
-    guard first == last else {
-      let whole = message.prefix { $0.log != last }
-      rest = rest.dropFirst(whole.count)
-      return Array(whole)
-    }
-    let tips = rest.prefix { $0.log == first }
-    rest = rest.dropFirst(tips.count)
-    let start = tips.startIndex + Int(random.below(UInt64(tips.count)))
-    return Array((tips[start...] + tips[..<start]).prefix(Limits.headsPerMessageMax))
+    rest = rest.dropFirst(message.count)
+    return Array(message)
   }
 
   private mutating func stretch(of heads: [LogHead]) -> [LogHead] {

@@ -86,7 +86,7 @@ extension Replica {
     guard !session.isClosing, !refused(link, query, now, &effects) else { return }
     sessions[link]?.asked = nil
     guard answer.fitsMessage else {
-      return effects.append(.send(link, .refusal(token: query.token, .paused)))
+      return effects.append(.send(link, .refusal(token: query.token, .tooManyHeads)))
     }
     effects.append(.send(link, .answer(token: query.token, answer)))
   }

@@ -11,37 +11,36 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     guard let told = sessions[link]?[lane].news(in: heads, complete), told.isOpen else { return }
-    if told.isKnown {
-      needless(link, points: 1 + told.heads.count / 64, now, &effects)
-    } else {
-      needless(link, points: told.heads.count / 8, now, &effects)
-    }
+    // Heads are stored, looked up and compared: the price in points grows with that work.
+    needless(link, points: told.isKnown ? 1 + heads.count / 16 : heads.count / 8, now, &effects)
     sessions[link]?[lane].hear(told.heads, complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
-    let logs = Set(told.heads.map(\.log)).sorted()
-    let unsure = look(at: logs, link, lane)
+    let unsure = look(at: told.heads, link, lane)
     sessions[link]?[lane].isStalled = false
     // All at once, when the answer is here: the sets of one log may stand on those of another.
     if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
   }
 
-  /// Notes what of some logs a peer has and this node lacks.
+  /// Notes what of some heads a peer has and this node lacks.
   ///
   /// - Returns: the tips of which only the store knows.
-  private mutating func look(at logs: [LogKey], _ link: LinkID, _ lane: Lane) -> [LogHead] {
+  private mutating func look(at told: [LogHead], _ link: LinkID, _ lane: Lane) -> [LogHead] {
     let mine = shownHeads(lane)
     var unsure: [LogHead] = []
-    for log in logs {
-      let tips = sessions[link]?[lane].theirs?.tips(of: log) ?? []
+    for (log, tips) in Dictionary(grouping: told, by: \.log).sorted(by: { $0.key < $1.key }) {
+      let theirs = sessions[link]?[lane].theirs ?? Heads()
+      let count = theirs.tipCount(of: log)
+      let isCut = circle.isCut(log)
       var lacking: [LogHead] = []
-      for tip in tips {
+      for tip in count > 1 ? tips : theirs.tips(of: log) {
         // What of a log that is cut may lead to a kept tip, only the store knows.
-        switch circle.isCut(log) ? nil : mine.lacks(tip, among: tips.count) {
+        switch isCut ? nil : mine.lacks(tip, among: count) {
         case true?: lacking.append(tip)
         case nil: unsure.append(tip)
         case false?: break
         }
       }
+      if count <= 1 { sessions[link]?[lane].forgetLacking(log) }
       sessions[link]?[lane].note(lacking, of: log, isStranger: circle.isStranger(log))
     }
     return unsure
@@ -77,20 +76,23 @@ extension Replica {
     guard canKeep, let session = sessions[link], session[lane].isOpen, !session.isClosing,
       session[lane].asked.isEmpty, !session[lane].isStalled, !session[lane].isCommitting
     else { return }
-    let needs = session[lane].needs(shownHeads(lane)).filter { circle.mayAuthor($0.log) }
+    let logs = session[lane].lacking.keys.filter(circle.mayAuthor).sorted()
+    let needs = session[lane].needs(of: logs, shownHeads(lane))
+    let repairs = repairs(session, lane, besides: logs, now).prefix(Limits.wantsMax - needs.count)
+    let wants = needs + repairs
     // What another peer is sending may be what the rest stands on: this one waits until that has come.
-    guard !needs.isEmpty, !needs.contains(where: { isOnItsWay($0.log, lane, now) }) else { return }
-    let wants = needs.prefix(Limits.wantsMax)
-    // At once: in place, each entry would copy all that are there.
-    var asked: [LogKey: Want] = [:]
-    for want in wants { asked[want.log] = want }
-    sessions[link]?[lane].asked = asked
+    guard !wants.isEmpty, !(logs + repairs.map(\.log)).contains(where: { isOnItsWay($0, lane, now) }) else {
+      return
+    }
+    for want in repairs { sessions[link]?[lane].askedAgain[want.tip] = now.steady }
+    sessions[link]?[lane].asked = Dictionary(grouping: wants, by: \.log)
+    sessions[link]?[lane].askedFurtherBack = []
     sessions[link]?[lane].askedCount = wants.reduce(0) { $0 &+ $1.count }
-    self[lane].asked.merge(asked.mapValues { _ in link }) { _, new in new }
+    for want in wants { self[lane].asked[want.log] = link }
     sessions[link]?[lane].askedAt = now.steady
     sessions[link]?[lane].askedProgressAt = now.steady
     sessions[link]?[lane].hasProgress = false
-    effects.append(.send(link, .want(lane, Array(wants))))
+    effects.append(.send(link, .want(lane, wants)))
     scheduleOverdue(link, now, &effects)
   }
 
@@ -137,10 +139,11 @@ extension Replica {
       return
     }
     let hasDelivered = session[lane].hasProgress || session[lane].hasDelivered(shownHeads(lane))
-    if !hasDelivered { brokePromise(link, now) }
+    let isRepair = session[lane].isAskedForRepairsOnly
+    if !hasDelivered, !isRepair { brokePromise(link, now) }
     giveUp(link, lane, now, &effects)
     // What came may have opened the way for more; a peer that sent nothing at all stays stalled.
-    if hasDelivered {
+    if hasDelivered || isRepair {
       sessions[link]?[lane].isStalled = false
       ask(link, lane, now, &effects)
     }
@@ -166,7 +169,7 @@ extension Replica {
     }
     let admitted = sets.filter { circle.mayAuthor($0.header.log) }
     guard !admitted.isEmpty else { return }
-    sessions[link]?[lane].isCommitting = true
+    sessions[link]?[lane].committing += admitted.count
     effects.append(.commit(admitted, from: link))
   }
 
@@ -175,7 +178,7 @@ extension Replica {
     canKeep = false
     for lane in Lane.allCases {
       for link in links {
-        sessions[link]?[lane].isCommitting = false
+        sessions[link]?[lane].committing = 0
         sessions[link]?[lane].isServed = false
         sessions[link]?[lane].asked = [:]
       }
@@ -255,17 +258,22 @@ extension Replica {
 extension LaneSession {
   /// Whether anything that was asked for is here now, whoever brought it.
   fileprivate func hasDelivered(_ heads: Heads) -> Bool {
-    asked.values.contains { want in
-      heads.tips(of: want.log).count == 1 && back[want.log] == nil
+    asked.values.joined().contains { want in
+      askedAgain[want.tip] == nil && heads.tipCount(of: want.log) == 1 && back[want.log] == nil
         && (heads[want.log]?.sequence ?? 0) >= want.from
     }
   }
 
-  /// What to ask for: of each log the sets that lead to one tip that is lacking.
-  fileprivate func needs(_ mine: Heads) -> [Want] {
-    lacking.sorted { $0.key < $1.key }.compactMap { log, tips in
-      tips.first.map { mine.want($0, back: back[log] ?? 0) }
+  /// What to ask for: the sets that lead to tips that are lacking, as many tips as one message names. First one of each
+  /// log, so that a log that forked very often keeps no other waiting.
+  fileprivate func needs(of logs: [LogKey], _ mine: Heads) -> [Want] {
+    let tips = logs.map { lacking[$0]?.values.sorted(by: Heads.isBefore) ?? [] }
+    var wants: [Want] = []
+    for tip in tips.compactMap(\.first) + tips.flatMap({ $0.dropFirst() }) {
+      guard wants.count < Limits.wantsMax else { break }
+      wants.append(mine.want(tip, back: back[tip.log] ?? 0))
     }
+    return wants
   }
 
   /// What a list of heads says, as much of it as is kept in mind.
@@ -274,7 +282,7 @@ extension LaneSession {
   ) -> (heads: [LogHead], isKnown: Bool, isOpen: Bool) {
     let known = theirs ?? Heads()
     let kept = (isComplete ? Heads() : known).rememberable(heads)
-    return (kept, kept.allSatisfy { known.tips(of: $0.log).contains($0) }, isOpen)
+    return (kept, known.hold(kept), isOpen)
   }
 
   /// Takes over what the peer tells of its heads.
@@ -288,11 +296,20 @@ extension LaneSession {
     theirs?.hear(heads)
   }
 
-  /// Notes which tips of a log are lacking, in place of those noted before.
+  /// Notes tips of a log that are lacking.
   fileprivate mutating func note(_ tips: [LogHead], of log: LogKey, isStranger: Bool) {
-    lacking[log] = tips.isEmpty || isStranger ? nil : tips
-    strangers[log] = tips.isEmpty || !isStranger ? nil : tips
+    guard !tips.isEmpty else { return }
+    for tip in tips {
+      if isStranger {
+        strangers[log, default: [:]][tip.id] = tip
+      } else {
+        lacking[log, default: [:]][tip.id] = tip
+      }
+    }
   }
+
+  /// What was lacking of a log that did not fork is looked at again.
+  fileprivate mutating func forgetLacking(_ log: LogKey) { (lacking[log], strangers[log]) = (nil, nil) }
 
   fileprivate mutating func welcome(_ mayAuthor: (LogKey) -> Bool) {
     for (log, tips) in strangers where mayAuthor(log) {
@@ -304,7 +321,7 @@ extension LaneSession {
   /// How many sets the peer has and this side lacks, as far as heads tell; nil before the peer has spoken.
   package func behind(_ mine: Heads) -> UInt64? {
     guard theirs != nil else { return nil }
-    return lacking.values.joined().reduce(0) { $0 &+ mine.want($1).count }
+    return lacking.values.lazy.flatMap(\.values).reduce(0) { $0 &+ mine.want($1).count }
   }
 
   /// The peer was found to hold exactly what is here.
@@ -329,11 +346,26 @@ extension LaneSession {
     elsewhere = []
   }
 
-  /// Whether all that was asked for of a log is here.
-  func hasArrived(_ want: Want, _ mine: Heads) -> Bool {
-    if completed.contains(want.log) { return true }
+  /// Takes off the list what was asked for and is here.
+  ///
+  /// - Returns: the logs of which nothing is asked for any more.
+  mutating func settleAsked(_ mine: Heads) -> [LogKey] {
+    var done: [LogKey] = []
+    for (log, wants) in asked {
+      let rest = wants.filter { !hasArrived($0, mine) }
+      asked[log] = rest.isEmpty ? nil : rest
+      if rest.isEmpty { done.append(log) }
+    }
+    completed = []
+    return done
+  }
+
+  private func hasArrived(_ want: Want, _ mine: Heads) -> Bool {
+    if completed.contains(want.tip) { return true }
+    // A damaged set is in the heads all the time.
+    if askedAgain[want.tip] != nil { return false }
     // Another peer may have brought more than this one was asked for.
-    return mine.tips(of: want.log).count == 1 && back[want.log] == nil
+    return mine.tipCount(of: want.log) == 1 && back[want.log] == nil
       && (mine[want.log]?.sequence ?? 0) >= want.through
   }
 
@@ -351,10 +383,9 @@ extension LaneSession {
 
   /// A set of the peer has found its place, or was here already.
   mutating func arrived(_ id: ChangeSetID, _ log: LogKey) {
-    if asked[log]?.tip == id { completed.insert(log) }
-    guard let tips = lacking[log], tips.contains(where: { $0.id == id }) else { return }
-    let rest = tips.filter { $0.id != id }
-    lacking[log] = rest.isEmpty ? nil : rest
+    if asked[log] != nil { completed.insert(id) }
+    guard lacking[log]?.removeValue(forKey: id) != nil else { return }
+    if lacking[log]?.isEmpty == true { lacking[log] = nil }
     back[log] = nil
   }
 
@@ -362,22 +393,34 @@ extension LaneSession {
   mutating func cameTooEarly(_ set: VerifiedChangeSet) {
     let header = set.header
     guard lacking[header.log] != nil || lacking.count < Limits.headsMax else { return }
-    var tips = (lacking[header.log] ?? []).filter { $0.id != header.previous && $0.id != set.id }
+    if let previous = header.previous { lacking[header.log]?[previous] = nil }
+    lacking[header.log]?[set.id] = nil
+    let tips = lacking[header.log, default: [:]]
     // What was asked for without end, the next list of heads tells again.
-    if tips.count < Limits.earlyTipsMax, !tips.contains(where: { $0.sequence > header.sequence }) {
-      tips.append(LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0))
+    if tips.count < Limits.earlyTipsMax, !tips.values.contains(where: { $0.sequence > header.sequence }) {
+      lacking[header.log, default: [:]][set.id] =
+        LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0)
+    } else if tips.isEmpty {
+      lacking[header.log] = nil
     }
-    lacking[header.log] = tips
-    guard let want = asked[header.log], want.from == header.sequence, want.from > 1 else { return }
-    // The first of what was asked for: the branch leaves the own ones further back.
-    back[header.log] = (back[header.log] ?? 4) &* 4
+    // The first set that was asked for does not fit: the branch forks off further back. However many branches do, the
+    // next want begins only one step earlier.
+    guard !askedFurtherBack.contains(header.log), header.sequence > 1,
+      asked[header.log]?.contains(where: { $0.from == header.sequence }) == true
+    else { return }
+    askedFurtherBack.insert(header.log)
+    back[header.log] = min((back[header.log] ?? 4) * 4, Self.backMax)
     hasProgress = true
   }
 
-  /// A newer want of a log takes the place of the older, also within one message: nothing is read twice.
+  /// Further back than any log goes that a device can hold.
+  private static let backMax: UInt64 = 1 << 40
+
+  /// A newer want of a log takes the place of the older ones; one message may ask for several tips of a log.
   fileprivate mutating func add(_ wants: [Want]) {
-    var logs: Set<LogKey> = []
-    let newest = wants.reversed().filter { logs.insert($0.log).inserted }.reversed()
+    let logs = Set(wants.map(\.log))
+    var tips: Set<ChangeSetID> = []
+    let newest = wants.reversed().filter { tips.insert($0.tip).inserted }.reversed()
     serving = Array((serving.filter { !logs.contains($0.log) } + newest).prefix(Limits.wantsMax))
   }
 }

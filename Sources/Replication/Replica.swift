@@ -25,6 +25,8 @@ package struct Replica: Sendable {
   package internal(set) var newestForeignClock: Clock
   /// What of the own logs goes to nobody yet; nil for a lane that was let go.
   var withheld: [Lane: WithheldLogs] = [:]
+  /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
+  package internal(set) var damaged: [LogKey: [LogHead]] = [:]
   /// When a device last promised sets that it did not send, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
   /// How much each member has repeated of late; a new connection does not make it forgotten.
@@ -62,10 +64,10 @@ package struct Replica: Sendable {
       hashes = (self.heads.storedHash, self.heads.foldedHash)
     }
 
-    mutating func advance(_ moved: [LogHead], _ digest: Digest) {
+    mutating func advance(_ moved: [LogHead], gone: [LogHead], _ digest: Digest) {
       self.digest = digest
-      guard !moved.isEmpty else { return }
-      heads.replace(moved)
+      guard !moved.isEmpty || !gone.isEmpty else { return }
+      heads.move(moved, gone: gone)
       hashes = (heads.storedHash, heads.foldedHash)
     }
   }
@@ -118,6 +120,9 @@ package struct Replica: Sendable {
     case .roomAgain: roomAgain(now, &effects)
     case .served(let link, let lane, let sent, let rest, let isCongested):
       served(link, lane, sent, rest, isCongested, now, &effects)
+    case .damaged(let heads):
+      askAgain(for: heads)
+      askAll(now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
     case .ask(let link, let lane, let question): ask(link, lane, question, now, &effects)
     case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)
@@ -179,8 +184,9 @@ package struct Replica: Sendable {
   // MARK: What several stations need
 
   package subscript(lane: Lane) -> LaneState {
-    get { lane == .settings ? settings : records }
-    set { if lane == .settings { settings = newValue } else { records = newValue } }
+    _read { if lane == .settings { yield settings } else { yield records } }
+    // In place: a copy of many heads for each message would be felt.
+    _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
   /// The sessions in order of links, so that effects never depend on the order of a dictionary.

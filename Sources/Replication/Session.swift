@@ -79,23 +79,27 @@ package struct LaneSession: Sendable {
   package internal(set) var hasTold = false
   package internal(set) var isDigestEqual: Bool?
   /// Tips that the peer has announced and that are not stored here: what this side needs of it.
-  package internal(set) var lacking: [LogKey: [LogHead]] = [:]
+  package internal(set) var lacking: [LogKey: [ChangeSetID: LogHead]] = [:]
   /// The same of devices that no certificate names here: nothing of theirs is asked for. Apart from the rest, for a peer
   /// can invent very many.
-  var strangers: [LogKey: [LogHead]] = [:]
+  var strangers: [LogKey: [ChangeSetID: LogHead]] = [:]
   /// How many sets further back a log that forked was asked for.
   var back: [LogKey: UInt64] = [:]
   /// What the peer was asked for and has not delivered.
-  package internal(set) var asked: [LogKey: Want] = [:]
-  /// Of these logs all that was asked for is here.
-  var completed: Set<LogKey> = []
+  package internal(set) var asked: [LogKey: [Want]] = [:]
+  /// When the peer was asked for a damaged set, on the steady clock.
+  var askedAgain: [ChangeSetID: Moment] = [:]
+  /// Sets of logs that were asked for, among them tips, that have come since that was looked at.
+  var completed: Set<ChangeSetID> = []
+  /// Logs that turned out to fork further back since the peer was asked.
+  var askedFurtherBack: Set<LogKey> = []
   package internal(set) var askedProgressAt: Moment = 0
   /// When it was asked, on the steady clock.
   var askedAt: Moment = 0
   /// How many sets that was.
   var askedCount: UInt64 = 0
-  /// Sets of this peer are on their way into the store: what they bring is not asked for again.
-  var isCommitting = false
+  /// How many sets of this peer are on their way into the store: what they bring is not asked for again.
+  var committing = 0
   /// Something that was lacking has come since the peer was asked, or it is clear that more must be asked for.
   var hasProgress = false
   /// The peer ended its answer while its last sets were on their way into the store.
@@ -111,6 +115,10 @@ package struct LaneSession: Sendable {
   package internal(set) var isServing = false
   /// The peer ended its answer without delivering: it is asked again when it speaks of heads anew.
   package internal(set) var isStalled = false
+}
+
+extension LaneSession {
+  var isCommitting: Bool { committing > 0 }
 }
 
 /// Why a lane between two devices is closed.
@@ -130,11 +138,15 @@ extension GateReason {
     case .entitlementExpired: .entitlementExpired
     case .entitlementNotYetValid: .entitlementNotYetValid
     case .syncOff: .syncOff
+    case .revoked, .notAMember: .notAMember
     }
   }
 }
 
 extension Replica {
+  /// Whether sets of a lane are taken from a link.
+  package func isOpen(_ link: LinkID, _ lane: Lane) -> Bool { sessions[link]?[lane].isOpen ?? false }
+
   /// The session with a device, if it is connected.
   package func session(with device: DeviceKey) -> Session? {
     sessionsInOrder.last { $0.device == device && !$0.isClosing }

@@ -6,6 +6,9 @@ extension Connection {
   /// SQLite's own comparisons know the case of ASCII letters only.
   package static let containsFunction = "contains_ignoring_case"
 
+  /// SQL: whether a text begins with another, whatever the case of the first; the second is given in lower case.
+  package static let beginsFunction = "begins_ignoring_case"
+
   /// Makes the functions known that queries use. They depend on nothing but their arguments.
   func addFunctions() throws(SQLiteError) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
@@ -19,6 +22,16 @@ extension Connection {
           }
           sqlite3_result_int(context, part.isEmpty || text.lowercased().contains(part) ? 1 : 0)
         }, nil, nil, nil), Self.containsFunction)
+    try check(
+      sqlite3_create_function_v2(
+        handle, Self.beginsFunction, 2, flags, nil,
+        { context, _, arguments in
+          guard let arguments, let text = textArgument(arguments[0]), let part = textArgument(arguments[1])
+          else {
+            return sqlite3_result_null(context)
+          }
+          sqlite3_result_int(context, text.lowercased().hasPrefix(part) ? 1 : 0)
+        }, nil, nil, nil), Self.beginsFunction)
   }
 }
 

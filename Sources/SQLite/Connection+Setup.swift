@@ -46,10 +46,65 @@ extension Connection {
   }
 
   /// Set-up of a connection that only looks.
+  ///
+  /// Work on it ends with its task.
   package func setUpReadOnly() throws(SQLiteError) {
     try refuseTricks()
+    interrupt()
     try execute("PRAGMA query_only = ON")
     try readOneRow()
+  }
+
+  /// Set-up for reading a file that another program, or somebody else, has made: after `setUpReadOnly`.
+  ///
+  /// - Parameter time: how long all work on it may take.
+  package func setUpForeign(within time: Duration) throws(SQLiteError) {
+    try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), "triggers")
+    try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0), "views")
+    sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 64 * 1024)
+    sqlite3_limit(handle, SQLITE_LIMIT_EXPR_DEPTH, 20)
+    sqlite3_limit(handle, SQLITE_LIMIT_VDBE_OP, 20_000)
+    sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, 200)
+    sqlite3_limit(handle, SQLITE_LIMIT_TRIGGER_DEPTH, 1)
+    interrupt(after: time)
+    try execute("PRAGMA ignore_check_constraints = ON")
+    try readOneRow()
+  }
+
+  /// Why a table can't be read without running what the file itself says: a view, a virtual table, a computed column,
+  /// a CHECK, an index of expressions or of some rows only, a trigger. Nil if it is plain.
+  ///
+  /// Only the schema is read.
+  ///
+  /// - Parameter name: any case; letters and underscores.
+  package func unplainness(of name: String) throws -> String? {
+    func count(_ sql: String) throws -> Int64 {
+      try with(sql) { row in try row.step() ? row.integer(0) : 0 }
+    }
+    let of = "COLLATE NOCASE = '\(name)'"
+    guard
+      try count("SELECT count(*) FROM sqlite_schema WHERE name \(of) AND type = 'table' AND rootpage > 0")
+        == 1,
+      try count("SELECT count(*) FROM sqlite_schema WHERE name \(of)") == 1
+    else { return "it has no plain table \(name)" }
+    guard try count("SELECT count(*) FROM pragma_table_xinfo('\(name)') WHERE hidden <> 0") == 0 else {
+      return "its table \(name) has computed columns"
+    }
+    let expressions = """
+      SELECT count(*) FROM pragma_index_list('\(name)') l
+      WHERE l.partial <> 0 OR EXISTS (SELECT 1 FROM pragma_index_xinfo(l.name) WHERE cid = -2)
+      """
+    guard try count(expressions) == 0 else { return "its table \(name) has an index of expressions" }
+    let texts = try with("SELECT type, sql FROM sqlite_schema WHERE tbl_name \(of)") { row in
+      var texts: [(type: String, sql: String)] = []
+      while try row.step() { texts.append((row.text(0), row.text(1))) }
+      return texts
+    }
+    guard !texts.contains(where: { $0.type == "trigger" }) else { return "its table \(name) has a trigger" }
+    guard !texts.contains(where: { $0.type == "table" && mentionsCheck($0.sql) }) else {
+      return "its table \(name) has a CHECK"
+    }
+    return nil
   }
 
   /// A schema is data too: none of it may run functions with side effects or write into tables of SQLite.
@@ -67,4 +122,9 @@ extension Connection {
   private func readOneRow() throws(SQLiteError) {
     try execute("SELECT count(*) FROM sqlite_schema")
   }
+}
+
+/// Whether the text of a table has the word CHECK anywhere: more may be refused than has to be, and nothing less.
+private func mentionsCheck(_ sql: String) -> Bool {
+  sql.uppercased().split { !$0.isLetter && $0 != "_" && !$0.isNumber }.contains("CHECK")
 }

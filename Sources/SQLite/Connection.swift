@@ -16,6 +16,8 @@ package final class Connection {
   /// Frames in the write-ahead log after the newest commit; written by SQLite's commit hook.
   private let walFrames: UnsafeMutablePointer<Int32>
   private var cache: [String: Statement.Prepared] = [:]
+  /// When work on this connection ends; the connection outlives the handler that looks at it.
+  private let workLimit = WorkLimit()
   /// What the files lie on, if that is not the machine's disk.
   private let volume: Volume?
 
@@ -123,6 +125,20 @@ package final class Connection {
   /// The key of the row inserted last.
   package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
+  // MARK: Ending early
+
+  /// From now on what runs here ends with an interruption once its task is cancelled, or a time has passed.
+  package func interrupt(after time: Duration? = nil) {
+    workLimit.deadline = time.map { .now + $0 }
+    sqlite3_progress_handler(
+      handle, 4_000,
+      { context in
+        guard let context else { return 0 }
+        let limit = Unmanaged<WorkLimit>.fromOpaque(context).takeUnretainedValue()
+        return Task.isCancelled || limit.isOver ? 1 : 0
+      }, Unmanaged.passUnretained(workLimit).toOpaque())
+  }
+
   // MARK: Write-ahead log
 
   /// Pages in the write-ahead log that no checkpoint has taken over yet, as of the newest commit.
@@ -162,4 +178,11 @@ package final class Connection {
     guard code == SQLITE_OK, let statement else { throw error(code, sql) }
     return Statement.Prepared(handle: statement, sql: sql)
   }
+}
+
+/// How long a connection may work.
+private final class WorkLimit {
+  var deadline: SuspendingClock.Instant?
+
+  var isOver: Bool { deadline.map { SuspendingClock.now >= $0 } ?? false }
 }

@@ -26,6 +26,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
   /// A table or column that the statement names is not there.
   package var isMissing: Bool { code & 0xff == SQLITE_ERROR }
+  /// It was stopped: its task was cancelled, or its time was over.
+  package var isInterrupted: Bool { code & 0xff == SQLITE_INTERRUPT }
   /// The file is something else.
   package var isNoDatabase: Bool { code & 0xff == SQLITE_NOTADB }
   /// The disk did not do what it was told; what is durable is no longer known.

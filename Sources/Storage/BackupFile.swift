@@ -28,6 +28,8 @@ package enum BackupError: Error, Hashable, Sendable {
   case newerFormat(found: Int64, known: Int64)
   /// What it says is not all there, or cannot be read.
   case damaged(String)
+  /// A change set is not what was signed, or lacks one that it builds on; the rest may be restored.
+  case damagedSet(String)
 }
 
 /// What a backup says of itself, beside what is signed.
@@ -127,13 +129,14 @@ package final class BackupFile {
   private func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
-    } catch let error as SQLiteError where error.isDamage || error.isMissing {
-      throw BackupError.damaged(error.message)
+    } catch let error as SQLiteError {
+      throw Self.readable(error)
     }
   }
 
   /// A file that is no database at all is something else; one that is and can't be read is damaged.
   private static func readable(_ error: SQLiteError) -> any Error {
+    if error.isInterrupted { return CancellationError() }
     if error.isNoDatabase { return BackupError.notABackup }
     return error.isDamage || error.isMissing ? BackupError.damaged(error.message) : error
   }
@@ -145,26 +148,41 @@ package final class BackupFile {
   /// Reading a view or a computed column would run what the file says, perhaps without end.
   private static func checkTables(_ connection: Connection) throws {
     for table in ["about", "statements", "change_sets"] {
-      let plain = try integer(
-        "SELECT count(*) FROM sqlite_schema WHERE name = '\(table)' AND type = 'table' AND rootpage > 0",
-        connection)
-      let computed = try integer(
-        "SELECT count(*) FROM pragma_table_xinfo('\(table)') WHERE hidden <> 0", connection)
-      guard plain == 1, computed == 0 else { throw BackupError.damaged("it has no plain table \(table)") }
+      guard try connection.unplainness(of: table) == nil else {
+        throw BackupError.damaged("it has no plain table \(table)")
+      }
     }
   }
 
+  /// Counts no further than the file says, and that no further than its bytes have room for: in a damaged tree of pages
+  /// a few may be found again and again.
   private static func checkCount(_ table: String, _ said: Int64, _ connection: Connection) throws {
-    let found = try integer("SELECT count(*) FROM \(table)", connection)
+    let bytes = try integer(
+      "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", connection)
+    guard (0...bytes / leastRowBytes).contains(said) else {
+      throw BackupError.damaged("it says that it holds \(said) rows of \(table), and has no room for them")
+    }
+    let found = try integer("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT \(said + 1))", connection)
     guard found == said else {
-      throw BackupError.damaged("it holds \(found) rows of \(table) where it says \(said)")
+      let more = found > said ? "more than \(said)" : "\(found)"
+      throw BackupError.damaged("it holds \(more) rows of \(table) where it says \(said)")
     }
   }
+
+  /// A statement or a change set has a signature of 64 bytes, and says more than that.
+  private static let leastRowBytes: Int64 = 100
+
+  private static let aboutMax = 1_000
 
   private static func values(_ connection: Connection) throws -> [String: ColumnValue] {
-    try connection.with("SELECT key, value FROM about") { row in
+    try connection.with("SELECT key, value FROM about LIMIT \(aboutMax + 1)") { row in
       var result: [String: ColumnValue] = [:]
-      while try row.step() { result[row.text(0)] = row.value(1) }
+      var count = 0
+      while try row.step() {
+        count += 1
+        guard count <= aboutMax else { throw BackupError.damaged("it says too much of itself") }
+        result[row.text(0)] = row.value(1)
+      }
       return result
     }
   }

@@ -8,8 +8,9 @@ package import Wire
 package struct SetPlace: Sendable {
   package let origin: WriteOrigin
   package let log: LogKey
-  let branch: Int64
-  let sequence: Int64
+  /// The store's number of the log, or of the branch of a log that forked.
+  package let branch: Int64
+  package let sequence: Int64
 
   static let seed = SetPlace(
     origin: .seed,
@@ -34,7 +35,11 @@ final class Causality {
   private let load: Statement
   private var places: [Int64: SetPlace] = [:]
   private var answers: [Question: Int64] = [:]
+  private var pasts: [Question: [Int64: Int64]] = [:]
+  /// How many branches these name.
+  private var pastsCount = 0
   private static let kept = 20_000
+  private static let pastsKept = 100_000
 
   init(_ connection: Connection, _ logs: Logs) throws {
     self.logs = logs
@@ -49,6 +54,7 @@ final class Causality {
   func forget() {
     places = [:]
     answers = [:]
+    (pasts, pastsCount) = ([:], 0)
   }
 
   func remember(_ place: SetPlace) {
@@ -84,6 +90,11 @@ final class Causality {
     let after = try place(later)
     let before = try place(earlier)
     if after.branch == before.branch { return before.sequence <= after.sequence }
+    if after.log == before.log {
+      let through = UInt64(bitPattern: after.sequence)
+      let seen = logs.stretch(after.branch, through: through, on: before.branch)?.last ?? 0
+      return Int64(bitPattern: seen) >= before.sequence
+    }
     let seen = try newestSeen(after.branch, sequence: after.sequence, of: before.branch)
     return seen >= before.sequence
   }
@@ -94,6 +105,8 @@ final class Causality {
   /// one set of a path, it is known soon for those above.
   func newestSeen(_ branch: Int64, sequence: Int64, of other: Int64) throws -> Int64 {
     guard let log = logs[branch: other]?.log else { return 0 }
+    // Any declared branch of the log may descend from this one: one pass over them answers every such question.
+    if logs.branchCount(log) > 1 { return try past(branch, sequence: sequence)[other] ?? 0 }
     var steps: [Question] = []
     var seen: Int64 = 0
     var next: Question? = Question(branch: branch, sequence: sequence, about: other)
@@ -113,6 +126,35 @@ final class Causality {
     return seen
   }
 
+  /// The newest set of each branch in the past of a set, its own among them: one reading answers for any number of
+  /// earlier writes.
+  func past(_ branch: Int64, sequence: Int64) throws -> [Int64: Int64] {
+    let key = Question(branch: branch, sequence: sequence, about: branch)
+    if let known = pasts[key] { return known }
+    var newest: [Int64: Int64] = [:]
+    let log = logs[branch: branch]?.log
+    for own in logs.path(branch, through: UInt64(bitPattern: sequence)) {
+      newest[own.branch] = Int64(bitPattern: own.last)
+      // No set depends on one of its own log.
+      for other in try logs.declaredBranches(own.branch) where logs[branch: other]?.log != log {
+        let declared = try logs.declared(own.branch, through: own.last, of: other)
+        guard declared > 0 else { continue }
+        // Declaring a set declares all its ancestors in its log.
+        logs.eachStretch(of: other, through: declared) { stretch in
+          let last = Int64(bitPattern: stretch.last)
+          // The ancestors of what is noted already are noted too.
+          guard newest[stretch.branch] ?? 0 < last else { return false }
+          newest[stretch.branch] = last
+          return true
+        }
+      }
+    }
+    pastsCount += newest.count
+    if pastsCount > Self.pastsKept { (pasts, pastsCount) = ([:], newest.count) }
+    pasts[key] = newest
+    return newest
+  }
+
   /// The same question about the newest set that a branch stands on.
   private func below(_ question: Question) -> Question? {
     guard let branch = logs[branch: question.branch], let parent = branch.parent else { return nil }
@@ -120,23 +162,14 @@ final class Causality {
     return Question(branch: parent, sequence: last, about: question.about)
   }
 
-  /// What a branch itself, without what it stands on, has seen of another up to a set.
+  /// What a branch itself, without what it stands on, has seen of the only branch of a log up to a set.
   private func declared(_ question: Question, in log: LogKey) throws -> Int64 {
     guard let branch = logs[branch: question.branch] else { return 0 }
     let last = min(question.sequence, Int64(bitPattern: branch.sequence))
     guard last >= Int64(bitPattern: branch.first) else { return 0 }
     if branch.number == question.about { return last }
-    // No set depends on one of its own log.
     guard branch.log != log else { return 0 }
     let through = UInt64(bitPattern: last)
-    guard logs.branchCount(log) > 1 else {
-      return Int64(bitPattern: try logs.declared(branch.number, through: through, of: question.about))
-    }
-    return try logs.declaredBranches(branch.number, of: log).reduce(0) { seen, over in
-      let declared = try logs.declared(branch.number, through: through, of: over)
-      // Who declared a set has seen all that it stands on.
-      let stretch = declared > 0 ? logs.stretch(over, through: declared, on: question.about) : nil
-      return max(seen, Int64(bitPattern: stretch?.last ?? 0))
-    }
+    return Int64(bitPattern: try logs.declared(branch.number, through: through, of: question.about))
   }
 }

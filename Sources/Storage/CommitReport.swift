@@ -7,8 +7,10 @@ package struct CommitReport: Sendable {
   package var placements: [Placement] = []
   /// How many sets of each lane got a place.
   package var placed: [Lane: Int] = [:]
-  /// Heads that moved, in order of logs.
+  /// Heads that moved, in order of logs. Of a log that forked the heads of other branches are not named.
   package var heads: [LogHead] = []
+  /// Heads that are no more, in order of logs: those that moved, as they were before.
+  package var goneHeads: [LogHead] = []
   package var settingsDigest = Digest.empty
   package var recordsDigest = Digest.empty
   /// Kinds whose records, or what of them is visible, may have changed.
@@ -38,6 +40,9 @@ package struct CommitReport: Sendable {
 
   /// Cuts have changed what is stored: heads that are not named here may be gone.
   package var isLaidOutAnew = false
+
+  /// Damaged sets whose bytes were replaced.
+  package var repaired: [DamagedSet] = []
 
   package static let recordsMax = 1_000
 

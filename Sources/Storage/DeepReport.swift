@@ -13,6 +13,9 @@ package struct DeepReport: Sendable {
   /// All that is wrong, listed or not, by where it is.
   package private(set) var counts: [DeepFinding.Place: Int] = [:]
 
+  /// The numbers of change sets that are not what was signed; counted under `.log` too.
+  package var damagedSets: [Int64] = []
+
   package static let listedMax = 200
 
   package var isClean: Bool { counts.isEmpty }

@@ -140,6 +140,7 @@ package struct DeepVerification {
   private mutating func verified(_ raw: RawChangeSet, _ number: Int64) -> VerifiedChangeSet? {
     guard let set = try? VerifiedChangeSet(verifying: raw) else {
       report.note(.log, "change set \(number): its signature does not hold")
+      report.damagedSets.append(number)
       return nil
     }
     guard let circle else { return nil }

@@ -25,11 +25,6 @@ enum Derived {
     try Store.setMeta(key, .text(Schema.fingerprint), connection)
   }
 
-  /// Leaves the tables to be made anew at the next start.
-  static func forget(_ connection: Connection) throws {
-    try connection.execute("DELETE FROM meta WHERE key = '\(key)'")
-  }
-
   private static func existing(_ connection: Connection) throws -> [(name: String, type: String)] {
     let sql = """
       SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN

@@ -69,12 +69,16 @@ final class Fold {
 
   // MARK: Sets
 
+  /// How many sets were folded since the store was opened.
+  private(set) var foldedSets = 0
+
   /// Folds a set that everything it stands on is folded for.
   func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
+    foldedSets += 1
     causality.remember(place)
     try dayIndex.makeWay(for: set)
     try undos.note(set)
-    for entry in set.body.entries { try fold(entry, in: set.body, at: place.origin) }
+    for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
     report.folded(set)
   }
 
@@ -84,19 +88,19 @@ final class Fold {
     try digests.save()
   }
 
-  private func fold(_ entry: Entry, in body: ChangeSetBody, at origin: WriteOrigin) throws {
+  private func fold(_ entry: Entry, in body: ChangeSetBody, at place: SetPlace) throws {
     if entry.key.kind.mergeClass == .wholeRecord {
-      if entry.type == .put { try writeWhole(entry, in: body, at: origin) }
+      if entry.type == .put { try writeWhole(entry, in: body, at: place) }
       return
     }
-    if body.isInsert(entry), try insert(entry, in: body, at: origin) { return }
+    if body.isInsert(entry), try insert(entry, in: body, at: place.origin) { return }
     let cells: [(FieldNumber, [UInt8])]
     switch entry.type {
     case .put: cells = body.cells[entry.cells].map { ($0.field, Array(body.content($0))) }
     case .delete: cells = [(Fields.life, StoredRow.dead)]
     case .restore: cells = [(Fields.life, StoredRow.alive)]
     }
-    try write(cells.filter { !Merge.isFixed(entry.key, $0.0) }, to: entry.key, at: origin)
+    try write(cells.filter { !Merge.isFixed(entry.key, $0.0) }, to: entry.key, at: place)
   }
 
   // MARK: New records
@@ -130,85 +134,88 @@ final class Fold {
   // MARK: Field by field
 
   private func write(
-    _ cells: [(field: FieldNumber, content: [UInt8])], to key: RecordKey, at origin: WriteOrigin
+    _ cells: [(field: FieldNumber, content: [UInt8])], to key: RecordKey, at place: SetPlace
   ) throws {
     guard !cells.isEmpty else { return }
+    let number = place.origin.number
     let table = try table(key.kind)
     let old = try table.row(key.id)
-    var row = old ?? StoredRow(life: nil, stamps: Stamps(common: origin.number))
-    if let old { try recordWrites.add(origin.number, to: key, before: old.stamps) }
-    var held = old == nil ? [:] : try rivals.of(key)
+    var row = old ?? StoredRow(life: nil, stamps: Stamps(common: number))
+    if let old { try recordWrites.add(number, to: key, before: old.stamps) }
+    var contests = old == nil ? [:] : try rivals.contests(of: key)
     for (field, content) in cells {
-      try merge(content, into: field, of: key, at: origin, &row, &held)
+      try merge(content, into: field, of: key, at: place, &row, &contests[field])
     }
     try replace(key, old, by: row, table)
   }
 
   private func merge(
-    _ content: [UInt8], into field: FieldNumber, of key: RecordKey, at origin: WriteOrigin,
-    _ row: inout StoredRow, _ rivals: inout [FieldNumber: [Rival]]
+    _ content: [UInt8], into field: FieldNumber, of key: RecordKey, at place: SetPlace,
+    _ row: inout StoredRow,
+    _ contest: inout Contest?
   ) throws {
-    let held = try row.stamps[field].map(causality.origin)
-    let before = rivals[field] ?? []
-    let others = try before.map { try causality.origin($0.number) }
-    let covered = try covered(by: origin, others + (held.map { [$0] } ?? []))
-    let outcome = Merge.cell(new: origin.stamp, held: held, rivals: others) { covered.contains($0.number) }
+    let held = try row.stamps[field].map(causality.place)
+    let outcome = Merge.cell(
+      new: place.origin.stamp, held: held?.origin, coversHeld: try covers(place, held?.origin))
     let lost = row.content(field)
     if outcome.newWins {
       row.set(field, content)
-      row.stamps.set(field, origin.number)
+      row.stamps.set(field, place.origin.number)
     }
-    let after = remaining(
-      before, outcome, new: Rival(number: origin.number, content: content),
-      held: held.map { Rival(number: $0.number, content: lost ?? []) })
-    guard !before.isEmpty || !after.isEmpty else { return }
-    rivals[field] = after
-    try self.rivals.replace(key, field, after, winner: row.content(field))
+    let before = contest
+    var after = Contest(
+      count: try before.map { try rivals.close(key, field, $0, seenBy: place, causality) } ?? 0)
+    if !outcome.newWins {
+      try rivals.add(key, field, place, content)
+      after.count += 1
+    }
+    if outcome.heldBecomesRival, let held {
+      try rivals.add(key, field, held, lost ?? [])
+      after.count += 1
+    }
+    guard before != nil || after.count > 0 else { return }
+    contest = after.count > 0 ? after : nil
+    try rivals.note(key, field, after, winner: row.content(field))
   }
 
-  private func remaining(_ before: [Rival], _ outcome: MergeOutcome, new: Rival, held: Rival?) -> [Rival] {
-    var after = before.indices.filter { !outcome.closedRivals.contains($0) }.map { before[$0] }
-    if !outcome.newWins { after.append(new) }
-    if outcome.heldBecomesRival, let held { after.append(held) }
-    return after
-  }
-
-  private func covered(by origin: WriteOrigin, _ earlier: [WriteOrigin]) throws -> Set<Int64> {
-    Set(try earlier.map(\.number).filter { try causality.covers(origin.number, $0) })
+  /// Whether a write has seen the one that shows; there may be none.
+  private func covers(_ place: SetPlace, _ held: WriteOrigin?) throws -> Bool {
+    try held.map { try causality.covers(place.origin.number, $0.number) } ?? false
   }
 
   // MARK: Whole records
 
-  private func writeWhole(_ entry: Entry, in body: ChangeSetBody, at origin: WriteOrigin) throws {
-    let table = try table(entry.key.kind)
-    let old = try table.row(entry.key.id)
-    if let old { try recordWrites.add(origin.number, to: entry.key, before: old.stamps) }
-    let held = try old.flatMap { row in try row.stamps[Fields.life].map { (row, try causality.origin($0)) } }
-    let edited = held.flatMap { $0.1.number == 0 ? nil : $0 }
-    let before = try rivals.of(entry.key)[Fields.life] ?? []
-    let others = try before.map { try causality.origin($0.number) }
-    let covered = try covered(by: origin, others + (edited.map { [$0.1] } ?? []))
-    let following = try followers(edited?.1.number, before)
-    let outcome = Merge.wholeRecord(
-      new: WholeRecordRank(of: entry, in: body, stamp: origin.stamp),
-      held: edited.map { (rank(of: $0.0, $0.1), $0.1) }, rivals: others,
-      covers: { covered.contains($0.number) }, rivalCovers: { rival, _ in following.contains(rival.number) })
-    let new = wholeRow(entry, in: body, origin.number)
-    let winner = outcome.newWins ? new : old ?? new
-    let after = remaining(
-      before, outcome, new: Rival(number: origin.number, content: new.whole),
-      held: edited.map { Rival(number: $0.1.number, content: $0.0.whole) })
-    if !before.isEmpty || !after.isEmpty {
-      let isFollowed = try !followers(winner.stamps[Fields.life], after).isEmpty
-      try rivals.replaceWhole(entry.key, after, winner: winner.whole, isFollowed: isFollowed)
+  private func writeWhole(_ entry: Entry, in body: ChangeSetBody, at place: SetPlace) throws {
+    let (key, field) = (entry.key, Fields.life)
+    let table = try table(key.kind)
+    let old = try table.row(key.id)
+    if let old { try recordWrites.add(place.origin.number, to: key, before: old.stamps) }
+    let held = try old.flatMap { row in
+      try row.stamps[field].map { (row: row, place: try causality.place($0)) }
     }
-    try replace(entry.key, old, by: winner, table)
-  }
-
-  /// The rivals that have seen the held write.
-  private func followers(_ held: Int64?, _ rivals: [Rival]) throws -> Set<Int64> {
-    guard let held else { return [] }
-    return Set(try rivals.map(\.number).filter { try causality.covers($0, held) })
+    let edited = held.flatMap { $0.place.origin.number == 0 ? nil : $0 }
+    let coversHeld = try covers(place, edited?.place.origin)
+    let before = try rivals.contests(of: key)[field]
+    let outcome = Merge.wholeRecord(
+      new: WholeRecordRank(of: entry, in: body, stamp: place.origin.stamp),
+      held: edited.map { (rank(of: $0.row, $0.place.origin), $0.place.origin) }, coversHeld: coversHeld,
+      isHeldFollowed: try before != nil && rivals.hasFollower(key))
+    let new = wholeRow(entry, in: body, place.origin.number)
+    let winner = outcome.newWins ? new : old ?? new
+    var after = Contest(
+      count: try before.map { try rivals.close(key, field, $0, seenBy: place, causality) } ?? 0)
+    if outcome.newWins {
+      if before != nil { try rivals.forgetFollowers(key) }
+    } else {
+      try rivals.add(key, field, place, new.whole, follows: coversHeld)
+      after.count += 1
+    }
+    if outcome.heldBecomesRival, let edited {
+      try rivals.add(key, field, edited.place, edited.row.whole)
+      after.count += 1
+    }
+    if before != nil || after.count > 0 { try rivals.note(key, field, after, winner: winner.whole) }
+    try replace(key, old, by: winner, table)
   }
 
   func rank(of row: StoredRow, _ origin: WriteOrigin) -> WholeRecordRank {
@@ -254,11 +261,7 @@ final class Fold {
   /// The sets whose writes a record holds, winning or not, but for deletes.
   func writes(of key: RecordKey, _ row: StoredRow) throws -> [WriteOrigin] {
     var numbers = Set(row.stamps.cells.filter { $0.field != Fields.life || row.life == true }.map(\.number))
-    for (field, list) in try rivals.of(key) {
-      for rival in list where field != Fields.life || rival.content == StoredRow.alive {
-        numbers.insert(rival.number)
-      }
-    }
+    numbers.formUnion(try rivals.writers(of: key))
     return try numbers.sorted().map(causality.origin)
   }
 }

@@ -127,7 +127,7 @@ struct LogReplay {
           continue
         }
         let place = try store.fold.causality.place(number)
-        try store.logs.folded(set, at: place)
+        try store.logs.folded(place)
         try store.fold.fold(set, at: place, into: &commit)
       }
       waiting = rest

@@ -31,17 +31,25 @@ extension Logs {
   /// The stretches of sets that lead from a branch back to the log's first set, newest first.
   func path(_ number: Int64, through sequence: UInt64 = .max) -> [Stretch] {
     var stretches: [Stretch] = []
+    eachStretch(of: number, through: sequence) { stretch in
+      stretches.append(stretch)
+      return true
+    }
+    return stretches
+  }
+
+  /// Goes over the stretches of a path, newest first, as long as `body` says so.
+  func eachStretch(of number: Int64, through sequence: UInt64, _ body: (Stretch) -> Bool) {
     var next: Int64? = number
     var last = sequence
     while let branch = next.flatMap({ self[branch: $0] }) {
       last = min(last, branch.sequence)
       if last >= branch.first {
-        stretches.append(Stretch(branch: branch.number, first: branch.first, last: last))
+        guard body(Stretch(branch: branch.number, first: branch.first, last: last)) else { return }
       }
       last = min(last, branch.first - 1)
       next = branch.parent
     }
-    return stretches
   }
 
   /// The part of a path that one branch holds; nil if the path does not lead over it.
@@ -59,8 +67,8 @@ extension Logs {
     return nil
   }
 
-  /// The branches of a log that a branch itself has declared to have seen, in any of its sets.
-  func declaredBranches(_ number: Int64, of log: LogKey) throws -> [Int64] {
+  /// The branches that a branch itself has declared to have seen, in any of its sets.
+  func declaredBranches(_ number: Int64) throws -> [Int64] {
     var found: [Int64] = []
     // From one to the next: a branch may have declared another one very often.
     let sql =
@@ -73,7 +81,7 @@ extension Logs {
         try row.bind(2, last)
         guard try row.step() else { break }
         last = row.integer(0)
-        if self[branch: last]?.log == log { found.append(last) }
+        found.append(last)
       }
     }
     return found

@@ -28,6 +28,10 @@ final class Logs: LogIndex {
   /// The cuts of a log by the circle's statements; nil for one that is open.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
+  /// The heads of branches before they moved in this transaction; nil for a branch that is new.
+  private var before: [Int64: LogHead?] = [:]
+  /// Heads that went away when all logs were emptied in this transaction.
+  private var retired: [LogHead] = []
 
   /// A read that failed where nobody could be told: what was decided on it must not be kept.
   private(set) var failure: (any Error)?
@@ -78,6 +82,8 @@ final class Logs: LogIndex {
     lastNumber = memory.lastNumber
     located = [:]
     cuts = [:]
+    before = [:]
+    retired = []
     failure = nil
   }
 
@@ -97,6 +103,7 @@ final class Logs: LogIndex {
     children = [:]
     located = [:]
     cuts = [:]
+    before = [:]
     lastNumber = try connection.with("SELECT coalesce(max(number), 0) FROM change_sets") {
       try $0.step() ? $0.integer(0) : 0
     }
@@ -140,8 +147,13 @@ final class Logs: LogIndex {
   ) throws -> (StoredPosition, UInt64)? {
     guard let parent = branches[number], let folded = parent.folded else { return nil }
     guard parent.foldedSequence >= first else { return (folded, parent.foldedSequence) }
-    guard let place = path(number).first(where: { $0.first < first }) else { return nil }
-    return try position(place.branch, first - 1).map { ($0, first - 1) }
+    var below: Int64?
+    eachStretch(of: number, through: first - 1) { stretch in
+      below = stretch.branch
+      return false
+    }
+    guard let below else { return nil }
+    return try position(below, first - 1).map { ($0, first - 1) }
   }
 
   private func add(_ branch: Branch) {
@@ -158,6 +170,30 @@ final class Logs: LogIndex {
     return StoredPosition(
       id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))),
       isFolded: row.integer(2) == FoldState.folded.rawValue)
+  }
+
+  // MARK: Moves
+
+  private func noteMove(_ number: Int64) {
+    if before[number] == nil { before.updateValue(branches[number]?.logHead, forKey: number) }
+  }
+
+  /// All logs are about to be emptied, and filled again in another order.
+  func retireAll() {
+    for branch in branches.values {
+      if let head = before[branch.number] ?? branch.logHead { retired.append(head) }
+    }
+    before = [:]
+  }
+
+  /// The heads that have moved in this transaction, and those in whose place they are. One that a log that forked
+  /// keeps in another branch is in neither.
+  func takeMoves() -> (moved: [LogHead], gone: [LogHead]) {
+    let moved = before.keys.compactMap { branches[$0]?.logHead }
+    let gone = retired + before.values.compactMap(\.self)
+    before = [:]
+    retired = []
+    return (moved.sorted(by: Heads.isBefore), gone.sorted(by: Heads.isBefore))
   }
 
   // MARK: Questions
@@ -230,17 +266,24 @@ final class Logs: LogIndex {
 
   /// Stores a set that has its place. Its dependencies are stored already.
   func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPlace {
-    let header = set.header
-    var branch = try branchEnding(before: set)
+    try append(set.header, set.id, set.raw, state)
+  }
+
+  /// The same for a set whose bytes may be damaged.
+  func append(
+    _ header: ChangeSetHeader, _ id: ChangeSetID, _ raw: RawChangeSet, _ state: FoldState
+  ) throws -> SetPlace {
+    var branch = try branchEnding(before: header, id)
+    noteMove(branch.number)
     let number = lastNumber + 1
-    try bind(set, number: number, branch: branch.number, state)
-    _ = try insertSet.run(borrowing: set.raw.body) { statement, bytes throws(SQLiteError) in
-      try statement.bindBlob(10, bytes, 0..<set.raw.body.count)
+    try bind(header, id, raw, number: number, branch: branch.number, state)
+    _ = try insertSet.run(borrowing: raw.body) { statement, bytes throws(SQLiteError) in
+      try statement.bindBlob(10, bytes, 0..<raw.body.count)
       return true
     }
     try insertDependencies(header, branch: branch.number)
     lastNumber = number
-    let position = StoredPosition(id: set.id, clock: header.clock, isFolded: state == .folded)
+    let position = StoredPosition(id: id, clock: header.clock, isFolded: state == .folded)
     branch.head = position
     branch.sequence = header.sequence
     if state == .folded {
@@ -248,28 +291,29 @@ final class Logs: LogIndex {
       branch.foldedSequence = header.sequence
     }
     add(branch)
-    located[header.log]?[set.id] = branch.number
-    noteTip(set.id, header.log, branch: branch.number, sequence: header.sequence)
+    located[header.log]?[id] = branch.number
+    noteTip(id, header.log, branch: branch.number, sequence: header.sequence)
+    let stamp = Stamp(clock: header.clock, device: header.log.device, set: id)
     return SetPlace(
-      origin: WriteOrigin(number: number, stamp: set.stamp), log: header.log, branch: branch.number,
+      origin: WriteOrigin(number: number, stamp: stamp), log: header.log, branch: branch.number,
       sequence: Int64(bitPattern: header.sequence))
   }
 
   /// The branch that ends where a set goes on; a new one where none does.
-  private func branchEnding(before set: VerifiedChangeSet) throws -> Branch {
-    let header = set.header
-    guard let previous = header.previous else { return try newBranch(for: set, on: nil) }
+  private func branchEnding(before header: ChangeSetHeader, _ id: ChangeSetID) throws -> Branch {
+    guard let previous = header.previous else { return try newBranch(for: header, id, on: nil) }
     guard let parent = try branch(of: previous, header.log, header.sequence - 1) else {
       throw StoreError.damaged("a set whose predecessor is not stored")
     }
-    return parent.sequence == header.sequence - 1 ? parent : try newBranch(for: set, on: parent)
+    return parent.sequence == header.sequence - 1 ? parent : try newBranch(for: header, id, on: parent)
   }
 
-  private func newBranch(for set: VerifiedChangeSet, on parent: Branch?) throws -> Branch {
-    let header = set.header
+  private func newBranch(
+    for header: ChangeSetHeader, _ id: ChangeSetID, on parent: Branch?
+  ) throws -> Branch {
     var branch = Branch(
       number: 0, log: header.log, first: header.sequence, parent: parent?.number,
-      head: StoredPosition(id: set.id, clock: header.clock, isFolded: false), sequence: header.sequence,
+      head: StoredPosition(id: id, clock: header.clock, isFolded: false), sequence: header.sequence,
       folded: nil, foldedSequence: 0)
     if let parent, let folded = try foldedBelow(header.sequence, onParent: parent.number) {
       (branch.folded, branch.foldedSequence) = (folded.0, folded.1)
@@ -293,16 +337,19 @@ final class Logs: LogIndex {
     return connection.lastInsertedRow
   }
 
-  private func bind(_ set: VerifiedChangeSet, number: Int64, branch: Int64, _ state: FoldState) throws {
+  private func bind(
+    _ header: ChangeSetHeader, _ id: ChangeSetID, _ raw: RawChangeSet, number: Int64, branch: Int64,
+    _ state: FoldState
+  ) throws {
     try insertSet.bind(1, number)
-    try insertSet.bind(2, set.id.bytes)
+    try insertSet.bind(2, id.bytes)
     try insertSet.bind(3, branch)
-    try insertSet.bind(4, Int64(bitPattern: set.header.sequence))
-    try insertSet.bind(5, Int64(bitPattern: set.header.clock.raw))
-    try insertSet.bind(6, set.header.operation.bytes)
+    try insertSet.bind(4, Int64(bitPattern: header.sequence))
+    try insertSet.bind(5, Int64(bitPattern: header.clock.raw))
+    try insertSet.bind(6, header.operation.bytes)
     try insertSet.bind(7, state.rawValue)
-    try insertSet.bind(8, set.raw.header)
-    try insertSet.bind(9, set.raw.signature)
+    try insertSet.bind(8, raw.header)
+    try insertSet.bind(9, raw.signature)
   }
 
   private func insertDependencies(_ header: ChangeSetHeader, branch: Int64) throws {
@@ -333,13 +380,15 @@ final class Logs: LogIndex {
   }
 
   /// A set that was parked is folded now.
-  func folded(_ set: VerifiedChangeSet, at place: SetPlace) throws {
+  func folded(_ place: SetPlace) throws {
     try markFolded.bind(1, place.origin.number)
     try markFolded.run()
-    let sequence = set.header.sequence
-    let position = StoredPosition(id: set.id, clock: set.header.clock, isFolded: true)
+    let sequence = UInt64(bitPattern: place.sequence)
+    let stamp = place.origin.stamp
+    let position = StoredPosition(id: stamp.set, clock: stamp.clock, isFolded: true)
     for number in branches(through: place.branch, sequence) {
       guard var branch = branches[number] else { continue }
+      noteMove(number)
       branch.folded = position
       branch.foldedSequence = sequence
       if number == place.branch, branch.sequence == sequence { branch.head = position }

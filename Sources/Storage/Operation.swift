@@ -32,23 +32,16 @@ package struct Operation: Sendable {
 }
 
 extension Store {
-  /// Folded operations for which `isWanted` holds, newest first: of one device, or of all.
-  package func operations(
-    of device: DeviceKey? = nil, limit: Int, where isWanted: (Operation) throws -> Bool = { _ in true }
-  ) throws -> [Operation] {
+  /// Folded operations, newest first.
+  package func operations(of device: DeviceKey? = nil, limit: Int) throws -> [Operation] {
+    var walk = OperationWalk(self, of: device)
     var found: [Operation] = []
-    var seen: Set<OperationKey> = []
-    var position: (clock: Int64, number: Int64) = (.max, .max)
-    while found.count < limit, let (next, key) = try operation(of: device, before: position) {
-      position = next
-      guard seen.insert(key).inserted, let operation = try operation(key) else { continue }
-      if try isWanted(operation) { found.append(operation) }
-    }
+    while found.count < limit, let operation = try walk.next() { found.append(operation) }
     return found
   }
 
   /// The operation of the newest folded set before a position.
-  private func operation(
+  fileprivate func operation(
     of device: DeviceKey?, before position: (clock: Int64, number: Int64)
   ) throws -> ((clock: Int64, number: Int64), OperationKey)? {
     let sql = """
@@ -66,7 +59,7 @@ extension Store {
     }
   }
 
-  /// One operation; nil if nothing of it is folded.
+  /// One operation; nil if nothing of it is folded, or can be read.
   package func operation(_ key: OperationKey) throws -> Operation? {
     let sql = """
       SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -79,10 +72,13 @@ extension Store {
       while try row.step() { numbers.append(row.integer(0)) }
       return numbers
     }
-    guard let first = numbers.first else { return nil }
-    let body = try cachedSet(first).body
-    return Operation(
-      key: key, verb: body.verb, target: body.target, sets: try numbers.map(fold.causality.place))
+    // What is left of an operation may be told by any of its sets; one without an intact set is not told of.
+    for number in numbers {
+      guard let body = try intactSet(cached: number)?.body else { continue }
+      return Operation(
+        key: key, verb: body.verb, target: body.target, sets: try numbers.map(fold.causality.place))
+    }
+    return nil
   }
 
   /// Whether sets of an operation are stored, also if they wait for what they stand on.
@@ -153,12 +149,12 @@ extension Store {
 
   // MARK: What sets wrote
 
-  /// Gives the entries of sets one by one, set by set in the order given.
+  /// Gives the entries of sets one by one, set by set in the order given; a damaged set has none.
   package func forEachEntry(
     of sets: [SetPlace], _ body: (Entry, ChangeSetBody, SetPlace) throws -> Void
   ) throws {
     for place in sets {
-      let set = try cachedSet(place.origin.number)
+      guard let set = try intactSet(cached: place.origin.number) else { continue }
       for entry in set.body.entries { try body(entry, set.body, place) }
     }
   }
@@ -191,12 +187,45 @@ extension Store {
     try fold.causality.covers(later.origin.number, earlier.origin.number)
   }
 
+  /// The same as `intactSet(_:)`, decoded once for many questions.
+  func intactSet(cached number: Int64) throws -> VerifiedChangeSet? {
+    do { return try cachedSet(number) } catch StoreError.damagedSet { return nil }
+  }
+
+  /// The newest set of a branch in the causal past of a folded set; 0 if none.
+  package func newestSeen(by place: SetPlace, of branch: Int64) throws -> Int64 {
+    place.branch == branch
+      ? place.sequence : try fold.causality.newestSeen(place.branch, sequence: place.sequence, of: branch)
+  }
+
   /// A set of one's own store, decoded once for many questions.
   func cachedSet(_ number: Int64) throws -> VerifiedChangeSet {
     if let known = setCache.sets[number] { return known }
     let set = try storedSet(number)
     setCache.add(set, number)
     return set
+  }
+}
+
+/// Gives folded operations one by one, newest first: of one device, or of all.
+package struct OperationWalk {
+  private let store: Store
+  private let device: DeviceKey?
+  private var seen: Set<OperationKey> = []
+  private var position: (clock: Int64, number: Int64) = (.max, .max)
+
+  package init(_ store: Store, of device: DeviceKey? = nil) {
+    (self.store, self.device) = (store, device)
+  }
+
+  /// The next one; nil at the end.
+  package mutating func next() throws -> Operation? {
+    while let (next, key) = try store.operation(of: device, before: position) {
+      position = next
+      guard seen.insert(key).inserted, let operation = try store.operation(key) else { continue }
+      return operation
+    }
+    return nil
   }
 }
 

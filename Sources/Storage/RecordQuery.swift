@@ -57,7 +57,7 @@ package struct RecordQuery: Hashable, Sendable {
     case atMost(ColumnValue)
     case above(ColumnValue)
     case below(ColumnValue)
-    /// Text that begins so, byte for byte.
+    /// Text that begins so, whatever the case.
     case begins(with: String)
     /// Text that contains this, whatever the case.
     case contains(String)

@@ -10,10 +10,15 @@ package struct RecordState: Sendable {
     /// Canonical CBOR.
     package let content: [UInt8]
     package let author: SetPlace
+
+    package init(content: [UInt8], author: SetPlace) { (self.content, self.author) = (content, author) }
   }
 
   /// Written cells, the life in field 0 among them.
   package var cells: [FieldNumber: Cell] = [:]
+
+  /// A record that nothing has written.
+  package init() {}
 
   /// Nil if nothing that counts has written it.
   package var life: Bool? { cells[Fields.life].map { $0.content == StoredRow.alive } }
@@ -38,12 +43,14 @@ package struct RecordWrite: Sendable {
 }
 
 extension Store {
-  /// Every folded write to a record, in the order of stamps; seeds are left out.
-  package func writes(of record: RecordKey) throws -> [RecordWrite] {
+  /// The numbers of the folded sets that wrote to a record, ascending; seeds are left out.
+  package func writeNumbers(of record: RecordKey) throws -> [Int64] {
     guard let row = try fold.table(record.kind).row(record.id) else { return [] }
-    return try fold.recordWrites.numbers(of: record, row.stamps).map { try write(of: record, in: $0) }
-      .sorted { $0.place.origin.stamp < $1.place.origin.stamp }
+    return try fold.recordWrites.numbers(of: record, row.stamps)
   }
+
+  /// The place of a folded set.
+  package func place(_ number: Int64) throws -> SetPlace { try fold.causality.place(number) }
 
   /// The set that wrote a record's life; nil if none did.
   package func lifeAuthor(of row: RecordRow) throws -> SetPlace? {
@@ -63,41 +70,17 @@ extension Store {
 
   /// What a record would be if only some of the folded sets had been: seeds always count.
   ///
-  /// - Parameter counts: whether a set counts; asked once for each that wrote to the record.
+  /// - Parameter counts: whether a set counts.
   package func state(
     of record: RecordKey, counting counts: (SetPlace) throws -> Bool
   ) throws -> RecordState {
-    guard let row = try fold.table(record.kind).row(record.id) else { return RecordState() }
-    var counted: [Int64] = []
-    for number in try fold.recordWrites.numbers(of: record, row.stamps)
-    where try counts(fold.causality.place(number)) {
-      counted.append(number)
-    }
-    // Bodies are looked into only for what counts: of a record that one import made, there may be none.
-    let writes = try counted.map { try write(of: record, in: $0) }
-    var state = Self.seed(of: record)
-    if record.kind.mergeClass == .wholeRecord {
-      guard let winner = writes.max(by: { rank($0) < rank($1) }) else { return state }
-      state.cells = [Fields.life: .init(content: StoredRow.alive, author: winner.place)]
-      for (field, content) in winner.cells {
-        state.cells[field] = .init(content: content, author: winner.place)
-      }
-      return state
-    }
-    for write in writes.sorted(by: { $0.place.origin.stamp < $1.place.origin.stamp }) {
-      for (field, content) in write.cells {
-        state.cells[field] = .init(content: content, author: write.place)
-      }
-    }
-    return state
-  }
-
-  private func rank(_ write: RecordWrite) -> WholeRecordRank {
-    write.rank ?? WholeRecordRank(updatedAt: 0, nonEmptyFields: 0, stamp: write.place.origin.stamp)
+    var search = try RecordStateSearch(of: record, in: self, counting: counts)
+    while try search.step(counts) {}
+    return search.state
   }
 
   /// What every store holds of a record from the start.
-  private static func seed(of record: RecordKey) -> RecordState {
+  fileprivate static func seed(of record: RecordKey) -> RecordState {
     var state = RecordState()
     guard record == FixedRecords.none || record == FixedRecords.profile else { return state }
     state.cells[Fields.life] = .init(content: StoredRow.alive, author: .seed)
@@ -108,8 +91,19 @@ extension Store {
     return state
   }
 
-  private func write(of record: RecordKey, in number: Int64) throws -> RecordWrite {
-    let set = try cachedSet(number)
+  /// What one folded set wrote to a record.
+  ///
+  /// - Throws: `StoreError.damagedSet` if its bytes were altered: without it, what a record was can't be told.
+  package func write(of record: RecordKey, in number: Int64) throws -> RecordWrite {
+    guard let write = try intactWrite(of: record, in: number) else {
+      throw StoreError.damagedSet(number: number)
+    }
+    return write
+  }
+
+  /// The same; nil if the set is damaged.
+  package func intactWrite(of record: RecordKey, in number: Int64) throws -> RecordWrite? {
+    guard let set = try intactSet(cached: number) else { return nil }
     let body = set.body
     let place = try fold.causality.place(number)
     var cells: [(field: FieldNumber, content: [UInt8])] = []
@@ -128,6 +122,75 @@ extension Store {
     return RecordWrite(
       place: place, operation: OperationKey(id: set.header.operation, device: set.header.log.device),
       verb: body.verb, cells: cells.sorted { $0.field < $1.field }, rank: rank)
+  }
+}
+
+/// Works out what a record would be if only some of the folded sets had been, one write at a time, so that a record of
+/// very many writes can be asked about in slices.
+///
+/// What a cell shows has the highest stamp of all its writes: where that one counts, no other is looked at.
+package struct RecordStateSearch {
+  /// The answer, once `step` has returned false.
+  package private(set) var state: RecordState
+  private let record: RecordKey
+  private let store: Store
+  /// Sets that were not asked about yet.
+  private var numbers: ArraySlice<Int64> = []
+  /// Those that count; from the newest on once all were asked about.
+  private var counted: [SetPlace] = []
+  private var next = 0
+  private var wanted: Set<FieldNumber> = []
+  private var best: (write: RecordWrite, rank: WholeRecordRank)?
+
+  /// - Parameter counts: whether a set counts.
+  package init(of record: RecordKey, in store: Store, counting counts: (SetPlace) throws -> Bool) throws {
+    self.record = record
+    self.store = store
+    state = Store.seed(of: record)
+    for (field, cell) in try store.state(of: record).cells {
+      if try !isWhole && (cell.author.origin.number == 0 || counts(cell.author)) {
+        state.cells[field] = cell
+      } else {
+        wanted.insert(field)
+      }
+    }
+    if !wanted.isEmpty { numbers = try store.writeNumbers(of: record)[...] }
+  }
+
+  private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
+
+  /// Looks at one more set; false if nothing is left to look at.
+  ///
+  /// - Parameter counts: as at the beginning.
+  package mutating func step(_ counts: (SetPlace) throws -> Bool) throws -> Bool {
+    guard !wanted.isEmpty else { return false }
+    if let number = numbers.popFirst() {
+      let place = try store.place(number)
+      if try counts(place) { counted.append(place) }
+      if numbers.isEmpty { counted.sort { $0.origin.stamp > $1.origin.stamp } }
+      return true
+    }
+    guard next < counted.count else { return false }
+    take(try store.write(of: record, in: counted[next].origin.number))
+    next += 1
+    return true
+  }
+
+  private mutating func take(_ write: RecordWrite) {
+    guard !isWhole else {
+      let rank =
+        write.rank ?? WholeRecordRank(updatedAt: 0, nonEmptyFields: 0, stamp: write.place.origin.stamp)
+      guard best.map({ $0.rank < rank }) ?? true else { return }
+      best = (write, rank)
+      state.cells = [Fields.life: .init(content: StoredRow.alive, author: write.place)]
+      for (field, content) in write.cells {
+        state.cells[field] = .init(content: content, author: write.place)
+      }
+      return
+    }
+    for (field, content) in write.cells where wanted.remove(field) != nil {
+      state.cells[field] = .init(content: content, author: write.place)
+    }
   }
 }
 

@@ -1,85 +1,214 @@
 // Protocol/merge.md, "Conflicts"
 
+import Records
 import Replication
 import SQLite
 import Wire
 
-/// A maximal write of a cell that did not win.
-struct Rival {
-  let number: Int64
-  let content: [UInt8]
+/// The rivals of one cell as a whole. Whether a single rival is listed as a conflict follows from it, so that a new
+/// winner never rewrites the rivals that are there.
+struct Contest {
+  var count: Int
 }
 
 /// Maximal writes that did not win, kept with their content until a later write follows them.
+///
+/// A member can write one cell concurrently any number of times, so the cost of a write must not grow with the rivals
+/// that exist: it inserts its own row, deletes those of the rivals that it has seen, and updates one row of the cell.
 final class Rivals {
-  private let select: Statement
+  private let selectCells: Statement
+  private let selectAll: Statement
+  private let selectOnBranch: Statement
+  private let selectWriters: Statement
+  private let selectFollower: Statement
+  private let selectExtremes: Statement
   private let insert: Statement
   private let delete: Statement
+  private let clearFollowers: Statement
+  private let noteCell: Statement
+  private let deleteCell: Statement
+  /// With fewer rivals each is asked about by itself.
+  private static let few = 8
 
   init(_ connection: Connection) throws {
-    select = try connection.prepare(
-      "SELECT field, number, content FROM rivals WHERE kind = ?1 AND record = ?2 ORDER BY field, number")
+    let cell = "kind = ?1 AND record = ?2 AND field = ?3"
+    selectCells = try connection.prepare(
+      "SELECT field, count FROM contested_cells WHERE kind = ?1 AND record = ?2")
+    selectAll = try connection.prepare("SELECT number, branch, sequence FROM rivals WHERE \(cell)")
+    selectOnBranch = try connection.prepare(
+      "SELECT number FROM rivals WHERE \(cell) AND branch = ?4 AND sequence <= ?5")
+    selectWriters = try connection.prepare(
+      """
+      SELECT DISTINCT number FROM rivals WHERE kind = ?1 AND record = ?2 AND (field <> ?3 OR content = ?4)
+      """)
+    selectFollower = try connection.prepare("SELECT 1 FROM rivals WHERE \(cell) AND follows = 1 LIMIT 1")
+    selectExtremes = try connection.prepare(
+      """
+      SELECT (SELECT says FROM rivals WHERE \(cell) ORDER BY says LIMIT 1),
+        (SELECT says FROM rivals WHERE \(cell) ORDER BY says DESC LIMIT 1)
+      """)
     insert = try connection.prepare(
-      "INSERT INTO rivals(kind, record, field, number, content, differs) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
-    delete = try connection.prepare("DELETE FROM rivals WHERE kind = ?1 AND record = ?2 AND field = ?3")
+      """
+      INSERT INTO rivals(kind, record, field, number, branch, sequence, says, follows, content)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+      """)
+    delete = try connection.prepare("DELETE FROM rivals WHERE \(cell) AND number = ?4")
+    clearFollowers = try connection.prepare("UPDATE rivals SET follows = 0 WHERE \(cell) AND follows = 1")
+    noteCell = try connection.prepare(
+      """
+      INSERT INTO contested_cells(kind, record, field, count, says, is_conflict) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT DO UPDATE SET count = excluded.count, says = excluded.says, is_conflict = excluded.is_conflict
+      """)
+    deleteCell = try connection.prepare("DELETE FROM contested_cells WHERE \(cell)")
   }
 
-  /// The rivals of a record by field, in order of their numbers.
-  func of(_ record: RecordKey) throws -> [FieldNumber: [Rival]] {
-    try bind(select, record)
-    defer { select.reset() }
-    var result: [FieldNumber: [Rival]] = [:]
-    while try select.step() {
-      let field = FieldNumber(truncatingIfNeeded: select.integer(0))
-      result[field, default: []].append(Rival(number: select.integer(1), content: select.bytes(2)))
+  // MARK: Questions
+
+  /// The cells of a record that have rivals.
+  func contests(of record: RecordKey) throws -> [FieldNumber: Contest] {
+    try bind(selectCells, record)
+    defer { selectCells.reset() }
+    var result: [FieldNumber: Contest] = [:]
+    while try selectCells.step() {
+      let field = FieldNumber(truncatingIfNeeded: selectCells.integer(0))
+      result[field] = Contest(count: Int(selectCells.integer(1)))
     }
     return result
   }
 
-  /// Replaces the rivals of a cell. Those that say what the winner says are kept, but are no conflict.
-  func replace(
-    _ record: RecordKey, _ field: FieldNumber, _ rivals: [Rival], winner: [UInt8]?
-  ) throws {
-    // Where a delete has won, the writes it hides are listed as such: `HiddenWrites`.
-    let isConflict = !(field == Fields.life && winner == StoredRow.dead)
-    try replace(record, field, rivals) { isConflict && $0.content != winner }
+  /// The sets whose writes to a record are rivals, but for deletes.
+  func writers(of record: RecordKey) throws -> [Int64] {
+    try bind(selectWriters, record, Fields.life)
+    try selectWriters.bind(4, StoredRow.alive)
+    defer { selectWriters.reset() }
+    var numbers: [Int64] = []
+    while try selectWriters.step() { numbers.append(selectWriters.integer(0)) }
+    return numbers
   }
 
-  /// Replaces the rivals of a whole record, whose own time of change is no difference.
+  /// Whether a rival of a whole record has seen the winner and ranks below it.
+  func hasFollower(_ record: RecordKey) throws -> Bool {
+    try bind(selectFollower, record, Fields.life)
+    defer { selectFollower.reset() }
+    return try selectFollower.step()
+  }
+
+  // MARK: Changes
+
+  /// Takes away the rivals that a write has seen.
+  ///
+  /// - Returns: how many are left.
+  func close(
+    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, seenBy place: SetPlace,
+    _ causality: Causality
+  ) throws -> Int {
+    let seen = try seen(record, field, contest, by: place, causality)
+    for number in seen {
+      try bind(delete, record, field)
+      try delete.bind(4, number)
+      try delete.run()
+    }
+    return contest.count - seen.count
+  }
+
+  private func seen(
+    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, by place: SetPlace, _ causality: Causality
+  ) throws -> [Int64] {
+    if contest.count <= Self.few {
+      return try rows(record, field).map(\.number).filter { try causality.covers(place.origin.number, $0) }
+    }
+    let past = try causality.past(place.branch, sequence: place.sequence)
+    guard past.count < contest.count else {
+      return try rows(record, field).filter { $0.sequence <= past[$0.branch] ?? 0 }.map(\.number)
+    }
+    var numbers: [Int64] = []
+    for (branch, sequence) in past {
+      try bind(selectOnBranch, record, field)
+      try selectOnBranch.bind(4, branch)
+      try selectOnBranch.bind(5, sequence)
+      defer { selectOnBranch.reset() }
+      while try selectOnBranch.step() { numbers.append(selectOnBranch.integer(0)) }
+    }
+    return numbers
+  }
+
+  private func rows(
+    _ record: RecordKey, _ field: FieldNumber
+  ) throws -> [(number: Int64, branch: Int64, sequence: Int64)] {
+    try bind(selectAll, record, field)
+    defer { selectAll.reset() }
+    var rows: [(number: Int64, branch: Int64, sequence: Int64)] = []
+    while try selectAll.step() {
+      rows.append((selectAll.integer(0), selectAll.integer(1), selectAll.integer(2)))
+    }
+    return rows
+  }
+
+  /// Keeps a write that did not win, or no longer does.
   ///
   /// - Parameters:
-  ///   - isFollowed: a rival has seen the winner and ranks below it: then the winner is not maximal, and it is
-  ///     for the rivals to disagree with one another.
-  func replaceWhole(_ record: RecordKey, _ rivals: [Rival], winner: [UInt8], isFollowed: Bool) throws {
-    let contents = try rivals.map { try Self.withoutTime($0.content) }
-    let isConflict = !isFollowed || Set(contents).count > 1
-    let shown = try Self.withoutTime(winner)
-    let differing = Set(zip(rivals, contents).filter { $0.1 != shown }.map(\.0.number))
-    try replace(record, Fields.life, rivals) { isConflict && differing.contains($0.number) }
-  }
-
-  private static func withoutTime(_ whole: [UInt8]) throws -> [UInt8] {
-    encodedFields(try decodedFields(whole).filter { $0.key != Fields.wholeRecordUpdatedAt })
-  }
-
-  private func replace(
-    _ record: RecordKey, _ field: FieldNumber, _ rivals: [Rival], differs: (Rival) -> Bool
+  ///   - follows: of a whole record: the write has seen the winner and ranks below it.
+  func add(
+    _ record: RecordKey, _ field: FieldNumber, _ place: SetPlace, _ content: [UInt8], follows: Bool = false
   ) throws {
-    try bind(delete, record)
-    try delete.bind(3, Int(field))
-    try delete.run()
-    for rival in rivals {
-      try bind(insert, record)
-      try insert.bind(3, Int(field))
-      try insert.bind(4, rival.number)
-      try insert.bind(5, rival.content)
-      try insert.bind(6, differs(rival) ? 1 : 0)
-      try insert.run()
+    try bind(insert, record, field)
+    try insert.bind(4, place.origin.number)
+    try insert.bind(5, place.branch)
+    try insert.bind(6, place.sequence)
+    try insert.bind(7, try Self.said(content, of: record))
+    try insert.bind(8, follows ? 1 : 0)
+    try insert.bind(9, content)
+    try insert.run()
+  }
+
+  /// Another write of a whole record shows: no rival has seen it, for it is the newest to be folded.
+  func forgetFollowers(_ record: RecordKey) throws {
+    try bind(clearFollowers, record, Fields.life)
+    try clearFollowers.run()
+  }
+
+  /// Notes what the rivals of a cell are compared with: those that say what the winner says are kept, but are no
+  /// conflict.
+  func note(_ record: RecordKey, _ field: FieldNumber, _ contest: Contest, winner: [UInt8]?) throws {
+    guard contest.count > 0 else {
+      try bind(deleteCell, record, field)
+      return try deleteCell.run()
     }
+    try bind(noteCell, record, field)
+    try noteCell.bind(4, contest.count)
+    try noteCell.bind(5, try winner.map { try Self.said($0, of: record) } ?? [])
+    try noteCell.bind(6, try isConflict(record, field, winner) ? 1 : 0)
+    try noteCell.run()
+  }
+
+  private func isConflict(_ record: RecordKey, _ field: FieldNumber, _ winner: [UInt8]?) throws -> Bool {
+    guard record.kind.mergeClass == .wholeRecord else {
+      // Where a delete has won, the writes it hides are listed as such: `HiddenWrites`.
+      return !(field == Fields.life && winner == StoredRow.dead)
+    }
+    // A winner that a rival has followed is not maximal: it is for the rivals to disagree with one another.
+    guard try hasFollower(record) else { return true }
+    try bind(selectExtremes, record, field)
+    defer { selectExtremes.reset() }
+    return try selectExtremes.step() && selectExtremes.bytes(0) != selectExtremes.bytes(1)
+  }
+
+  private static let prefix = HashPrefix("waymark/rival/v1\0")
+
+  /// A hash that is equal exactly if two writes say the same; a whole record's own time of change does not count.
+  private static func said(_ content: [UInt8], of record: RecordKey) throws -> [UInt8] {
+    guard record.kind.mergeClass == .wholeRecord else { return blake2b256(prefix, content).bytes }
+    let fields = try decodedFields(content).filter { $0.key != Fields.wholeRecordUpdatedAt }
+    return blake2b256(prefix, encodedFields(fields)).bytes
   }
 
   private func bind(_ statement: borrowing Statement, _ record: RecordKey) throws {
     try statement.bind(1, Int(record.kind.rawValue))
     try statement.bind(2, bigEndian: record.id.raw.word0, record.id.raw.word1)
+  }
+
+  private func bind(_ statement: borrowing Statement, _ record: RecordKey, _ field: FieldNumber) throws {
+    try bind(statement, record)
+    try statement.bind(3, Int(field))
   }
 }

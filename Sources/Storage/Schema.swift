@@ -74,7 +74,15 @@ enum Schema {
     ) WITHOUT ROWID;
     CREATE TABLE rivals(
       kind INTEGER NOT NULL, record BLOB NOT NULL, field INTEGER NOT NULL, number INTEGER NOT NULL,
-      content BLOB NOT NULL, differs INTEGER NOT NULL, PRIMARY KEY (kind, record, field, number)
+      branch INTEGER NOT NULL, sequence INTEGER NOT NULL, says BLOB NOT NULL, follows INTEGER NOT NULL,
+      content BLOB NOT NULL, PRIMARY KEY (kind, record, field, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX rivals_by_branch ON rivals(kind, record, field, branch, sequence);
+    CREATE INDEX rivals_by_word ON rivals(kind, record, field, says);
+    CREATE INDEX rivals_following ON rivals(kind, record, field) WHERE follows = 1;
+    CREATE TABLE contested_cells(
+      kind INTEGER NOT NULL, record BLOB NOT NULL, field INTEGER NOT NULL, count INTEGER NOT NULL,
+      says BLOB NOT NULL, is_conflict INTEGER NOT NULL, PRIMARY KEY (kind, record, field)
     ) WITHOUT ROWID;
     CREATE TABLE hidden_writes(
       kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL, by_parent INTEGER NOT NULL,

@@ -106,8 +106,7 @@ struct Select {
     case .below(let value): return "\(column) < \(argument(value))"
     case .isNull: return "\(column) IS NULL"
     case .begins(let prefix):
-      let prefix = argument(.text(prefix))
-      return "substr(\(column), 1, length(\(prefix))) = \(prefix)"
+      return "\(Connection.beginsFunction)(\(column), \(argument(.text(prefix.lowercased()))))"
     case .contains(let text):
       return "\(Connection.containsFunction)(\(column), \(argument(.text(text.lowercased()))))"
     }

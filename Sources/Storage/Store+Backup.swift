@@ -1,7 +1,10 @@
 // Protocol/store.md, "Backups"
 
 import Records
+import Replication
 import SQLite
+import Sodium
+import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -13,6 +16,13 @@ import SQLite
 package struct BackupSummary: Hashable, Sendable {
   package let bytes: Int64
   package let changeSets: Int64
+  /// Change sets that the disk has altered: in the file as they are, for their positions.
+  package let damaged: [DamagedSet]
+}
+
+/// The store holds damaged change sets, and a backup of them was not wanted; nothing was written.
+package struct BackupDamageError: Error, Hashable, Sendable {
+  package let damaged: [DamagedSet]
 }
 
 /// Where a backup goes did not take it; the number is the operating system's.
@@ -23,46 +33,55 @@ package struct BackupTargetError: Error, Hashable, Sendable {
 }
 
 extension Store {
-  /// Writes a backup of all that is committed now.
+  /// Writes a backup of all that is committed now, and verifies each change set of it.
+  ///
+  /// - Parameter allowsDamage: whether a backup is written though the disk has altered some of the change sets.
+  /// - Throws: `BackupTargetError`; `BackupDamageError`, which names the damaged sets.
   package func backup(
-    to path: String, about: BackupAbout, overwrites: Bool = false,
+    to path: String, about: BackupAbout, overwrites: Bool = false, allowsDamage: Bool = true,
     progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> BackupSummary {
-    try Self.backup(connection, to: path, about, overwrites, progress)
+    try Self.backup(connection, to: path, about, overwrites, allowsDamage, progress)
   }
 
   /// Writes a backup of the store in a file that another holds open, without disturbing it: for a node that has
   /// other things to do meanwhile. What is committed later is not in it.
   ///
-  /// - Throws: `StoreError.damaged` if it can't be read, `BackupTargetError`.
+  /// - Throws: `StoreError.damaged` if it can't be read, `BackupTargetError`, `BackupDamageError`.
   package static func backup(
     storeAt store: String, to path: String, about: BackupAbout, overwrites: Bool = false,
+    allowsDamage: Bool = true,
     progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> BackupSummary {
     let connection = try Connection(.existingFileReadOnly(store))
     try connection.setUpReadOnly()
     do {
-      return try backup(connection, to: path, about, overwrites, progress)
+      return try backup(connection, to: path, about, overwrites, allowsDamage, progress)
     } catch let error as SQLiteError where error.isDamage {
       throw StoreError.damaged(error.message)
     }
   }
 
-  /// Where a backup is while this process writes it.
-  package static func partialBackup(of path: String) -> String { "\(path).\(getpid()).new" }
+  /// Where a backup is while this process writes it: a name that no other user can have made before.
+  package static func partialBackup(of path: String) -> String { "\(path).\(partialMark).new" }
+
+  private static let partialMark = hexadecimal(randomBytes(8))
 
   private static func backup(
-    _ source: Connection, to path: String, _ about: BackupAbout, _ overwrites: Bool,
+    _ source: Connection, to path: String, _ about: BackupAbout, _ overwrites: Bool, _ allowsDamage: Bool,
     _ progress: (Int64, Int64) -> Void
   ) throws -> BackupSummary {
     let temporary = partialBackup(of: path)
     try makeFile(temporary)
     defer { unlink(temporary) }
-    let changeSets: Int64
+    let copied: CopiedSets
     do {
-      changeSets = try source.snapshot { try write(source, to: temporary, about, progress) }
+      copied = try source.snapshot { try write(source, to: temporary, about, progress) }
     } catch let error as SQLiteError where error.isFull {
       throw BackupTargetError(errno: ENOSPC)
+    }
+    guard allowsDamage || copied.damaged.isEmpty else {
+      throw BackupDamageError(damaged: copied.damaged)
     }
     let bytes = try settle(temporary)
     if overwrites {
@@ -72,14 +91,19 @@ extension Store {
       guard link(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
     }
     try syncDirectory(of: path)
-    return BackupSummary(bytes: bytes, changeSets: changeSets)
+    return BackupSummary(bytes: bytes, changeSets: copied.count, damaged: copied.damaged)
   }
 
   // MARK: Content
 
+  private struct CopiedSets {
+    var count: Int64 = 0
+    var damaged: [DamagedSet] = []
+  }
+
   private static func write(
     _ source: Connection, to path: String, _ about: BackupAbout, _ progress: (Int64, Int64) -> Void
-  ) throws -> Int64 {
+  ) throws -> CopiedSets {
     let target = try Connection(.file(path))
     try target.setUpUnsafe()
     return try target.transaction {
@@ -90,7 +114,8 @@ extension Store {
       let changeSets = try copyChangeSets(source, target, progress)
       var values = about.values
       values["statements"] = .integer(statements)
-      values["change_sets"] = .integer(changeSets)
+      values["change_sets"] = .integer(changeSets.count)
+      values["damaged"] = .integer(Int64(changeSets.damaged.count))
       try target.with("INSERT INTO about(key, value) VALUES (?1, ?2)") { row in
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
           try row.bind(1, key)
@@ -117,25 +142,47 @@ extension Store {
     }
   }
 
+  /// Copies every set, and verifies it on the way: a damaged one is copied for its position, and named.
   private static func copyChangeSets(
     _ source: Connection, _ target: Connection, _ progress: (Int64, Int64) -> Void
-  ) throws -> Int64 {
+  ) throws -> CopiedSets {
     let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
     let sql = "INSERT INTO change_sets(number, header, signature, body) VALUES (?1, ?2, ?3, ?4)"
     return try target.with(sql) { insert in
-      try source.with("SELECT header, signature, body FROM change_sets ORDER BY number") { row in
-        var count: Int64 = 0
+      let selection = """
+        SELECT c.header, c.signature, c.body, c.id, c.sequence, b.device, b.incarnation, b.lane
+        FROM change_sets c LEFT JOIN branches b ON b.branch = c.branch ORDER BY c.number
+        """
+      return try source.with(selection) { row in
+        var copied = CopiedSets()
         while try row.step() {
-          count += 1
-          try insert.bind(1, count)
-          for column in 0..<3 { try insert.bind(2 + column, row.bytes(column)) }
+          copied.count += 1
+          let raw = RawChangeSet(header: row.bytes(0), signature: row.bytes(1), body: row.bytes(2))
+          if let damaged = damagedSet(raw, row) { copied.damaged.append(damaged) }
+          try insert.bind(1, copied.count)
+          try insert.bind(2, raw.header)
+          try insert.bind(3, raw.signature)
+          try insert.bind(4, raw.body)
           try insert.run()
-          if count.isMultiple(of: 2_000) { progress(count, total) }
+          if copied.count.isMultiple(of: 2_000) { progress(copied.count, total) }
         }
-        progress(count, total)
-        return count
+        progress(copied.count, total)
+        return copied
       }
     }
+  }
+
+  /// What the tables say of a set whose bytes are not those that were signed; nil if they are. The id is compared too, for
+  /// a restored store makes it of the header.
+  private static func damagedSet(_ raw: RawChangeSet, _ row: borrowing Statement) -> DamagedSet? {
+    let id = ChangeSetID(bytes: row.bytes(3))
+    if let id, raw.isIntact(as: id) { return nil }
+    let log = LogKey(
+      device: DeviceKey(bytes: row.bytes(5)) ?? DeviceKey(.zero),
+      incarnation: Incarnation(bytes: row.bytes(6)) ?? Incarnation(.zero),
+      lane: Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(7))) ?? .records)
+    return DamagedSet(
+      id: id ?? ChangeSetID(.zero), log: log, sequence: UInt64(bitPattern: row.integer(4)))
   }
 
   // MARK: Files

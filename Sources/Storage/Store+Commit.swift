@@ -12,8 +12,10 @@ extension Store {
   /// - Parameters:
   ///   - horizon: the clock up to which sets fold now; later ones are parked.
   ///   - noting: keeps what follows from the report, in the same transaction.
+  ///   - isTurnOver: asked after each set; where it says so, the rest is left out of the report and the store.
   package func commit(
-    _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
+    _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in },
+    isTurnOver: () -> Bool = { false }
   ) throws -> CommitReport {
     try atomically {
       var report = CommitReport()
@@ -21,15 +23,20 @@ extension Store {
       var newlyCut: Set<LogKey> = []
       var placed: [ChangeSetID] = []
       for set in sets {
+        if !report.placements.isEmpty, isTurnOver() { break }
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
+        if placement == .duplicate, let damaged = damage[set.id] {
+          try replace(damaged, by: set)
+          report.repaired.append(damaged)
+        }
         guard case .place(let folds) = placement else { continue }
         newlyCut.formUnion(self.newlyCut(set.header))
         let place = try logs.append(set, folds ? .folded : logs.isEnded(set.header.log) ? .held : .waits)
         try noteDeclared(set, place)
         seals.note(set, place)
-        if let sibling = try logs.sibling(of: set, at: place) {
-          report.forks.append(Fork(set: set, sibling: try storedSet(sibling)))
+        if let sibling = try logs.sibling(of: set, at: place).flatMap({ try intactSet($0) }) {
+          report.forks.append(Fork(set: set, sibling: sibling))
         }
         moved.insert(set.header.log)
         placed.append(set.id)
@@ -40,17 +47,19 @@ extension Store {
         try logs.settle(moved)
         try foldWaiting(horizon, &report, &moved)
       }
-      try finish(&report, moved)
+      try finish(&report)
       try noting(report)
       try noteCuts(of: newlyCut)
       if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areGround(placed)
-        || showsWhatWasSeen(placed, of: moved)
+        || showsWhatWasSeen(placed, of: moved) || report.repaired.contains(where: \.isUnfolded)
       {
         // What came with this batch is known now only; the rest is told anew.
-        let (placements, forks) = (report.placements, report.forks)
+        let before = report
         report = try layOut(horizon)
         try noteLaidOut()
-        (report.placements, report.forks) = (placements, forks)
+        (report.placements, report.forks) = (before.placements, before.forks)
+        report.repaired = before.repaired
+        report.goneHeads += before.goneHeads
       }
       for (set, placement) in zip(sets, report.placements) {
         if case .place = placement { report.placed[set.header.log.lane, default: 0] += 1 }
@@ -67,7 +76,7 @@ extension Store {
       var report = CommitReport()
       var moved: Set<LogKey> = []
       try foldWaiting(horizon, &report, &moved)
-      try finish(&report, moved)
+      try finish(&report)
       try noting(report)
       return report
     }
@@ -81,12 +90,17 @@ extension Store {
     if !early.isEmpty { numbers = (numbers + early).sorted() }
     // Numbers are in causal order, so one pass folds all that can be folded.
     for number in numbers {
-      let set = try storedSet(number)
-      guard try logs.isReady(set.header) else { continue }
+      let set = try intactSet(number)
+      guard try logs.isReady(set?.header ?? positionHeader(number)) else { continue }
       let place = try fold.causality.place(number)
-      try logs.folded(set, at: place)
-      try fold.fold(set, at: place, into: &report)
-      moved.insert(set.header.log)
+      try logs.folded(place)
+      if let set {
+        try fold.fold(set, at: place, into: &report)
+      } else {
+        // What builds on it folds all the same.
+        try noteDamaged(number, isUnfolded: true)
+      }
+      moved.insert(place.log)
     }
   }
 
@@ -95,9 +109,10 @@ extension Store {
     try logs.all.filter { logs.branchCount($0) > 1 && !known.contains($0) }.compactMap { log in
       for branch in logs[log].reversed() {
         guard let sibling = try logs.sibling(of: branch),
-          let number = try logs.number(branch.number, branch.first)
+          let number = try logs.number(branch.number, branch.first),
+          let set = try intactSet(number), let other = try intactSet(sibling)
         else { continue }
-        return Fork(set: try storedSet(number), sibling: try storedSet(sibling))
+        return Fork(set: set, sibling: other)
       }
       return nil
     }
@@ -116,30 +131,37 @@ extension Store {
     }
   }
 
-  func finish(_ report: inout CommitReport, _ moved: Set<LogKey>) throws {
+  func finish(_ report: inout CommitReport) throws {
     try fold.finish(&report)
-    report.heads = moved.sorted().flatMap { logs[$0].map(\.logHead) }
+    (report.heads, report.goneHeads) = logs.takeMoves()
     report.settingsDigest = fold.digests[.settings]
     report.recordsDigest = fold.digests[.records]
     report.nextParkedClock = try nextParkedClock
   }
 
+  /// Reads a set back.
+  ///
+  /// - Throws: `StoreError.damagedSet` if it is not what was verified when it was received; that is remembered.
   func storedSet(_ number: Int64) throws -> VerifiedChangeSet {
+    do {
+      return try Self.storedSet(number, connection)
+    } catch StoreError.damagedSet {
+      try noteDamaged(number)
+      throw StoreError.damagedSet(number: number)
+    }
+  }
+
+  static func storedSet(_ number: Int64, _ connection: Connection) throws -> VerifiedChangeSet {
     let sql = "SELECT id, header, signature, body FROM change_sets WHERE number = ?1"
     return try connection.with(sql) { row in
       try row.bind(1, number)
       guard try row.step(), let id = ChangeSetID(bytes: row.bytes(0)) else {
         throw StoreError.damaged("change set \(number) is not there")
       }
-      return try Self.stored(
-        RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3)), id, number)
-    }
-  }
-
-  /// Decodes a set that is still what was verified when it came.
-  static func stored(_ raw: RawChangeSet, _ id: ChangeSetID, _ number: Int64?) throws -> VerifiedChangeSet {
-    do { return try VerifiedChangeSet(stored: raw, id: id) } catch {
-      throw StoreError.damagedSet(number: number)
+      let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
+      do { return try VerifiedChangeSet(stored: raw, id: id) } catch {
+        throw StoreError.damagedSet(number: number)
+      }
     }
   }
 
@@ -191,12 +213,10 @@ extension Store {
   }
 
   private func newestDeclared(by own: Branch, of branch: Int64) throws -> Int64 {
-    if declared?.branch != own.number { declared = (own.number, [:]) }
-    if let known = declared?.sequences[branch] { return known }
-    let seen = try fold.causality.newestSeen(
-      own.number, sequence: Int64(bitPattern: own.sequence), of: branch)
-    declared?.sequences[branch] = seen
-    return seen
+    if declared?.branch != own.number {
+      declared = (own.number, try fold.causality.past(own.number, sequence: Int64(bitPattern: own.sequence)))
+    }
+    return declared?.sequences[branch] ?? 0
   }
 
   func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) throws {

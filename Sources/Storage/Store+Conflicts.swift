@@ -47,11 +47,15 @@ extension Store {
   /// How many conflicts wait.
   package func conflictCount() throws -> Int {
     let sql = """
-      SELECT (SELECT count(*) FROM (SELECT DISTINCT kind, record, field FROM rivals WHERE differs = 1))
+      SELECT (SELECT count(*) FROM contested_cells c WHERE c.is_conflict = 1
+          AND (EXISTS (SELECT 1 FROM rivals r WHERE \(Self.sameCell) AND r.says < c.says)
+            OR EXISTS (SELECT 1 FROM rivals r WHERE \(Self.sameCell) AND r.says > c.says)))
         + (SELECT count(*) FROM (SELECT DISTINCT kind, record FROM hidden_writes))
       """
     return try connection.with(sql) { row in try row.step() ? Int(row.integer(0)) : 0 }
   }
+
+  private static let sameCell = "r.kind = c.kind AND r.record = c.record AND r.field = c.field"
 
   /// Conflicts in order of kind, record, field; those with deletions last.
   package func conflicts() throws -> [Conflict] { try rivalConflicts() + hiddenConflicts() }
@@ -60,8 +64,9 @@ extension Store {
 
   private func rivalConflicts() throws -> [Conflict] {
     let sql = """
-      SELECT kind, record, field, number, content FROM rivals WHERE differs = 1
-      ORDER BY kind, record, field
+      SELECT r.kind, r.record, r.field, r.number, r.content FROM contested_cells c
+        JOIN rivals r ON \(Self.sameCell) AND r.says <> c.says
+      WHERE c.is_conflict = 1 ORDER BY c.kind, c.record, c.field
       """
     return try groups(sql, \.cell) { row in
       Loser(
@@ -120,10 +125,11 @@ extension Store {
     guard let first = writes.first else { return nil }
     let key = first.cell.record
     let reason = first.byParent ? Conflict.Reason.hiddenByParent : .editLostToDelete
-    let losers = try writes.map { write in
-      let set = try cachedSet(write.number)
+    let losers = try writes.compactMap { write -> Conflict.Side? in
+      guard let set = try intactSet(cached: write.number) else { return nil }
       return Conflict.Side(content: .write(try set.body.written(to: key)), stamp: set.stamp)
     }
+    guard !losers.isEmpty else { return nil }
     return Conflict(
       id: Self.id(key, reason, nil), record: key, field: nil, reason: reason,
       winner: Conflict.Side(content: .deletion, stamp: try fold.causality.origin(first.deletion).stamp),

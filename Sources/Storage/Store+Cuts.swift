@@ -67,6 +67,8 @@ extension Store {
 
   /// Lays out all logs again, with the sets that were set aside, and folds what counts.
   func layOut(_ horizon: Clock) throws -> CommitReport {
+    // Before the rows lose their positions, which is all that is left of a damaged header.
+    let damagedHeaders = try damagedHeaders()
     let early = try ownFoldedEarly(horizon)
     try Derived.create(connection)
     // One header can have two valid signatures: a set that came again after it was set aside is one set all the same.
@@ -76,22 +78,23 @@ extension Store {
       UNION ALL SELECT \(Self.columns) FROM set_aside WHERE id NOT IN (SELECT id FROM change_sets)
       """)
     try connection.execute("DELETE FROM set_aside")
-    let isInOrder = try putBackAll()
+    let isInOrder = try putBackAll(damagedHeaders)
     // Only with everything in its place it is clear what leads to which tip. Without the rest the branches are
     // those of a store that never had it; what stays has its place, whatever it had seen of the rest.
     let isPruned = try logs.all.reduce(false) { try prune($1) || $0 }
     if isPruned || !isInOrder {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
       // In such an order that each also finds its place by itself, where a backup is read or a store is verified.
-      while try putBackNext(isReady) {}
-      try putBack { _ in true }
+      while try putBackNext(damagedHeaders, isReady) {}
+      try putBack(damagedHeaders) { _ in true }
       try connection.execute("DROP TABLE taken_out")
     }
     try logs.settle(Set(logs.all))
     var report = CommitReport()
     var moved = Set(logs.all)
     try foldWaiting(horizon, and: parkedNumbers(of: early, beyond: horizon), &report, &moved)
-    try finish(&report, moved)
+    try finish(&report)
+    try forgetDisplacedDamage()
     report.isLaidOutAnew = true
     return report
   }
@@ -109,19 +112,20 @@ extension Store {
       DELETE FROM dependencies;
       DELETE FROM excused;
       """)
+    logs.retireAll()
     try logs.reload()
     try fold.reload()
     forgetPast()
   }
 
   /// Puts back what has its place; false if some of it came before what it has seen.
-  private func putBackAll() throws -> Bool {
+  private func putBackAll(_ damagedHeaders: [ChangeSetID: ChangeSetHeader]) throws -> Bool {
     // A tip may come after what has seen the rest of its log: with it a cut is in effect, and that is no reason to wait.
     // What is to come itself must come first, though, or it would not count as seen.
     var isInOrder = true
     while true {
-      while try putBackNext(isReady) {}
-      guard try putBackNext(logs.hasGround) else { break }
+      while try putBackNext(damagedHeaders, isReady) {}
+      guard try putBackNext(damagedHeaders, logs.hasGround) else { break }
       isInOrder = false
     }
     // The rest has seen what a cut had left out, and what must come first again now, or is dated no earlier.
@@ -134,22 +138,29 @@ extension Store {
   }
 
   /// Puts back what may come next; false if there is nothing like that.
-  private func putBackNext(_ mayCome: (ChangeSetHeader) throws -> Bool) throws -> Bool {
-    try putBack(mayCome)
+  private func putBackNext(
+    _ damagedHeaders: [ChangeSetID: ChangeSetHeader], _ mayCome: (ChangeSetHeader) throws -> Bool
+  ) throws -> Bool {
+    try putBack(damagedHeaders, mayCome)
     try connection.execute("DELETE FROM taken_out WHERE id IN (SELECT id FROM change_sets)")
     return connection.changes > 0
   }
 
-  private func putBack(_ mayCome: (ChangeSetHeader) throws -> Bool) throws {
+  /// Only headers decide where sets belong: bodies are looked at when they are folded.
+  private func putBack(
+    _ damagedHeaders: [ChangeSetID: ChangeSetHeader], _ mayCome: (ChangeSetHeader) throws -> Bool
+  ) throws {
     // A clock is above those of all that its set stands on. Late clocks are kept as negative numbers.
     let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
     try connection.with(sql) { row in
       while try row.step() {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
-        let set = try Self.stored(raw, id, nil)
-        guard try mayCome(set.header) else { continue }
-        _ = try logs.append(set, logs.isCut(set.header.log) ? .held : .waits)
+        // A quarantined set whose header is damaged stays quarantined.
+        guard let header = damagedHeaders[id] ?? Self.header(raw.header, id), try mayCome(header) else {
+          continue
+        }
+        _ = try logs.append(header, id, raw, logs.isCut(header.log) ? .held : .waits)
       }
     }
   }
@@ -187,6 +198,7 @@ extension Store {
   /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.
   private func prune(_ log: LogKey) throws -> Bool {
     guard hasUnkept(log) else { return false }
+    noteRemoval()
     for branch in logs[log] {
       let bounds = "branch = \(branch.number) AND sequence > \(logs.newestKept(branch))"
       try connection.execute(

@@ -86,21 +86,23 @@ extension Store {
     try logs.branch(of: head.id, head.log, head.sequence) != nil
   }
 
-  /// When the set of a head was written, and what it is part of; nil if it is not stored.
-  package func origin(of head: LogHead) throws -> (clock: Clock, operation: OperationKey)? {
-    let sql = """
-      SELECT c.clock, c.operation FROM change_sets c JOIN branches b ON b.branch = c.branch
-      WHERE b.device = ?1 AND b.incarnation = ?2 AND b.lane = ?3 AND c.sequence = ?4 AND c.id = ?5
-      """
+  /// When the newest set of some heads was written, and what it is part of; nil if none of them is stored.
+  ///
+  /// There may be very many of one log that forked: only the newest is read.
+  package func newestOrigin(of heads: [LogHead]) throws -> (clock: Clock, operation: OperationKey)? {
+    var newest: (clock: Clock, head: LogHead)?
+    for head in heads {
+      guard let clock = try logs.stored(head.id, head.log, head.sequence)?.clock else { continue }
+      if newest.map({ clock > $0.clock }) ?? true { newest = (clock, head) }
+    }
+    guard let (clock, head) = newest, let branch = try logs.branch(of: head.id, head.log, head.sequence)
+    else { return nil }
+    let sql = "SELECT operation FROM change_sets WHERE branch = ?1 AND sequence = ?2"
     return try connection.with(sql) { row in
-      try row.bind(1, head.log.device.bytes)
-      try row.bind(2, head.log.incarnation.bytes)
-      try row.bind(3, Int64(head.log.lane.rawValue))
-      try row.bind(4, Int64(bitPattern: head.sequence))
-      try row.bind(5, head.id.bytes)
-      guard try row.step(), let id = OperationID(bytes: row.bytes(1)) else { return nil }
-      let operation = OperationKey(id: id, device: head.log.device)
-      return (Clock(raw: UInt64(bitPattern: row.integer(0))), operation)
+      try row.bind(1, branch.number)
+      try row.bind(2, Int64(bitPattern: head.sequence))
+      guard try row.step(), let id = OperationID(bytes: row.bytes(0)) else { return nil }
+      return (clock, OperationKey(id: id, device: head.log.device))
     }
   }
 }

@@ -27,91 +27,134 @@ extension Store {
 
   /// Reads what a peer wants in causal order, up to a size, and says what of it is left.
   ///
-  /// At least one set is read if there is one; what is not in the store is left out of the rest.
+  /// At least one set is read if there is one; what is not in the store is left out of the rest. What several wants of
+  /// one log have in common is read once.
   package func read(
     _ lane: Lane, _ wants: [Want], bytesMax: Int, setsMax: Int
   ) throws -> (sets: [StoredChangeSet], rest: [Want]) {
-    var cursors = try wants.compactMap { try cursor(lane, $0) }
+    let served = try wants.compactMap { try servedWant(lane, $0) }
+    var cursors = try readCursors(served)
+    var unread: [Int64: UInt64] = [:]
+    for cursor in cursors { unread[cursor.branch] = cursor.next }
+    // The one that comes next is the last.
+    cursors.sort { $0.number > $1.number }
     var sets: [StoredChangeSet] = []
     var bytes = 0
-    while sets.count < setsMax, bytes < bytesMax,
-      let index = cursors.indices.min(by: { cursors[$0].number < cursors[$1].number })
-    {
-      // Up to the number where another log goes on, all of this one may be read. One that is at the same set must
-      // not stop it: neither would come on.
-      let number = cursors[index].number
-      let end = cursors.map(\.number).filter { $0 > number }.min() ?? .max
-      try read(&cursors[index], below: end, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
-      cursors.removeAll { $0.isAtEnd }
+    while sets.count < setsMax, bytes < bytesMax, var cursor = cursors.popLast() {
+      // Up to the number where another branch goes on, all of this one may be read.
+      try read(
+        &cursor, below: cursors.last?.number ?? .max, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
+      unread[cursor.branch] = cursor.next
+      guard cursor.next <= cursor.last else { continue }
+      let index = place(of: cursor.number, in: cursors)
+      cursors.insert(cursor, at: index)
     }
-    let rest = cursors.map {
-      Want(log: $0.want.log, from: $0.next, through: $0.want.through, tip: $0.want.tip)
-    }
-    return (sets, rest)
+    guard !cursors.isEmpty else { return (sets, []) }
+    return (sets, served.compactMap { rest(of: $0, unread) })
   }
 
-  /// How far a want has been read: along the path that ends in its tip.
-  private struct ReadCursor {
+  private struct ServedWant {
     let want: Want
-    /// What is left, newest first.
-    var stretches: [Stretch]
-    var next: UInt64
-    /// The number of the set at `next`.
-    var number: Int64
-
-    var isAtEnd: Bool { stretches.isEmpty }
+    /// The branch that holds the tip.
+    let branch: Int64
   }
 
-  private func cursor(_ lane: Lane, _ want: Want) throws -> ReadCursor? {
+  /// What is read of one branch, and how far it has been.
+  private struct ReadCursor {
+    let branch: Int64
+    let log: LogKey
+    var next: UInt64
+    var last: UInt64
+    /// The number of the set at `next`.
+    var number: Int64 = 0
+  }
+
+  /// Where a cursor goes among others that stand with the greatest number first.
+  private func place(of number: Int64, in cursors: [ReadCursor]) -> Int {
+    var (low, high) = (0, cursors.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if cursors[middle].number > number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private func servedWant(_ lane: Lane, _ want: Want) throws -> ServedWant? {
     guard want.log.lane == lane, want.from >= 1, want.from <= want.through,
       let branch = try logs.branch(of: want.tip, want.log, want.through)
     else { return nil }
-    let stretches = logs.path(branch.number, through: want.through).filter { $0.last >= want.from }
-    guard let oldest = stretches.last, let number = try logs.number(oldest.branch, want.from) else {
-      return nil
-    }
-    return ReadCursor(want: want, stretches: stretches, next: want.from, number: number)
+    return ServedWant(want: want, branch: branch.number)
   }
 
+  /// The stretches that lead to the tips of some wants, each once.
+  private func readCursors(_ wants: [ServedWant]) throws -> [ReadCursor] {
+    var found: [Int64: ReadCursor] = [:]
+    // A branch that an earlier want has visited needs no second walk: that want began at or before this one.
+    for served in wants.sorted(by: { $0.want.from < $1.want.from }) {
+      let want = served.want
+      logs.eachStretch(of: served.branch, through: want.through) { stretch in
+        guard stretch.last >= want.from else { return false }
+        let first = max(stretch.first, want.from)
+        guard let known = found[stretch.branch] else {
+          found[stretch.branch] = ReadCursor(
+            branch: stretch.branch, log: want.log, next: first, last: stretch.last)
+          return true
+        }
+        if known.last < stretch.last { found[stretch.branch]?.last = stretch.last }
+        return false
+      }
+    }
+    return try found.values.compactMap { cursor in
+      guard let number = try logs.number(cursor.branch, cursor.next) else { return nil }
+      var cursor = cursor
+      cursor.number = number
+      return cursor
+    }
+  }
+
+  /// What is left of a want, if anything is.
+  private func rest(of served: ServedWant, _ unread: [Int64: UInt64]) -> Want? {
+    let want = served.want
+    var next: UInt64?
+    logs.eachStretch(of: served.branch, through: want.through) { stretch in
+      guard stretch.last >= want.from else { return false }
+      let first = max(stretch.first, want.from, unread[stretch.branch] ?? 0)
+      if first <= stretch.last { next = first }
+      return true
+    }
+    return next.map { Want(log: want.log, from: $0, through: want.through, tip: want.tip) }
+  }
+
+  /// Reads on until there is no room, or another branch comes first.
   private func read(
     _ cursor: inout ReadCursor, below end: Int64, setsMax: Int, bytesMax: Int,
     _ sets: inout [StoredChangeSet], _ bytes: inout Int
   ) throws {
-    while let stretch = cursor.stretches.last {
-      let isDone = try read(stretch, &cursor, below: end, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
-      guard isDone else { return }
-      cursor.stretches.removeLast()
-    }
-  }
-
-  /// False if there was no room for all of the stretch, or another log comes first.
-  private func read(
-    _ stretch: Stretch, _ cursor: inout ReadCursor, below end: Int64, setsMax: Int, bytesMax: Int,
-    _ sets: inout [StoredChangeSet], _ bytes: inout Int
-  ) throws -> Bool {
     let sql = """
       SELECT number, id, header, signature, body FROM change_sets
       WHERE branch = ?1 AND sequence BETWEEN ?2 AND ?3 ORDER BY sequence
       """
-    return try connection.with(sql) { row in
-      try row.bind(1, stretch.branch)
+    try connection.with(sql) { row in
+      try row.bind(1, cursor.branch)
       try row.bind(2, Int64(bitPattern: cursor.next))
-      try row.bind(3, Int64(bitPattern: stretch.last))
+      try row.bind(3, Int64(bitPattern: cursor.last))
       while try row.step() {
         cursor.number = row.integer(0)
-        guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return false }
+        guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return }
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
-        // The peer would take altered bytes for an attack, and this device for the attacker.
+        // The peer would take altered bytes for an attack, and this device for the attacker. What follows would have no
+        // place there: another peer is asked for it.
         guard raw.isIntact(as: id, sealed: seals[cursor.number]) else {
-          throw StoreError.damagedSet(number: cursor.number)
+          try noteDamaged(cursor.number)
+          cursor.next = cursor.last &+ 1
+          return
         }
-        sets.append(StoredChangeSet(log: cursor.want.log, sequence: cursor.next, id: id, raw: raw))
+        sets.append(StoredChangeSet(log: cursor.log, sequence: cursor.next, id: id, raw: raw))
         bytes += raw.byteCount
         cursor.next += 1
       }
-      guard cursor.next > stretch.last else { throw StoreError.damaged("a gap in a log") }
-      return true
+      guard cursor.next > cursor.last else { throw StoreError.damaged("a gap in a log") }
     }
   }
 }

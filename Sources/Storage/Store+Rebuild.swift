@@ -5,22 +5,48 @@ import SQLite
 import Wire
 
 extension Store {
-  /// Folds the whole log again into emptied record tables: after the registry has grown.
+  /// Folds the whole log again into new record tables.
   @discardableResult
   package func rebuild() throws -> CommitReport {
     try atomically {
       try Derived.create(connection)
       try fold.reload()
       var report = CommitReport()
-      for number in try foldedNumbers() {
-        try fold.fold(try storedSet(number), at: try fold.causality.place(number), into: &report)
-      }
-      try finish(&report, [])
+      try Self.refold(connection, fold, &damage, &report)
+      try finish(&report)
       return report
     }
   }
 
-  private func foldedNumbers() throws -> [Int64] {
+  /// The tables of this version with everything that is folded, in one transaction: until it is complete, the tables
+  /// of the version before stay.
+  static func newTables(_ connection: Connection, _ logs: Logs, _ damage: inout DamagedSets) throws -> Fold {
+    try connection.transaction {
+      try Derived.create(connection)
+      let fold = try Fold(connection, logs)
+      var report = CommitReport()
+      try refold(connection, fold, &damage, &report)
+      try fold.finish(&report)
+      try damage.save(connection)
+      return fold
+    }
+  }
+
+  /// Folds every set that counts into empty tables. A damaged one is left out and remembered.
+  private static func refold(
+    _ connection: Connection, _ fold: Fold, _ damage: inout DamagedSets, _ report: inout CommitReport
+  ) throws {
+    for number in try foldedNumbers(connection) {
+      let place = try fold.causality.place(number)
+      do {
+        try fold.fold(try storedSet(number, connection), at: place, into: &report)
+      } catch StoreError.damagedSet {
+        damage.add(DamagedSet(place, isUnfolded: true))
+      }
+    }
+  }
+
+  private static func foldedNumbers(_ connection: Connection) throws -> [Int64] {
     try connection.with("SELECT number FROM change_sets WHERE folded = 1 ORDER BY number") { row in
       var numbers: [Int64] = []
       while try row.step() { numbers.append(row.integer(0)) }

@@ -67,12 +67,12 @@ extension Store {
           logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
           logs.cuts = [:]
         } else {
-          try delete(outgoing.map(\.number))
+          try delete(places(behind: order.ended).map(\.number))
         }
         var report = try layOut(order.horizon)
         if order.admission != nil { try noteLaidOut() }
         try append(outgoing, order, author, &report)
-        try finish(&report, Set(logs.all))
+        try finish(&report)
         report.isLaidOutAnew = true
         try noting(report)
         return report
@@ -145,8 +145,9 @@ extension Store {
   private func outgoing(_ order: WritingAgain) throws -> [Outgoing] {
     let staying = try staying(order.ended)
     var declared: [Int64: UInt64] = [:]
-    return try places(behind: order.ended).map { place in
-      let set = try storedSet(place.number)
+    return try places(behind: order.ended).compactMap { place in
+      // What can't be read can't be written again either.
+      guard let set = try intactSet(place.number) else { return nil }
       let below = try seenBelowCuts(set.header)
       var seen: [Dependency] = []
       for branch in logs.branches(place.lane) {
@@ -165,7 +166,8 @@ extension Store {
     }
   }
 
-  private func id(_ branch: Int64, _ sequence: UInt64) throws -> ChangeSetID? {
+  /// The id of the set that a branch itself holds at a sequence.
+  func id(_ branch: Int64, _ sequence: UInt64) throws -> ChangeSetID? {
     try connection.with("SELECT id FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
       try row.bind(1, branch)
       try row.bind(2, Int64(bitPattern: sequence))
@@ -174,6 +176,7 @@ extension Store {
   }
 
   private func delete(_ numbers: [Int64]) throws {
+    noteRemoval()
     try connection.with("DELETE FROM change_sets WHERE number = ?1") { row in
       for number in numbers {
         try row.bind(1, number)

@@ -21,6 +21,8 @@ package final class Store {
   var seals = Seals()
   /// Sets that questions about the past have decoded.
   var setCache = SetCache()
+  /// Stored sets that the disk has altered, as far as that is known.
+  var damage: DamagedSets
   /// Of sets aside what they stand on and that is not here; nil until somebody asks.
   var lacking: [Set<ChangeSetID>]?
   /// Held as long as the store is open; nil in memory.
@@ -72,8 +74,9 @@ package final class Store {
     try connection.syncLog()
     let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try Logs(connection)
-    fold = try Fold(connection, logs)
-    if !isCurrent { try rebuild() }
+    var damage = try DamagedSets(connection)
+    fold = try isCurrent ? Fold(connection, logs) : Self.newTables(connection, logs, &damage)
+    self.damage = damage
   }
 
   // MARK: Schema
@@ -96,11 +99,7 @@ package final class Store {
         try Derived.create(connection)
         return true
       }
-      if try !refolds && Derived.isCurrent(connection) { return true }
-      try Derived.create(connection)
-      // Until the log is folded, in a transaction of its own, the tables are those of no version.
-      try Derived.forget(connection)
-      return false
+      return try !refolds && Derived.isCurrent(connection)
     }
   }
 
@@ -108,15 +107,17 @@ package final class Store {
 
   /// Runs `body` as one transaction; if it throws, memory is as before too.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
-    let (logsBefore, foldBefore) = (logs.memory, fold.memory)
+    let (logsBefore, foldBefore, damageBefore) = (logs.memory, fold.memory, damage)
     do {
       return try connection.transaction {
         let result = try body()
         try logs.expectAllRead()
+        try damage.save(connection)
         return result
       }
     } catch {
       forgetPast()
+      damage = damageBefore
       logs.restore(logsBefore)
       fold.restore(foldBefore)
       throw error
@@ -126,8 +127,19 @@ package final class Store {
   /// Runs what keeps several things as one transaction.
   package func atOnce(_ body: () throws -> Void) throws { try atomically(body) }
 
+  /// How often stored change sets were removed or numbered again: work in slices that remembers their numbers begins
+  /// again when this differs.
+  package private(set) var removals = 0
+
+  /// Differs once records may have changed.
+  package var recordsVersion: Int { fold.foldedSets &+ removals }
+
+  /// Numbers of stored change sets are no longer what they were.
+  func noteRemoval() { removals += 1 }
+
   /// Forgets what was kept in memory of sets and their past.
   func forgetPast() {
+    noteRemoval()
     declared = nil
     setCache = SetCache()
     seals = Seals()

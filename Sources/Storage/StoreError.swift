@@ -10,8 +10,14 @@ package func isBrokenStore(_ error: any Error) -> Bool {
   return error.isInputOutput || error.isDamage
 }
 
+/// Whether SQLite can't make sense of the file.
+package func isDamagedFile(_ error: any Error) -> Bool { (error as? SQLiteError)?.isDamage ?? false }
+
 /// The same for errors of any database that was at work, be it a file that is imported: only those of writing count.
 package func isLostWrite(_ error: any Error) -> Bool { (error as? SQLiteError)?.isLostWrite ?? false }
+
+/// Whether reading was stopped, because its task was cancelled.
+package func isInterrupted(_ error: any Error) -> Bool { (error as? SQLiteError)?.isInterrupted ?? false }
 
 /// Why a store cannot be opened or used.
 package enum StoreError: Error, Hashable, Sendable {
@@ -24,5 +30,5 @@ package enum StoreError: Error, Hashable, Sendable {
   /// The store holds what no version of the program writes.
   case damaged(String)
   /// The bytes of a change set are not those that were signed: the disk has altered them.
-  case damagedSet(number: Int64?)
+  case damagedSet(number: Int64)
 }

@@ -3,6 +3,26 @@
 import SQLite
 package import Wire
 
+extension Store {
+  /// Whether statements and change sets of a store can be read to the last byte, whatever became of the rest of the file.
+  package static func isSignedPartReadable(_ path: String) -> Bool {
+    do {
+      let connection = try Connection(.existingFileReadOnly(path))
+      try connection.setUpReadOnly()
+      // The end of a value is found by way of all its pages.
+      for sql in [
+        "SELECT count(*) FROM change_sets WHERE substr(header, -1) = x'' OR substr(body, -1) = x''",
+        "SELECT count(*) FROM statements WHERE substr(bytes, -1) = x''",
+      ] {
+        try connection.with(sql) { _ = try $0.step() }
+      }
+      return true
+    } catch {
+      return false
+    }
+  }
+}
+
 /// What a store holds, seen without opening it for work: of one that is about to be replaced, and may be damaged.
 package struct StoreGlance: Sendable {
   package let statements: [[UInt8]]

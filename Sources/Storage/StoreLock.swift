@@ -43,6 +43,14 @@ package struct StoreLock: ~Copyable {
 
   deinit { close(descriptor) }
 
+  /// The process that the lock file of a store names; nil if it names none.
+  package static func holder(of store: String) -> Int32? {
+    let descriptor = open(store + ".lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return holder(descriptor)
+  }
+
   /// Takes the lock; 0, or the error.
   ///
   /// A program that this process starts holds what this process has open until it is on its own, a few

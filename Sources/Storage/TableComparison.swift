@@ -112,6 +112,8 @@ struct TableLayout {
         guard table != "change_sets" || !["header", "signature", "body"].contains(row.text(1)) else {
           continue
         }
+        // Where a rival's set stands follows from its number.
+        guard table != "rivals" || !["branch", "sequence"].contains(row.text(1)) else { continue }
         if row.integer(5) > 0 { keys.append((row.integer(5), columns.count)) }
         columns.append(row.text(1))
       }
@@ -258,6 +260,7 @@ struct TableLayout {
     case "child_counts": "a count of children"
     case "trip_summaries": "the summary of a trip"
     case "rivals": "a write that lost"
+    case "contested_cells": "whether a cell is in conflict"
     case "hidden_writes": "a write that a deletion hides"
     case "record_writes": "the list of writes of a record"
     case "undos": "what was undone"

@@ -37,6 +37,13 @@ package final class QueueExecutor: SerialExecutor {
     }
   }
 
+  /// Whether the queue takes up a piece of work within so many milliseconds.
+  package func answers(within milliseconds: Int) -> Bool {
+    let answered = DispatchSemaphore(value: 0)
+    async { answered.signal() }
+    return answered.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+  }
+
   /// Runs a piece of work at once, on this thread; false, and nothing is done, if some is under way or waits.
   ///
   /// Never waits for another executor that waits for this one: it is only begun where nothing had begun.

@@ -58,6 +58,8 @@ package enum ExitCode {
   package static let conflictsWaiting: Int32 = 6
   /// It needs a yes.
   package static let needsYes: Int32 = 7
+  /// It is done, and only its output could not be written.
+  package static let outputLost: Int32 = 9
   /// There is no store.
   package static let noStore: Int32 = 10
   /// Another process has the store.

@@ -11,8 +11,7 @@ struct Application: Sendable {
     signal(SIGPIPE, SIG_IGN)
     let terminal = Terminal(noColor: arguments.contains("--no-color"), environment: environment)
     do {
-      let directory = FileManager.default.currentDirectoryPath
-      let invocation = try CommandParser(directory: directory).parse(arguments)
+      let invocation = try CommandParser(directory: try? workingDirectory()).parse(arguments)
       // Before what comes in is laid down for a moment.
       Interrupts.endWith(ExitCode.interrupted)
       let streams = try StandardStreams(invocation)

@@ -22,7 +22,7 @@ final class EventPrinter: Sendable {
   }
 
   func handle(_ event: JSON) {
-    if printsJSON { return terminal.data(event.text()) }
+    if printsJSON { return terminal.data(event.text(.line)) }
     state.withLock { state in
       switch event["type"]?.string {
       case "progress":

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Waymark
 
 /// Commands that come before there is a store, or need none.
@@ -14,33 +15,68 @@ enum LocalCommands {
     return document
   }
 
-  /// `join`: the ticket is an argument or the first line of standard input.
-  static func join(_ invocation: Invocation, _ home: Home) async throws -> JSON {
+  /// `join`: the ticket is the first line of standard input, an answer at the terminal, or an argument.
+  static func join(_ invocation: Invocation, _ home: Home, _ terminal: Terminal) async throws -> JSON {
     if let rootKey = invocation["rootKey"] { return try await readmit(invocation, home, rootKey) }
-    guard var ticket = invocation["ticket"] else {
-      throw WaymarkError.usage(
-        "`waymark join` needs a ticket.",
-        next: "waymark invite, on a device of the circle; then here waymark join TICKET")
-    }
-    if ticket == "-" { ticket = Self.line ?? "" }
-    ticket = ticket.trimmingCharacters(in: .whitespacesAndNewlines)
-    guard !ticket.isEmpty else {
-      throw WaymarkError.usage(
-        "No ticket came in on standard input.", next: "waymark invite | waymark join -")
-    }
+    let ticket = try ticket(invocation, home, terminal)
+    let wanted = try invocation["name"] ?? Configuration(home: home).name
+    let isConfirmed = invocation.arguments["yes"]?.boolean == true
     let joining = try Joining(
-      home: home, ticket: ticket, name: try invocation["name"] ?? Configuration(home: home).name ?? hostName)
+      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
     let preview = try await joining.preview()
-    if let preview, preview.total > 0, invocation.arguments["yes"]?.boolean != true {
-      throw needsYes(preview, home)
-    }
-    var document = try await joining.join().document("join")
+    if let preview, preview.total > 0, !isConfirmed { throw needsYes(preview, home) }
+    let joined = try await joining.join(isConfirmed: isConfirmed)
+    var document = joined.document("join")
     let counts = preview?.counts.map { JSON.Member($0.plural, .integer($0.count)) } ?? []
     document["brought"] = .object(counts)
+    document["wasMember"] = .bool(joined.wasMember)
+    document["askedName"] = .text(wanted)
+    document["formerMember"] =
+      joined.formerMember.map { ["device": .string($0.device.description), "name": .string($0.name)] }
+      ?? .null
     return document
   }
 
-  /// The first line of standard input: after a yes the command begins anew, and the line does not come twice.
+  /// What was typed, else the first line of standard input; without either, the ticket of an interrupted join, or the
+  /// answer of the person at the terminal.
+  private static func ticket(_ invocation: Invocation, _ home: Home, _ terminal: Terminal) throws -> String {
+    let typed = invocation["ticket"]
+    let ticket =
+      switch typed {
+      case "-": Self.line
+      case nil: interrupted(home, terminal) ?? (terminal.canAsk ? asked(terminal) : nil)
+      default: typed
+      }
+    guard let ticket = ticket?.trimmingCharacters(in: .whitespacesAndNewlines), !ticket.isEmpty else {
+      throw typed == "-"
+        ? WaymarkError.usage(
+          "No ticket came in on standard input.", next: "waymark invite | waymark join -")
+        : WaymarkError.usage(
+          "`waymark join` needs a ticket.",
+          next: "waymark invite, on a device of the circle; then here waymark join, and paste the ticket")
+    }
+    return ticket
+  }
+
+  private static func interrupted(_ home: Home, _ terminal: Terminal) -> String? {
+    guard let ticket = Joining.pendingTicket(in: home) else { return nil }
+    terminal.note("Continuing the join that was interrupted.")
+    return ticket
+  }
+
+  /// Asks once: after a yes the command runs a second time, and needs the same ticket.
+  private static func asked(_ terminal: Terminal) -> String? {
+    let isFirst = hasAsked.withLock { asked in
+      defer { asked = true }
+      return !asked
+    }
+    if isFirst { terminal.transient("Ticket (from waymark invite): ") }
+    return line
+  }
+
+  private static let hasAsked = Mutex(false)
+
+  /// The first line of standard input: after a yes the command runs a second time, and the line does not come twice.
   private static let line = readLine()
 
   /// `join --root-key FILE`: the root key in place of a ticket.
@@ -62,7 +98,7 @@ enum LocalCommands {
       exitCode: ExitCode.needsYes, code: "needs_yes",
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
         + "of the store as it is goes to \(home.backups).",
-      next: "waymark join --yes TICKET")
+      next: "waymark join --yes")
   }
 
   /// `restore FILE`: needs the store to itself, so it never goes to a running node.
@@ -72,6 +108,7 @@ enum LocalCommands {
       name: try invocation["name"] ?? Configuration(home: home).name ?? hostName)
     order.rootKey = invocation["rootKey"]
     order.foundsCircle = invocation.arguments["newCircle"]?.boolean == true
+    order.isPartial = invocation.arguments["partial"]?.boolean == true
     if order.rootKey != nil, order.foundsCircle {
       throw WaymarkError.usage(
         "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
@@ -126,7 +163,8 @@ enum LocalCommands {
     let certificate = try Issuer.issue(order, now: systemWall(), passphrases: home.passphrases)
     var document: JSON = ["schema": "waymark.issuer.issue/1"]
     if let output = invocation["output"] {
-      try Issuer.write(certificate, to: output, besides: home)
+      try Issuer.write(
+        certificate, to: output, besides: home, overwrites: invocation.arguments["yes"]?.boolean == true)
       document["output"] = .string(output)
       return document
     }

@@ -32,7 +32,10 @@ extension Session {
     Interrupts.endWith(ExitCode.interrupted)
     try await SuspectStore.check(home)
     let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
-    Interrupts.handle([SIGINT, SIGTERM]) { stream.yield(.signal($0)) }
+    Interrupts.handle([SIGINT, SIGTERM]) { number in
+      stream.yield(.signal(number))
+      endAnyway(on: number, format)
+    }
     let node = try await WaymarkClient.openPatiently(home, log: log)
     await node.whenStoreBreaks { stream.yield(.broken($0)) }
     let ended: ServingEnd
@@ -56,7 +59,7 @@ extension Session {
     case .signal(let number):
       notifier.stopping("Closing the store")
       await node.close()
-      return number == SIGINT ? ExitCode.interrupted : 0
+      return Self.exitCode(after: number)
     case .broken(let failure):
       notifier.stopping(failure.message)
       // Who waits for an answer gets it. The store is not closed: that would write.
@@ -65,10 +68,32 @@ extension Session {
     }
   }
 
+  private static func exitCode(after signal: Int32) -> Int32 { signal == SIGINT ? ExitCode.interrupted : 0 }
+
+  /// Ends the process some seconds after a signal, if the node has not ended it by then: what runs may be one long
+  /// transaction, or the store may still be opening. The store tolerates an end at any moment: a transaction that is under
+  /// way is rolled back at the next start.
+  private func endAnyway(on signal: Int32, _ format: LogFormat) {
+    let terminal = terminal
+    Thread.detachNewThread {
+      Thread.sleep(forTimeInterval: Self.endSeconds)
+      terminal.note(
+        format.line(
+          .warning, "node",
+          "work that was under way did not end within \(Int(Self.endSeconds)) seconds; ending without it: "
+            + "changes that were not acknowledged are rolled back",
+          now: systemWall(), isTerminal: terminal.error.isTerminal))
+      Leftovers.remove()
+      _exit(Self.exitCode(after: signal))
+    }
+  }
+
+  private static let endSeconds = 4.0
+
   private func readyLine(_ address: String) -> String {
     guard invocation.options.json else { return "ready \(address)" }
     let document: JSON = ["schema": "waymark.run/1", "type": "ready", "listen": .string(address)]
-    return document.text()
+    return document.text(.line)
   }
 
   /// What the node says while it runs, one line each; `WAYMARK_LOG` names the least level.
@@ -97,7 +122,7 @@ extension Session {
   func invite() async throws -> Int32 {
     Interrupts.endWith(ExitCode.interrupted)
     if WaymarkClient.isRunning(home) {
-      _ = try await WaymarkClient.perform(request(invocation), home: home, events: showTicket)
+      _ = try await WaymarkClient.perform(try request(invocation), home: home, events: showTicket)
       return 0
     }
     try await SuspectStore.check(home)
@@ -106,7 +131,7 @@ extension Session {
       try await serveAnywhere(node)
       try await node.serveControl()
       terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
-      var request = request(invocation)
+      var request = try request(invocation)
       request.arguments["wait"] = true
       let reader = watchReader(node)
       defer { reader.cancel() }

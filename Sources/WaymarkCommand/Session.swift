@@ -9,7 +9,8 @@ struct Session: Sendable {
   let home: Home
   let environment: [String: String]
 
-  init(_ streams: StandardStreams, _ terminal: Terminal, _ environment: [String: String]) {
+  /// - Throws: `WaymarkError` if nothing says where the home is.
+  init(_ streams: StandardStreams, _ terminal: Terminal, _ environment: [String: String]) throws {
     self.streams = streams
     invocation = streams.invocation
     self.terminal = terminal
@@ -18,9 +19,18 @@ struct Session: Sendable {
     // With `set` the flag is about the new passphrase, not about the present one.
     let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
     let passphrases = TerminalPassphrases(terminal, file: file)
-    home = Home.resolve(
-      flag: invocation.options.home, environment: environment, passphrases: passphrases.source)
+    do {
+      home = try Home.resolve(
+        flag: invocation.options.home, environment: environment, passphrases: passphrases.source)
+    } catch  where Self.withoutHome.contains(invocation.words) {
+      home = Home(path: "/nonexistent")
+    }
   }
+
+  /// Commands that look at no home, and work where there can be none.
+  private static let withoutHome: Set<[String]> = [
+    ["help"], ["version"], ["completions"], ["manual"], ["issuer", "init"],
+  ]
 
   /// - Throws: `WaymarkError` with a next step that can be typed as it stands.
   func run() async throws -> Int32 {
@@ -42,7 +52,9 @@ struct Session: Sendable {
     default: break
     }
     Interrupts.endWith(ExitCode.interrupted)
-    let events = EventPrinter(terminal, printsJSON: invocation.options.json && isStream)
+    var progress = terminal
+    progress.dropsUnwritten = true
+    let events = EventPrinter(progress, printsJSON: invocation.options.json && isStream)
     let document: JSON
     do {
       document = try streams.delivered(try await confirmed { try await answer($0, events) })
@@ -51,7 +63,9 @@ struct Session: Sendable {
       throw error
     }
     events.finish()
-    show(document)
+    var session = self
+    session.terminal.isDone = invocation.changesSomething
+    session.show(document)
     return exitCode(for: document)
   }
 
@@ -61,10 +75,12 @@ struct Session: Sendable {
     case ["version"]: Self.versionDocument
     case ["paths"]: home.document
     case ["init"]: try LocalCommands.initialize(invocation, home)
-    case ["join"]: try await LocalCommands.join(invocation, home)
+    case ["join"]: try await LocalCommands.join(invocation, home, terminal)
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
-    case ["doctor"]: try await Doctor.examine(home, report: invocation["report"])
-    case ["metrics"]: try await LocalCommands.metrics(request(invocation), invocation["write"], home)
+    case ["doctor"]:
+      try await Doctor.examine(
+        home, report: invocation["report"], overwrites: invocation.arguments["yes"]?.boolean == true)
+    case ["metrics"]: try await LocalCommands.metrics(try request(invocation), invocation["write"], home)
     case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
       try LocalCommands.keyPassphrase(invocation, terminal, home)
     case ["service", "install"], ["service", "uninstall"], ["service", "status"]:
@@ -73,28 +89,28 @@ struct Session: Sendable {
     case ["manual"]: ["schema": "waymark.manual/1", "text": .string(ManualPage.text)]
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
     case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal, home)
-    default: try await WaymarkClient.perform(request(invocation), home: home) { events.handle($0) }
+    default: try await WaymarkClient.perform(try request(invocation), home: home) { events.handle($0) }
     }
   }
 
   /// The request, with what the node can't know: the zone of the person who typed it.
-  func request(_ invocation: Invocation) -> CommandRequest {
+  func request(_ invocation: Invocation) throws -> CommandRequest {
     var request = invocation.request
     if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
     if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
     if let fields = request.arguments["fields"]?.array {
-      request.arguments["fields"] = .array(fields.map { absolutePath(in: $0, invocation.words[0]) })
+      request.arguments["fields"] = .array(try fields.map { try absolutePath(in: $0, invocation.words[0]) })
     }
     return request
   }
 
   /// A running node has another working directory than the person who typed a path.
-  private func absolutePath(in field: JSON, _ group: String) -> JSON {
+  private func absolutePath(in field: JSON, _ group: String) throws -> JSON {
     let pathField = ["attachment": "file", "profile": "avatar"][group]
     guard let name = field[0]?.string, name == pathField, let path = field[1]?.string,
       !path.isEmpty, !path.hasPrefix("/")
     else { return field }
-    return [.string(name), .string(FileManager.default.currentDirectoryPath + "/" + path)]
+    return [.string(name), .string(try workingDirectory() + "/" + path)]
   }
 
   // MARK: Asking
@@ -125,7 +141,7 @@ struct Session: Sendable {
 
   /// What the question is about, beside what is data.
   private func showPreview() async throws {
-    var request = request(invocation)
+    var request = try request(invocation)
     request.arguments["preview"] = true
     var rendering = rendering
     rendering.preview(try await WaymarkClient.perform(request, home: home) { _ in })
@@ -142,7 +158,7 @@ struct Session: Sendable {
 
   private func show(_ document: JSON) {
     if invocation.options.json {
-      terminal.data(isStream ? document.text() : document.text(.pretty))
+      terminal.data(document.text(isStream ? .line : .pretty))
       return
     }
     if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }

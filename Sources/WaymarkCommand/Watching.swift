@@ -143,7 +143,7 @@ struct Watched {
     said = lasting
     let members = (status.members ?? []).filter { $0.key != "schema" }
     let head = [JSON.Member("type", "status"), JSON.Member("schema", "waymark.status/1")]
-    return JSON.object(head + members).text()
+    return JSON.object(head + members).text(.line)
   }
 
   private static func key(_ peer: JSON, _ direction: String) -> String {

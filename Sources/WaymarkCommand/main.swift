@@ -1,8 +1,10 @@
 import Foundation
 import Waymark
 
+let arguments = Array(CommandLine.arguments.dropFirst())
+ProcessGuard.hideTickets()
 ProcessGuard.holdStandardDescriptors()
 ProcessGuard.raise()
 let application = Application(
-  arguments: Array(CommandLine.arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
+  arguments: arguments, environment: ProcessInfo.processInfo.environment)
 exit(await application.run())

@@ -130,17 +130,29 @@ extension JSON {
     package var isPretty: Bool
     /// Keys in the order of their bytes rather than as given.
     package var sortsKeys: Bool
+    /// Scalars that a terminal would obey, or that change the direction of the text around them, are written as
+    /// `\u` and four digits: the same value, and what people see is what is there. Not in what the store keeps.
+    package var escapesControls: Bool
 
     package init(isPretty: Bool = false, sortsKeys: Bool = false) {
-      self.isPretty = isPretty
-      self.sortsKeys = sortsKeys
+      self.init(isPretty: isPretty, sortsKeys: sortsKeys, escapesControls: isPretty)
     }
 
+    private init(isPretty: Bool, sortsKeys: Bool, escapesControls: Bool) {
+      self.isPretty = isPretty
+      self.sortsKeys = sortsKeys
+      self.escapesControls = escapesControls
+    }
+
+    /// For machines and the store: nothing but what the grammar asks for is escaped.
     package static let compact = Layout()
+    /// For people and files.
     package static let pretty = Layout(isPretty: true)
+    /// One line for people, or for a log.
+    package static let line = Layout(isPretty: false, sortsKeys: false, escapesControls: true)
   }
 
-  /// UTF-8, with no more escapes than the grammar asks for.
+  /// UTF-8.
   package func bytes(_ layout: Layout = .compact) -> [UInt8] {
     var writer = JSONWriter(layout: layout)
     writer.write(self, indent: 0)
@@ -203,12 +215,28 @@ private struct JSONWriter {
   private mutating func write(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     // Most texts need no escape: they are copied as a whole.
-    if text.utf8.contains(where: Self.needsEscape) {
+    if layout.escapesControls, text.utf8.contains(where: Self.mayBeginControl) {
+      for scalar in text.unicodeScalars {
+        if isControl(scalar), scalar.value >= 0x20 {
+          bytes += Array(
+            (#"\u"# + hexadecimal([UInt8(scalar.value >> 8 & 0xff), UInt8(scalar.value & 0xff)])).utf8)
+        } else {
+          for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+            if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) }
+          }
+        }
+      }
+    } else if text.utf8.contains(where: Self.needsEscape) {
       for byte in text.utf8 { if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) } }
     } else {
       bytes.append(contentsOf: text.utf8)
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Whether a byte is, or begins in UTF-8, one of the scalars of `isControl(_:)` from U+007F on.
+  private static func mayBeginControl(_ byte: UInt8) -> Bool {
+    byte == 0x7f || byte == 0xc2 || byte == 0xd8 || byte == 0xe2 || byte == 0xef
   }
 
   private static func needsEscape(_ byte: UInt8) -> Bool {
@@ -223,5 +251,14 @@ private struct JSONWriter {
     case 0..<0x20: bytes.append(contentsOf: (#"\u00"# + hexadecimal([byte])).utf8)
     default: bytes += [UInt8(ascii: "\\"), byte]
     }
+  }
+}
+
+/// Whether a scalar is one that a terminal would obey, that breaks a line, or that changes the direction of the text around
+/// it without being seen: C0 and C1 controls, line and paragraph separators, bidirectional controls and marks, U+FEFF.
+package func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.value {
+  case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
+  default: false
   }
 }

@@ -19,12 +19,15 @@ package enum Limits {
 
   // MARK: Files of other applications
   package static let importBytesMax = 256 * 1024 * 1024
+  package static let exportBytesMax = 256 * 1024 * 1024
   package static let importRowsMax = 2_000_000
   package static let importFilesMax = 10_000
   package static let importColumnsMax = 1_024
   package static let calendarDepthMax = 8
   package static let calendarLineBytesMax = 24 * 1024 * 1024
   package static let loopVersionMax = 25
+  package static let foreignDatabaseSecondsMax = 120
+  package static let calendarZoneRulesMax = 1_000
 
   // MARK: Channel
   package static let frameBytesMax = 65_535
@@ -44,6 +47,7 @@ package enum Limits {
   package static let promptBytesMax = 16 * 1024
   package static let turnBytesBegin = 256 * 1024
   package static let turnBytesMax = 1024 * 1024
+  package static let turnMilliseconds: Int64 = 50
   package static let reconnectMillisecondsMin: Int64 = 1_000
   package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
   package static let askingMillisecondsMax: Int64 = 15 * 60_000
@@ -128,7 +132,9 @@ package enum Limits {
   package static let controlRequestMillisecondsMax: Int64 = 10_000
   package static let controlSendMillisecondsMax: Int64 = 30_000
   /// How often a client that waits for an answer is looked at, whether it is still there.
-  package static let controlLookMilliseconds = 1_000
+  package static let controlLookMilliseconds = 100
+  package static let controlLifeMilliseconds: Int64 = 1_000
+  package static let controlSilenceMillisecondsMax: Int64 = 3_000
   package static let controlQueueBytesMax = 32 * 1024 * 1024
 
   // MARK: Key files

@@ -2,6 +2,8 @@
 
 The attackers need the same processor. What that alone does is seen by letting them attack a node of another circle
 first: `elsewhere`.
+
+`costly` measures one hostile member that brings few sets, each of which costs much: `costly.py`.
 """
 
 import json
@@ -20,9 +22,10 @@ import node as nodes  # noqa: E402
 import strangers  # noqa: E402
 
 try:
+    import costly
     import members
 except ImportError:
-    members = None
+    costly = members = None
 
 WRITES = 30
 SETTLE_SECONDS = 8
@@ -215,5 +218,71 @@ def verdict(calm, noise, attacked, before, during, after, alive):
     return 1 if failures else 0
 
 
+# Costly sets
+
+COSTLY_SECONDS = 120
+# What an honest change may take at the worst, whatever one member brings.
+COSTLY_MILLISECONDS_MAX = 5_000
+
+
+def sets_at(node):
+    return node.json("status")["lanes"]["settings"]["changeSets"]
+
+
+def measure_costly(alice, bob, name, count, label):
+    """What changes from Alice to Bob take until both hold all that the attacker brings, and what both spend."""
+    process, brought = costly.attack(alice, name, count)
+    before = sets_at(alice)
+    gauges = Gauge(alice.process), Gauge(bob.process)
+    used = [each.seconds for each in gauges]
+    process.start()
+    times, replies, begun, done = [], [], time.monotonic(), None
+    while time.monotonic() < begun + COSTLY_SECONDS:
+        # The control server closes connections that are idle for ten seconds.
+        times.append(latency(Control(alice.home), bob, f"{label}-{len(times)}"))
+        asked = time.monotonic()
+        alice.json("status")
+        replies.append((time.monotonic() - asked) * 1_000)
+        wanted = before + brought + len(times)
+        # With what the honest changes declare of all that they have seen there are more.
+        if brought and min(sets_at(alice), sets_at(bob)) >= wanted or not brought and time.monotonic() > begun + 20:
+            done = time.monotonic() - begun
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.join()
+    spent = [each.seconds - start for each, start in zip(gauges, used)]
+    ended = f"{done:6.1f} s until both held all" if done else f"NOT ALL AFTER {COSTLY_SECONDS} s"
+    print(f"{name:<18} {brought:6} sets   changes: median {statistics.median(times):7.1f} ms, most {max(times):7.1f} ms"
+          f"   status: most {max(replies):7.1f} ms   {ended}   CPU {spent[0]:5.1f} s and {spent[1]:5.1f} s", flush=True)
+    return max(times), done is not None
+
+
+def run_costly():
+    alice, bob, failures = nodes.Node("Alice"), None, []
+    try:
+        bob = Peer("Bob", alice)
+        wait_in_sync(alice, bob)
+        measure(alice, bob, "warm")
+        print(row("calm", measure(alice, bob, "calm")), flush=True)
+        for number, (name, count) in enumerate(costly.ATTACKS):
+            most, is_done = measure_costly(alice, bob, name, count, f"costly-{number}")
+            if most > COSTLY_MILLISECONDS_MAX or not is_done:
+                failures.append(f"{name}, {count}: honest changes had to wait")
+        if not (alice.is_alive() and bob.is_alive()):
+            failures.append("a node died")
+    finally:
+        for each in (alice, bob):
+            if each is not None:
+                if "--log" in sys.argv:
+                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
+                each.end()
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
 if __name__ == "__main__":
-    sys.exit(run())
+    if costly is None or "costly" not in sys.argv:
+        sys.exit(run())
+    sys.exit(run_costly())

@@ -22,6 +22,11 @@ struct OutputTests {
   @Test func `what a terminal would obey is taken out of names`() {
     #expect(printable("a\u{1B}[2Jb\nc") == "a\u{FFFD}[2Jb c")
     #expect(printable("Zoë 🏃") == "Zoë 🏃")
+    for hidden in [
+      "\u{9B}", "\u{202E}", "\u{2067}", "\u{200E}", "\u{200F}", "\u{061C}", "\u{FEFF}", "\u{2028}",
+    ] {
+      #expect(printable("a\(hidden)b") == "a\u{FFFD}b")
+    }
   }
 
   @Test func `a table gives way in its widest column until it fits`() {

@@ -33,8 +33,9 @@ struct ParserTests {
     }
   }
 
-  @Test func `an empty home is none, and not the working directory`() throws {
-    #expect(try parse("--home", "", "status").options.home == nil)
+  @Test func `an empty home stays empty to be refused, and is not the working directory`() throws {
+    #expect(try parse("--home", "", "status").options.home == "")
+    #expect(throws: WaymarkError.self) { try Home.resolve(flag: "", environment: ["HOME": "/tmp"]) }
     #expect(try parse("--home", "a", "status").options.home == "/here/a")
   }
 

@@ -7,6 +7,11 @@ import Waymark
 /// Documents as a person sees them, 100 columns wide.
 struct RenderingTests {
   private func text(_ words: [String], _ document: JSON) throws -> String {
+    let lines = try rendered(words, document)
+    return (lines.data + lines.notes).joined(separator: "\n")
+  }
+
+  private func rendered(_ words: [String], _ document: JSON) throws -> (data: [String], notes: [String]) {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
@@ -15,7 +20,20 @@ struct RenderingTests {
       document, of: Invocation(words: words, arguments: .object([]), options: GlobalOptions()))
     let lines = rendering.data.lines + rendering.notes.lines
     for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
-    return lines.joined(separator: "\n")
+    return (rendering.data.lines, rendering.notes.lines)
+  }
+
+  @Test(arguments: [true, false])
+  func `a revoked device says its state as data, and the next step as a note`(isWanted: Bool) throws {
+    let document: JSON = [
+      "preference": .bool(isWanted), "active": false, "reason": "revoked",
+      "text": "this device was revoked by alice",
+      "next": "waymark join TICKET",
+    ]
+    let lines = try rendered(["sync", "status"], document)
+    let state = isWanted ? "sync on" : "sync off"
+    #expect(lines.data == ["\(state) · records stay on this device: this device was revoked by alice"])
+    #expect(lines.notes == ["Next: waymark join TICKET"])
   }
 
   private func lane(_ behind: Int64?, _ ahead: Int64?, equal: Bool?) -> JSON {

@@ -1,4 +1,5 @@
 import Exchange
+import Foundation
 import Records
 import Testing
 import Wire
@@ -155,5 +156,68 @@ extension Value {
   fileprivate var time: Int64? {
     guard case .integer(let time) = part(0) else { return nil }
     return time
+  }
+}
+
+/// Calendars whose reading takes time in proportion to their size.
+@Suite(.timeLimit(.minutes(10)))
+struct LargeCalendarTests {
+  /// The processor time that reading a file of this many calendars takes, in seconds; other processes do not count.
+  private func seconds(reading count: Int) throws -> Double {
+    let calendars = (1...count).map { number in
+      "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:\(number)\nDTSTART:20260503\nEND:VEVENT\nEND:VCALENDAR\n"
+    }
+    let bytes = Array(calendars.joined().utf8)
+    let start = processorSeconds()
+    let plan = try Importer.plan(bytes)
+    let end = processorSeconds()
+    #expect(plan.drafts(Registry.activity).count == count)
+    #expect(plan.drafts(Registry.trip).count == count)
+    return end - start
+  }
+
+  /// The processor time of this thread.
+  private func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1_000_000_000
+  }
+
+  @Test func `ten times as many calendars take about ten times as long to read`() throws {
+    let few = try seconds(reading: 1_500)
+    let many = try seconds(reading: 15_000)
+    // With a filter of all events for each calendar it was more than sixty times as long.
+    #expect(many < 30 * few, "\(few) s, then \(many) s")
+  }
+
+  @Test func `a zone of very many dates is read once, and no further than a thousand`() throws {
+    let dates = (0..<20_000).map { "\(20_000_101 + $0 % 28)T\(100_000 + $0 % 60)" }.joined(separator: ",")
+    let zone = """
+      BEGIN:VTIMEZONE
+      TZID:Here
+      BEGIN:STANDARD
+      DTSTART:19700101T000000
+      TZOFFSETTO:+0130
+      RDATE:\(dates)
+      END:STANDARD
+      END:VTIMEZONE
+
+      """
+    let events = (1...3_000).map { number in
+      "BEGIN:VEVENT\nUID:\(number)\nDTSTART;TZID=Here:20260503T150000\nEND:VEVENT\n"
+    }
+    let plan = try plan(events.joined(), before: zone)
+    #expect(plan.drafts(Registry.activity).count == 3_000)
+    #expect(plan.drafts(Registry.activity).allSatisfy { $0.held("start").time == 1_777_815_000_000 })
+  }
+
+  @Test func `reading ends with its task`() async throws {
+    let event = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nDTSTART:20260503\nEND:VEVENT\nEND:VCALENDAR\n"
+    let task = Task {
+      while !Task.isCancelled { await Task.yield() }
+      return try Importer.plan(Array(event.utf8))
+    }
+    task.cancel()
+    await #expect(throws: ExchangeError.self) { try await task.value }
   }
 }

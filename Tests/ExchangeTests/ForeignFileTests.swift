@@ -1,4 +1,4 @@
-import Exchange
+@testable import Exchange
 import Records
 import Testing
 import Wire
@@ -119,11 +119,28 @@ struct EverythingTests {
     #expect(text.contains("DTEND;VALUE=DATE:") && text.contains("BEGIN:VTIMEZONE\r\nTZID:Europe/Rome"))
   }
 
-  @Test func `a formula gets an apostrophe, and one taken away gives the text back`() throws {
+  @Test func `what a spreadsheet would run as a formula gets an apostrophe, and gives the text back`() {
+    let table = [
+      ("=cmd()", "'=cmd()"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t'=1"),
+      ("\r=1", "'\r'=1"), ("＝1", "'＝1"), ("＋1", "'＋1"), ("－1", "'－1"), ("＠1", "'＠1"),
+      ("a;=cmd()", "a;'=cmd()"), ("a\"=cmd()", "a\"'=cmd()"), ("a\n=cmd()", "a\n'=cmd()"),
+      ("a;'=cmd()", "a;''=cmd()"), ("''=x", "''\u{27}=x"), ("'", "'"), ("'tis", "'tis"), ("a'", "a'"),
+      ("", ""),
+      ("a=b", "a=b"), ("1-2", "1-2"), ("a; b", "a; b"), ("\"'", "\"'"), ("e\u{301}=", "e\u{301}="),
+      ("=\u{301}", "'=\u{301}"),
+    ]
+    for (text, written) in table {
+      #expect(CSVText.guarded(text).unicodeScalars.elementsEqual(written.unicodeScalars), "\(text)")
+      #expect(CSVText.unguarded(written).unicodeScalars.elementsEqual(text.unicodeScalars), "\(text)")
+    }
+    #expect(CSVText.unguarded("'tis '=") == "'tis '=" && CSVText.unguarded("=x") == "=x")
+  }
+
+  @Test func `numbers stay numbers in a file of everything, and texts are guarded`() throws {
     let folder = Exporter.folder(.csv, from: ExportSource(drafts))
     let trips = try #require(folder.files.first { $0.path == "trips.csv" })
     let text = String(decoding: trips.bytes, as: UTF8.self)
-    #expect(text.contains(",'=cmd(),\"''a,\n\"\"b\"\"\","), "\(text)")
+    #expect(text.contains(",'=cmd(),\"'a,\n\"\"b\"\"\","), "\(text)")
     let lodgings = try #require(folder.files.first { $0.path == "lodgings.csv" })
     #expect(String(decoding: lodgings.bytes, as: UTF8.self).contains(",-120.50,EUR,"))
   }
@@ -189,5 +206,37 @@ struct RealFileTests {
     ]
     #expect(kinds.map { plan.drafts($0).count } == [1, 4, 3, 2, 4])
     #expect(plan.skipped.count == 4)
+  }
+}
+
+/// Attachments that name the same bytes again and again.
+struct LargeExportTests {
+  private let part = [UInt8](repeating: 7, count: Limits.blobBytesMax)
+
+  private func source(attachments: UInt64, parts: Int) -> ExportSource {
+    let content = RecordID(contentOf: part)
+    let names = Value.array([Value](repeating: .bytes(content.bytes), count: parts))
+    return ExportSource(
+      [RecordDraft(Registry.content, content, [Contents.bytesField: .bytes(part)])]
+        + (1...attachments).map { number in
+          RecordDraft(Registry.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: names])
+        })
+  }
+
+  @Test func `a field that names a content thousands of times is left out of exports, with a warning`() {
+    let source = source(attachments: 3, parts: 13_000)
+    let file = Exporter.file(.json, from: source, now: 0)
+    #expect(file.bytes.count < 1_000_000)
+    #expect(file.warnings.filter { $0.contains("it has more than 16 MiB") }.count == 3, "\(file.warnings)")
+    let folder = Exporter.folder(.csv, from: source)
+    #expect(folder.files.reduce(0) { $0 + $1.bytes.count } < 1_000_000)
+    #expect(folder.warnings.filter { $0.contains("it has more than 16 MiB") }.count == 3)
+  }
+
+  @Test func `fields of one export together have a bound as well`() {
+    var source = source(attachments: 5, parts: 10)
+    let warnings = source.leaveOutBytes(over: 30 * part.count)
+    #expect(warnings.count == 2 && warnings.allSatisfy { $0.contains("an export holds at most") })
+    #expect(source.records(Registry.attachment).filter { $0.held("fileData") != .null }.count == 3)
   }
 }

@@ -94,7 +94,8 @@ struct LoopTests {
   @Test func `what is exported for Loop is imported as the same records`() throws {
     let habits =
       newHeader
-      + "001,Wasser,NUMERICAL,,\"a, \"\"b\"\"\",1,30,#1976D2,l,AT_MOST,12.5,false\n002,=Lauf,YES_NO,,,3,7,#FF8F00,,,,true\n"
+      + "001,Wasser,NUMERICAL,,\"a, \"\"b\"\"\",1,30,#1976D2,+l,AT_MOST,12.5,false\n"
+      + "002,=cmd|'/C calc'!A0,YES_NO,,\"''=x;@y\",3,7,#FF8F00,,,,true\n"
     let plan = try folder(
       habits,
       [
@@ -105,8 +106,10 @@ struct LoopTests {
     let again = try Importer.plan(
       .folder(exported.files.map { ImportedFile(path: $0.path, bytes: $0.bytes) }))
     #expect(again.drafts == plan.drafts)
-    #expect(
-      String(decoding: exported.files[0].bytes, as: UTF8.self).contains("1,30,#1976D2,l,AT_MOST,12.5,false"))
+    let list = String(decoding: exported.files[0].bytes, as: UTF8.self)
+    #expect(list.contains("1,30,#1976D2,'+l,AT_MOST,12.5,false"), "\(list)")
+    // No cell is one that a spreadsheet runs.
+    #expect(list.contains("\r\n002,'=cmd|'/C calc'!A0,YES_NO,,''=x;'@y,3,7,"), "\(list)")
   }
 }
 
@@ -169,5 +172,52 @@ struct LoopDatabaseTests {
       guard let plan = try? Importer.plan(damaged) else { continue }
       for draft in plan.drafts { try draft.kind.validate(draft, isNew: true) }
     }
+  }
+
+  @Test(
+    .timeLimit(.minutes(2)),
+    arguments: [
+      (
+        "PRAGMA ignore_check_constraints = 1; CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT, "
+          + "CHECK (length(hex(zeroblob(2000000 + id))) > 0));", "has a CHECK"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name AS (hex(zeroblob(2000000 + id))));",
+        "computed columns"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name AS (hex(zeroblob(1))) STORED);", "computed columns"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX i ON Habits (lower(name));",
+        "index of expressions"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX i ON Habits (id) WHERE name > '';",
+        "index of expressions"
+      ),
+      (
+        "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); "
+          + "CREATE TRIGGER t AFTER INSERT ON Habits BEGIN SELECT 1; END;", "trigger"
+      ),
+      ("CREATE VIEW Habits AS SELECT 1 AS id;", "no plain table Habits"),
+      ("CREATE VIRTUAL TABLE Habits USING fts5(id, name);", "no plain table Habits"),
+    ])
+  func `a table that brings expressions of its own is refused before it is read`(
+    sql: String, reason: String
+  ) throws {
+    let rows = """
+      WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200)
+        INSERT INTO Habits(id) SELECT x FROM n;
+      """
+    let isWritable = !sql.contains("VIEW") && !sql.contains("VIRTUAL")
+    let bytes = try backup(
+      "PRAGMA user_version = 25; \(sql) CREATE TABLE Repetitions (id INTEGER PRIMARY KEY, habit, timestamp);"
+        + (isWritable ? rows : ""))
+    let error = #expect(throws: ExchangeError.self) { try Importer.plan(bytes) }
+    guard case .unsuitable(let said)? = error else {
+      return #expect(Bool(false), "\(String(describing: error))")
+    }
+    #expect(said.contains(reason), "\(said)")
   }
 }

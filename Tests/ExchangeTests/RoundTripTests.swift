@@ -133,7 +133,7 @@ struct RoundTripTests {
     let drafts = plan.drafts.filter { $0.kind != Registry.content }
     #expect(drafts.count < plan.drafts.count)
     let file = Exporter.file(.travelingSnails, from: ExportSource(drafts), now: now)
-    #expect(file.warnings.allSatisfy { $0.contains("not all here yet") } && !file.warnings.isEmpty)
+    #expect(file.warnings.allSatisfy { $0.contains("not whole on this device") } && !file.warnings.isEmpty)
   }
 
   @Test func `samples are as large as promised, and the same for the same seed`() throws {

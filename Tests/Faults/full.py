@@ -169,6 +169,8 @@ class Full:
         check(not (self.alice.home / "ballast").exists(), "alice started on a full disk without her ballast")
         check(len(self.alice.ask("trip.list")["trips"]) > 0, "no trips after a start on a full disk")
         self.filler.unlink()
+        # Without a write: the node itself looks for room.
+        eventually("alice holds her ballast again", (self.alice.home / "ballast").exists, 30)
         self.writers["alice"].may_write.set()
         eventually("alice writes on a disk with room", lambda: self.may_write("room again"), 30)
 

@@ -60,7 +60,7 @@ class Node:
         devices = [word for each in [self.device, *(c.device.hex() for c in clients)] for word in ("--device", each)]
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
         self.command("issuer", "issue", "--key", str(self.issuer), "--circle", self.circle, *devices,
-                     "--until", until, "--output", str(certificate))
+                     "--until", until, "--output", str(certificate), "--yes")
         self.command("entitlement", "install", str(certificate))
         self.command("sync", "on", "--yes")
 

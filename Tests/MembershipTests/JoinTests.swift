@@ -107,11 +107,16 @@ import Wire
     #expect(isAdded)
     #expect(ledger.open(at: 0) == [good])
     #expect(try ledger.begin(good.id, from: "bob", at: 1) == good)
-    #expect(try ledger.spend(good.id, on: DeviceKey(world.bob), at: 2) == .admin)
-    #expect(try ledger.spend(good.id, on: DeviceKey(world.bob), at: 3) == .admin)
+    #expect(try ledger.role(of: good.id, for: DeviceKey(world.bob), at: 2) == .admin)
+    #expect(!ledger.isSpent(good.id, on: DeviceKey(world.bob)), "it only asked")
+    #expect(try ledger.role(of: good.id, for: DeviceKey(world.carol), at: 2) == .admin)
+    ledger.spend(good.id, on: DeviceKey(world.bob))
+    #expect(try ledger.role(of: good.id, for: DeviceKey(world.bob), at: 3) == .admin)
     #expect(throws: TicketLedger.Refusal.spent) {
-      try ledger.spend(good.id, on: DeviceKey(world.carol), at: 4)
+      try ledger.role(of: good.id, for: DeviceKey(world.carol), at: 4)
     }
+    ledger.spend(good.id, on: DeviceKey(world.carol))
+    #expect(ledger.isSpent(good.id, on: DeviceKey(world.bob)), "the first one keeps it")
     #expect(try ledger.begin(good.id, from: "bob", at: 5) == good, "the joiner may have missed the reply")
     #expect(ledger.open(at: 5).isEmpty)
   }
@@ -124,7 +129,7 @@ import Wire
     #expect(try ledger.begin(good.id, from: "bob", at: 999) == good)
     #expect(throws: TicketLedger.Refusal.expired) { try ledger.begin(good.id, from: "bob", at: 1_000) }
     #expect(throws: TicketLedger.Refusal.expired) {
-      try ledger.spend(good.id, on: DeviceKey(world.bob), at: 1_000)
+      try ledger.role(of: good.id, for: DeviceKey(world.bob), at: 1_000)
     }
     #expect(ledger.open(at: 1_000).isEmpty)
   }
@@ -182,6 +187,48 @@ import Wire
     #expect(isFull)
     let isAdded = ledger.add(ticket(world, secret: 99, expiry: 2_000), role: .member, at: 1_000)
     #expect(isAdded)
+  }
+}
+
+@Suite struct `Tickets and names that are taken` {
+  private func ticket(_ world: World, _ secret: Int) -> Ticket {
+    Ticket(
+      circle: world.circle.id, transport: World.transport(of: world.alice), addresses: ["192.0.2.1:1"],
+      secret: Bytes16(0, UInt64(secret)), expiry: 1_000)
+  }
+
+  @Test func `spent tickets make room for others, and their joiners may still come again`() throws {
+    let world = try World()
+    var ledger = TicketLedger()
+    for number in 0..<3 * Limits.ticketsMax {
+      let added = ledger.add(ticket(world, number), role: .member, at: 0)
+      #expect(added, "ticket \(number)")
+      ledger.spend(ticket(world, number).id, on: DeviceKey(World.key("device \(number)")))
+    }
+    #expect(ledger.open(at: 0).isEmpty)
+    let remembered = (0..<3 * Limits.ticketsMax).count { number in
+      (try? ledger.role(
+        of: ticket(world, number).id, for: DeviceKey(World.key("device \(number)")), at: 1)) != nil
+    }
+    #expect(remembered == Limits.ticketsMax + 1, "they are forgotten before they are too many")
+  }
+
+  @Test func `a name that a member has gets a number, one that a revoked device had is free`() throws {
+    var world = try World()
+    func name(_ key: SigningKey, _ name: String) throws -> String {
+      let request = JoinRequest(key: key, transport: World.transport(of: key), name: name, handshakeHash: [])
+      let answer = try world.circle.welcome(request, role: .member, by: world.alice, at: 5)
+      world.circle.insert([try #require(answer.certificate)])
+      return try #require(world.circle.evaluation.members[DeviceKey(key)]).name
+    }
+    #expect(try name(world.bob, "phone") == "phone")
+    #expect(try name(world.carol, "Phone") == "Phone 2")
+    #expect(try name(world.dave, "phone") == "phone 3")
+    let long = String(repeating: "é", count: Limits.nameBytesMax / 2)
+    #expect(try name(World.key("eve"), long) == long)
+    #expect(try name(World.key("frank"), long) == long.dropLast() + " 2")
+    world.circle.insert([try world.revocation(by: world.alice, of: world.bob)])
+    #expect(try name(World.key("grace"), "phone") == "phone")
   }
 }
 

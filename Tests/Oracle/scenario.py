@@ -270,7 +270,7 @@ def exports(node, stage):
     path = stage / "final-export.json"
     texts = []
     for format_ in ("ritualist", "traveling-snails"):
-        node.ask("export", format=format_, output=str(path))
+        node.ask("export", format=format_, output=str(path), yes=True)
         texts += steady(path.read_text())
     return texts
 

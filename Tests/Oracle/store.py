@@ -98,9 +98,10 @@ class Snapshot:
         for kind, record, life, stamps, extra in store.execute("SELECT kind, id, life, stamps, extra FROM other_rows"):
             self.rows[kind, record] = Row(life, read_stamps(stamps), extra, {})
         self.rivals = {
-            (kind, record, field, self.by_number[number].id, content): differs
-            for kind, record, field, number, content, differs in store.execute(
-                "SELECT kind, record, field, number, content, differs FROM rivals")}
+            (kind, record, field, self.by_number[number].id, content): is_listed
+            for kind, record, field, number, content, is_listed in store.execute(
+                "SELECT r.kind, r.record, r.field, r.number, r.content, coalesce(c.is_conflict = 1 AND c.says <> r.says, 0)"
+                " FROM rivals r LEFT JOIN contested_cells c USING (kind, record, field)")}
         self.hidden = {
             (kind, record, self.by_number[number].id, by_parent, self.by_number[deletion].id)
             for kind, record, number, by_parent, deletion in store.execute(

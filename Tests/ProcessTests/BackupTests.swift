@@ -209,7 +209,7 @@ import Wire
     try await expectRefusal(alice, ["backup", file], code: 7, saying: "there already", "--yes")
     #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
     try await expectRefusal(alice, ["backup", stage.path("no/such")], code: 1, saying: "no folder")
-    try await expectRefusal(alice, ["backup", stage.folder.path], code: 1, saying: "is a folder")
+    try await expectRefusal(alice, ["backup", stage.folder.path], code: 1, saying: "is a directory")
     try await alice.text("backup", "--yes", file)
     try await alice.text("restore", file)
     let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)

@@ -188,7 +188,7 @@ import Wire
     try await bob.waitForSync(with: alice)
     try await bob.stop()
     try await alice.text("habit", "delete", "MARKER-habit")
-    let alone = try await alice.run(["doctor", "--report", report])
+    let alone = try await alice.run(["doctor", "--report", report, "--yes"])
     // A node of another test may listen by now where bob did.
     #expect(alone.code == 0 || alone.output.contains("is no device of this circle"), "\(alone.output)")
     let text = try String(contentsOfFile: report, encoding: .utf8)

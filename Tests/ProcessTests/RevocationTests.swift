@@ -330,4 +330,37 @@ import Wire
     try await eventually("alice has both") { try await trips(alice) == ["Roma", "Unseen"] }
     try await expectEqual(alice, bob)
   }
+
+  @Test func `a revoked device says so in every command, with the same code and next step`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    try await alice.text("revoke", "bob", "--yes")
+    let status = try await bob.wait(until: "it is out") { !$0.notices("revoked").isEmpty }
+    let next = try #require(status.notices("revoked")[0]["next"]?.string)
+    #expect(status.syncReason == "revoked" && status.premiumReason == "revoked" && !status.isPremium)
+
+    let sync = try await bob.json("sync")
+    #expect(sync["active"] == false && sync["reason"] == "revoked")
+    #expect(sync["next"]?.string == next)
+    let entitlement = try await bob.json("entitlement", "show")
+    #expect(entitlement["premium"]?["active"] == false && entitlement["premium"]?["reason"] == "revoked")
+    #expect(entitlement["next"]?.string == next)
+    for command in [["sync"], ["entitlement", "show"], ["peers"]] {
+      let outcome = try await bob.run(command)
+      #expect(outcome.code == 0)
+      #expect((outcome.output + outcome.errors).contains("revoked"), "\(command): \(outcome)")
+    }
+    let output = try await bob.run(["sync"]).output
+    #expect(output.hasPrefix("sync on · records stay on this device: this device was revoked by alice"))
+    for command in [["sync", "now"], ["sync", "on"]] {
+      try await refused(bob, command, code: 1, saying: "revoked by alice")
+    }
+    try await bob.stop()
+    let peers = try await bob.run(["peers"])
+    #expect((peers.output + peers.errors).contains("revoked"), "\(peers)")
+  }
 }

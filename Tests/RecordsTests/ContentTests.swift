@@ -38,4 +38,24 @@ struct ContentTests {
       #expect(Base64.decode(text) == nil, "\(text)")
     }
   }
+
+  @Test func `bytes that are not those of the id are no part of a file`() {
+    let cut = Contents.cut([UInt8](repeating: 7, count: 100_000))
+    #expect(Contents.join(cut.value) { _ in [1, 2, 3] } == nil)
+  }
+
+  @Test func `a content named thousands of times is no file of gigabytes`() {
+    let part = [UInt8](repeating: 7, count: Limits.blobBytesMax)
+    let id = Value.bytes(RecordID(contentOf: part).bytes)
+    let most = Limits.attachmentBytesMax / part.count
+    #expect(
+      Contents.join(.array([Value](repeating: id, count: most))) { _ in part }?.count == most * part.count)
+    var asked = 0
+    let joined = Contents.join(.array([Value](repeating: id, count: 13_000))) { _ in
+      asked += 1
+      return part
+    }
+    #expect(joined == nil)
+    #expect(asked <= most + 1)
+  }
 }

@@ -61,30 +61,26 @@ struct FoldModel {
       cells[write.cell] = CellState(winner: index, rivals: [])
       return
     }
-    let rivals = state.rivals.sorted()
-    let outcome = Self.outcome(write, index, state.winner, rivals, world)
-    var after = state.rivals
-    for position in outcome.closedRivals { after.remove(rivals[position]) }
+    let outcome = Self.outcome(write, index, state, world)
+    var after = state.rivals.filter { !world.covers(index, $0) }
     if outcome.heldBecomesRival { after.insert(state.winner) }
     if !outcome.newWins { after.insert(index) }
     cells[write.cell] = CellState(winner: outcome.newWins ? index : state.winner, rivals: after)
   }
 
   private static func outcome(
-    _ write: CellWrite, _ index: Int, _ winner: Int, _ rivals: [Int], _ world: World
+    _ write: CellWrite, _ index: Int, _ state: CellState, _ world: World
   ) -> MergeOutcome {
-    func origin(_ set: Int) -> WriteOrigin {
-      WriteOrigin(number: Int64(set + 1), stamp: world.sets[set].stamp)
-    }
-    func covers(_ earlier: WriteOrigin) -> Bool { world.covers(index, Int(earlier.number) - 1) }
+    let winner = state.winner
+    let held = WriteOrigin(number: Int64(winner + 1), stamp: world.sets[winner].stamp)
+    let coversHeld = world.covers(index, winner)
     guard let rank = write.rank else {
-      return Merge.cell(
-        new: world.sets[index].stamp, held: origin(winner), rivals: rivals.map(origin), covers: covers)
+      return Merge.cell(new: world.sets[index].stamp, held: held, coversHeld: coversHeld)
     }
-    let held = world.sets[winner].writes.first { $0.cell == write.cell }?.rank
+    let heldRank = world.sets[winner].writes.first { $0.cell == write.cell }?.rank
     return Merge.wholeRecord(
-      new: rank, held: held.map { ($0, origin(winner)) }, rivals: rivals.map(origin), covers: covers,
-      rivalCovers: { world.covers(Int($0.number) - 1, Int($1.number) - 1) })
+      new: rank, held: heldRank.map { ($0, held) }, coversHeld: coversHeld,
+      isHeldFollowed: state.rivals.contains { world.covers($0, winner) })
   }
 
   /// The digest of a lane, and what each record adds to it.

@@ -157,7 +157,7 @@ final class Device {
   private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
     let foreign = report.foldedClocks.filter { $0.key != key }.values.max() ?? .zero
     return Committed(
-      items: items, heads: report.heads, settingsDigest: report.settingsDigest,
+      items: items, heads: report.heads, goneHeads: report.goneHeads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
       nextParkedClock: report.nextParkedClock)
   }
@@ -172,8 +172,14 @@ final class Device {
     }
   }
 
+  /// In place of what is stored, where that would take too long to write.
+  var answerHeads: [LogHead]?
+
   func answer(_ query: Query) -> Answer {
     answersRead += 1
+    if let answerHeads, query.question == .heads {
+      return Answer(lane: query.lane, folded: .zero, isDone: true, content: .heads(answerHeads))
+    }
     return obeyed { try store.answer(query.lane, query.question) }
   }
 

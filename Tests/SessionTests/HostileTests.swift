@@ -237,7 +237,7 @@ import Wire
       [
         .committed(
           Committed(
-            items: [], heads: [], settingsDigest: world["bob"].store.digest(.settings),
+            items: [], heads: [], goneHeads: [], settingsDigest: world["bob"].store.digest(.settings),
             recordsDigest: wrong, newestForeignClock: .zero, nextParkedClock: nil))
       ])
     world.run(30_000)

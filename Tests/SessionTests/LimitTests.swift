@@ -50,11 +50,24 @@ import Wire
     }
   }
 
-  @Test func `of a log with more tips than a message holds some are told`() throws {
+  @Test func `a log with more tips than a message holds tells all of them, in several`() throws {
     let world = try Self.connected()
     let forked = (0..<9_000).map { Self.head(7, sequence: 5, tip: UInt64($0), of: world["alice"]) }
     let told = Self.tell(forked + [Self.head(9, of: world["alice"])], world)
-    #expect(told.map(\.heads.count).sorted() == [1, Limits.headsPerMessageMax])
+    #expect(told.map(\.heads.count).sorted() == [809, Limits.headsPerMessageMax])
+    let theirs = world["bob"].session(with: world["alice"])?[.settings].theirs
+    #expect(theirs?.tipCount(of: forked[0].log) == 9_000)
+  }
+
+  @Test func `a message with more heads than one may hold ends the session`() throws {
+    let world = try Self.connected()
+    let heads = (0...UInt64(Limits.headsPerMessageMax)).map { Self.head($0, of: world["alice"]) }
+    #expect(throws: MessageError.self) {
+      try Message(decoding: Message.heads(.settings, heads, complete: true).encoded)
+    }
+    #expect(throws: Never.self) {
+      try Message(decoding: Message.heads(.settings, heads.dropLast(), complete: true).encoded)
+    }
   }
 
   @Test func `no more heads are told at a time, and remembered, than the limit`() throws {
@@ -141,7 +154,7 @@ import Wire
         wall: world.now)
       world.inject(.sets(.settings, sets), from: "alice", to: "bob")
       world.run(20)
-      let lacking = world["bob"].session(with: world["alice"])?[.settings].lacking[log] ?? []
+      let lacking = world["bob"].session(with: world["alice"])?[.settings].lacking[log] ?? [:]
       #expect(lacking.count == min(Int(number), Limits.earlyTipsMax))
     }
     #expect(world.isConnected("alice", "bob"))

@@ -173,6 +173,32 @@ import Wire
     #expect(refusal() == .theirs(.syncOff))
   }
 
+  @Test
+  func `a lane with more heads than an answer holds is refused for that reason, and its digests are told`()
+    throws
+  {
+    let heads = (0...Limits.headsPerMessageMax).map { number in
+      let log = LogKey(
+        device: world["alice"].key, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
+      return LogHead(log: log, sequence: 1, id: ChangeSetID(Bytes32(0, 0, 0, 1)), foldedSequence: 1)
+    }
+    world["alice"].answerHeads = heads
+    #expect(refusal() == .theirs(.tooManyHeads))
+    guard case .digests = try ask(.digests).content else { return #expect(Bool(false)) }
+    world["alice"].answerHeads = Array(heads.dropLast())
+    #expect(try ask(.heads).content == .heads(Array(heads.dropLast())))
+    #expect(world.isConnected("alice", "bob"))
+  }
+
+  @Test func `the reason of too many heads closes a lane like any number that has no meaning there`() throws {
+    let lane = Summary.LaneState(reason: .tooManyHeads, heads: .zero, folded: .zero, digest: .zero)
+    let summary = Summary(certificates: .zero, wall: World.start, settings: lane, records: lane)
+    guard case .summary(let read) = try Message(decoding: Message.summary(summary).encoded) else {
+      return #expect(Bool(false))
+    }
+    #expect(read.records.reason == .paused)
+  }
+
   @Test func `a free device that asks all the same is refused`() throws {
     let world = try World(["alice", "bob"], premium: ["alice"])
     world.connect("alice", "bob")

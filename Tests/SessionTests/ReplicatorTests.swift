@@ -14,11 +14,22 @@ import Wire
     var reserve = 0
     var laidOut = 0
     var sent: [[UInt8]] = []
+    /// How many sets a piece has.
+    var pieceMax = Int.max
+    var goOns = 0
 
     func send(_ message: [UInt8], to link: LinkID) { sent.append(message) }
     func close(_ link: LinkID, _ cause: CloseCause) {}
     func isCongested(_ link: LinkID) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
+    func beginPiece() -> () -> Bool {
+      var left = pieceMax
+      return {
+        left -= 1
+        return left <= 0
+      }
+    }
+    func goOnSoon() { goOns += 1 }
     func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .laidOutAnew = event { laidOut += 1 } }
     func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
@@ -299,5 +310,56 @@ import Wire
     #expect(
       try premium(of: Node("alice", alice.replicator.store, family), wall: World.start) == .entitlementExpired
     )
+  }
+
+  // MARK: Pieces
+
+  private func settings(of name: String, _ numbers: Range<UInt64>, _ circle: CircleID) throws
+    -> [VerifiedChangeSet]
+  {
+    let key = Family.key(name)
+    let log = LogKey(device: DeviceKey(key), incarnation: Incarnation(Bytes16(5, 5)), lane: .settings)
+    let position = AuthorPosition(
+      circle: circle, log: log, sequence: 0, id: nil, clock: .zero, unseen: [])
+    var author = Author(position: position, key: key)
+    return try numbers.flatMap { number in
+      let operation = OperationDraft(id: OperationID(Bytes16(number, 1)), verb: "test")
+      return try author.write(
+        [insert(setting(number))], operation: operation, wall: World.start)
+    }
+  }
+
+  @Test func `sets of one peer are stored in pieces, and another's come in between`() throws {
+    let world = try World(["alice", "bob", "mallory"])
+    let store = try Store.inMemory()
+    try store.saveStatements(([world.family.genesis] + world.statements).map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.incarnation, Self.own.bytes)
+    let replicator = try alice(store)
+    let shell = Shell()
+    replicator.shell = shell
+    replicator.handle(.started, now: Self.now)
+    for (number, name) in [(1, "bob"), (2, "mallory")] as [(UInt64, String)] {
+      let introduction = try #require(world[name].replica.ownIntroduction(now: World.start))
+      replicator.handle(
+        .opened(LinkID(number), remote: world[name].transport, introduction: introduction), now: Self.now)
+    }
+    let flood = try settings(of: "mallory", 0..<50, world.family.circle)
+    let honest = try settings(of: "bob", 100..<101, world.family.circle)
+    shell.pieceMax = 10
+    replicator.handle(.received(LinkID(2), .sets(.settings, flood)), now: Self.now)
+    #expect(store.changeSetCount(.settings) == 10)
+    #expect(replicator.isWaiting(LinkID(2)) && !replicator.isWaiting(LinkID(1)))
+    #expect(shell.goOns == 1)
+    replicator.handle(.received(LinkID(1), .sets(.settings, honest)), now: Self.now)
+    // Bob's one set does not wait for the rest.
+    #expect(store.heads(.settings).contains { $0.log.device == world["bob"].key })
+    #expect(!replicator.isWaiting(LinkID(1)))
+    #expect(store.changeSetCount(.settings) == 20)
+    for _ in 0..<4 where replicator.isWaiting(LinkID(2)) { replicator.goOn(now: Self.now) }
+    #expect(store.changeSetCount(.settings) == 51)
+    #expect(!replicator.isWaiting(LinkID(2)))
+    let goOns = shell.goOns
+    replicator.goOn(now: Self.now)
+    #expect(shell.goOns == goOns)
   }
 }

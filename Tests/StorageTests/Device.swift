@@ -128,3 +128,11 @@ extension Store {
 
   func isVisible(_ key: RecordKey) throws -> Bool { try record(key)?.isVisible ?? false }
 }
+
+extension Store {
+  /// Every folded write to a record, in the order of stamps.
+  func writes(of record: RecordKey) throws -> [RecordWrite] {
+    try writeNumbers(of: record).compactMap { try intactWrite(of: record, in: $0) }
+      .sorted { $0.place.origin.stamp < $1.place.origin.stamp }
+  }
+}

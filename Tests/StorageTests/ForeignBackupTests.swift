@@ -2,6 +2,7 @@ import Foundation
 import Replication
 import SQLite
 import Storage
+import Synchronization
 import Testing
 import Wire
 
@@ -53,5 +54,81 @@ struct ForeignBackupTests {
     var tables = Self.plain
     tables[name] = sql
     #expect(throws: BackupError.damaged("it has no plain table \(name)")) { try read(tables) }
+  }
+
+  /// A file whose change sets are three levels of pages, each of which names the same page below nine thousand times.
+  private func bomb() throws -> String {
+    let path = FileManager.default.temporaryDirectory.appending(path: "foreign-\(UUID().uuidString)").path
+    var roots: [Int] = []
+    do {
+      let connection = try Connection(.file(path))
+      try connection.execute("PRAGMA page_size = 65536")
+      try connection.execute("PRAGMA application_id = \(0x574d_424b)")
+      try connection.execute("PRAGMA user_version = 1")
+      for table in Self.plain.sorted(by: { $0.key < $1.key }) { try connection.execute(table.value) }
+      for name in ["a", "b", "leaf"] {
+        try connection.execute("CREATE TABLE \(name)(number INTEGER PRIMARY KEY, header, signature, body)")
+      }
+      try connection.execute("INSERT INTO leaf VALUES (1, x'00', x'00', x'00')")
+      try connection.execute(
+        """
+        INSERT INTO about(key, value) VALUES ('created', 1), ('program', 'x'), ('name', 'x'),
+          ('device', x'\(String(repeating: "00", count: 32))'), ('change_sets', 1000), ('statements', 0)
+        """)
+      for name in ["change_sets", "a", "b", "leaf"] {
+        try connection.with("SELECT rootpage FROM sqlite_schema WHERE name = ?1") { row in
+          try row.bind(1, name)
+          if try row.step() { roots.append(Int(row.integer(0))) }
+        }
+      }
+    }
+    var bytes = try [UInt8](Data(contentsOf: URL(filePath: path)))
+    for (page, child) in zip(roots, roots.dropFirst()) {
+      let start = (page - 1) * 65_536
+      bytes.replaceSubrange(start..<start + 65_536, with: Self.interiorPage(child))
+    }
+    try Data(bytes).write(to: URL(filePath: path))
+    return path
+  }
+
+  /// An interior page of a table that names one cell, and so one child, nine thousand times.
+  private static func interiorPage(_ child: Int) -> [UInt8] {
+    var page = [UInt8](repeating: 0, count: 65_536)
+    func put(_ value: Int, _ bytes: Int, at offset: Int) {
+      for index in 0..<bytes {
+        page[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * (bytes - 1 - index)))
+      }
+    }
+    let (count, cell) = (9_000, page.count - 6)
+    page[0] = 5
+    put(count, 2, at: 3)
+    put(cell, 2, at: 5)
+    put(child, 4, at: 8)
+    for index in 0..<count { put(cell, 2, at: 12 + 2 * index) }
+    put(child, 4, at: cell)
+    // The key 1 as a varint of two bytes.
+    put(0x8001, 2, at: cell + 4)
+    return page
+  }
+
+  /// Reads a file on a thread of its own: a read that does not end must fail its test, not stop the whole run.
+  private func failure(reading path: String) throws -> any Error {
+    let ended = DispatchSemaphore(value: 0)
+    let failure = Mutex<(any Error)?>(nil)
+    Thread.detachNewThread {
+      do { _ = try BackupFile(path: path) } catch { failure.withLock { $0 = error } }
+      ended.signal()
+    }
+    try #require(ended.wait(timeout: .now() + .seconds(60)) == .success, "reading \(path) did not end")
+    return try #require(failure.withLock { $0 })
+  }
+
+  @Test func `pages that are found again and again are counted no further than the file says`() throws {
+    let path = try bomb()
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    // Read to the end these would be 700,000,000,000 rows.
+    #expect(
+      try failure(reading: path) as? BackupError
+        == .damaged("it holds more than 1000 rows of change_sets where it says 1000"))
   }
 }

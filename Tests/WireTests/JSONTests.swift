@@ -15,6 +15,27 @@ struct JSONTests {
     #expect(try JSON.parse(text).text() == expected)
   }
 
+  @Test func `JSON for people escapes what a terminal obeys or hides, and keeps the value`()
+    throws
+  {
+    let hidden: [UInt32] =
+      [0x061C, 0x200E, 0x200F, 0xFEFF] + Array(0x7F...0x9F) + Array(0x2028...0x202E) + Array(0x2066...0x2069)
+    let shown = "Zoë 🏃‍♀️ \u{200D}\u{A0}\u{AD}\u{2026}؛﷼ﻼ\n\t\"\\"
+    for value in hidden {
+      let scalar = try #require(Unicode.Scalar(value))
+      let json: JSON = ["na\(Character(scalar))me": .string("a\(Character(scalar))" + shown)]
+      for layout in [JSON.Layout.pretty, .line, .init(isPretty: true, sortsKeys: true)] {
+        let text = json.text(layout)
+        #expect(!text.unicodeScalars.contains(scalar), "\(value)")
+        #expect(try JSON.parse(text) == json, "\(value)")
+      }
+      // What the store keeps is as it was.
+      #expect(json.text().unicodeScalars.contains(scalar))
+    }
+    #expect(JSON.string("\u{9B}31m\u{202E}").text(.line) == #""\u009b31m\u202e""#)
+    #expect(JSON.string(shown).text(.line) == JSON.string(shown).text())
+  }
+
   @Test func `keys can be sorted and lines broken`() throws {
     let json = try JSON.parse(#"{"b":[1,{"c":2}],"a":{},"d":[]}"#)
     #expect(

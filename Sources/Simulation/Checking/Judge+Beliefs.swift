@@ -25,7 +25,9 @@ extension Judge {
     guard let view = views[node], let circle = view.circle, let ledger = ledgers[node], ledger.hasRoom,
       beliefs.statements == view.statements.count
     else { return }
-    if beliefs.isGateOpen != isOwnGateOpen(view) {
+    // A device that is out of the circle has its lane closed; one that another's revocation took out may not know why.
+    let isOut = circle.counted[view.device] != nil
+    if isOut || circle.members.contains(view.device), beliefs.isGateOpen != (!isOut && isOwnGateOpen(view)) {
       throw Violation(
         .gate, node,
         "it holds its records lane for \(beliefs.isGateOpen ? "open" : "closed"), and by its statements it is not"

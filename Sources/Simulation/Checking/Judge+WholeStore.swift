@@ -32,7 +32,8 @@ extension Judge {
       }
     }
     for (table, rule) in [
-      ("rivals", Violation.Rule.journal), ("hidden_writes", .journal), ("record_writes", .state),
+      ("rivals", Violation.Rule.journal), ("contested_cells", .journal), ("hidden_writes", .journal),
+      ("record_writes", .state),
     ] {
       let found = try view.connection.with("SELECT DISTINCT kind, record FROM \(table)") { row in
         var found: [PlainKey] = []

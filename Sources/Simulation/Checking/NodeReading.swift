@@ -25,7 +25,7 @@ struct StoredRecordRow {
   let columns: [PlainColumn]
 }
 
-/// A row of `rivals`.
+/// A row of `rivals`, and whether its cell lists it as a conflict.
 struct StoredRival {
   let field: Int
   let number: Int64
@@ -205,7 +205,11 @@ enum NodeReading {
   }
 
   static func rivals(_ key: PlainKey, _ connection: Connection) throws -> [StoredRival] {
-    let sql = "SELECT field, number, content, differs FROM rivals WHERE kind = ?1 AND record = ?2"
+    let sql = """
+      SELECT r.field, r.number, r.content, coalesce(c.is_conflict = 1 AND c.says <> r.says, 0) FROM rivals r
+        LEFT JOIN contested_cells c ON c.kind = r.kind AND c.record = r.record AND c.field = r.field
+      WHERE r.kind = ?1 AND r.record = ?2
+      """
     return try connection.with(sql) { row in
       try row.bind(1, key.kind)
       try row.bind(2, key.id.bytes)

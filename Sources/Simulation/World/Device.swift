@@ -153,6 +153,7 @@ final class Process {
     case timer(ReplicaTimer, order: UInt64)
     case dial
     case room
+    case goOn
   }
 
   init(_ device: Device, _ world: World) throws {
@@ -268,6 +269,7 @@ final class Process {
     case .timer(let timer, let order): fired(timer, order)
     case .dial: dial()
     case .room: lookAtDisk()
+    case .goOn: goOn()
     }
   }
 
@@ -287,7 +289,16 @@ final class Process {
     return dialing.isPenalised(peer, now: world.now)
   }
 
+  private func goOn() {
+    guard !isEnded else { return }
+    replicator.goOn(now: device.time)
+    if !isEnded { world.judged { try $0.stepped(device) } }
+    world.finishDirection(self)
+  }
+
   private func closed(_ id: LinkID) {
+    // Its end comes after all that it has brought.
+    while !isEnded, replicator.isWaiting(id) { goOn() }
     guard let (link, end) = links.removeValue(forKey: id) else { return }
     let session = replicator.replica.sessions[id]
     if let peer = session?.device, link.brokeRules[end] { penalise(peer, "an invalid message") }
@@ -385,6 +396,18 @@ extension Process: ReplicatorShell {
     timers[timer] = timerOrder
     world.later(milliseconds, .timer(device.number, device.generation, timer, order: timerOrder))
   }
+
+  /// Now and then a turn ends after a few sets, as it does where they cost much.
+  func beginPiece() -> () -> Bool {
+    guard world.random.below(4) == 0 else { return { false } }
+    var left = world.random.below(8)
+    return {
+      left -= 1
+      return left < 0
+    }
+  }
+
+  func goOnSoon() { if !isEnded { receive(.goOn) } }
 
   func note(_ event: ReplicaEvent) {
     guard !isEnded else { return }

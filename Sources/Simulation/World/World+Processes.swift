@@ -129,6 +129,8 @@ extension World {
     case .laidOutAnew:
       tally.count("laid out anew")
       judged { try $0.passed(device) }
+    case .damaged(let sets): fail(.store, "\(device.name) reads damaged sets from a whole disk: \(sets)")
+    case .repaired: tally.count("damaged sets replaced")
     case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
     }
     log?("  \(device.name): \(event)")

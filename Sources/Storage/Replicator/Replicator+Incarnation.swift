@@ -83,6 +83,8 @@ package enum MetaKey {
   package static let gateFloor = "gate-floor"
   /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
   package static let heard = "heard-revocations"
+  /// How far the background check of the store has come; see `StoreCheck`.
+  package static let storeCheck = "store-check"
 }
 
 extension Store {

@@ -13,9 +13,12 @@ extension Replicator {
   package func handle(_ input: Input, now: Now) { handle([input], now: now) }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  package func foldDue(now: Now) throws {
-    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return }
+  ///
+  /// - Returns: whether any were due.
+  package func foldDue(now: Now) throws -> Bool {
+    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
     obey([.foldParked], now)
+    return true
   }
 
   /// Folds the log again into new tables, in one transaction.
@@ -25,22 +28,39 @@ extension Replicator {
     handle(.committed(committed([], report)), now: now)
   }
 
+  /// Stores more of what waits from earlier turns.
+  package func goOn(now: Now) {
+    isGoOnDue = false
+    guard isOpen, !waiting.isEmpty else { return }
+    var following: [Effect] = []
+    keep(now, &following)
+    obey(following, now)
+  }
+
+  /// Whether sets that a link brought have yet to be stored.
+  package func isWaiting(_ link: LinkID) -> Bool { waiting[link] != nil }
+
   func obey(_ effects: [Effect], _ now: Now) {
     var effects = effects
     while !effects.isEmpty {
       var following: [Effect] = []
-      var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
+      var hasCome = false
       for effect in effects {
         if case .commit(let received, let link) = effect {
-          for set in received { sets.append((set, link)) }
+          waiting[link, default: []] += received
+          hasCome = true
         } else {
           carryOut(effect, now, &following)
         }
       }
-      if !sets.isEmpty { keep(sets, now, &following) }
+      if hasCome { keep(now, &following) }
+      tellDamage(now, &following)
       effects = following
     }
     if !unprovenForks.isEmpty { proveForks(now) }
+    guard !waiting.isEmpty, !isGoOnDue else { return }
+    isGoOnDue = true
+    shell?.goOnSoon()
   }
 
   private func carryOut(_ effect: Effect, _ now: Now, _ following: inout [Effect]) {
@@ -74,31 +94,92 @@ extension Replicator {
     }
   }
 
+  /// Has peers asked for damaged sets, also for those that they did not have an hour ago.
+  package func repair(now: Now) {
+    var following: [Effect] = []
+    tellDamage(now, &following, isRepeated: true)
+    obey(following, now)
+  }
+
+  /// Reading has found damaged sets, or peers have replaced some.
+  private func tellDamage(_ now: Now, _ following: inout [Effect], isRepeated: Bool = false) {
+    let damaged = store.damagedSets
+    guard isRepeated || damaged != toldDamage else { return }
+    let (known, present) = (Set(toldDamage.map(\.id)), Set(damaged.map(\.id)))
+    let (found, repaired) = (
+      damaged.filter { !known.contains($0.id) }, toldDamage.filter { !present.contains($0.id) }
+    )
+    toldDamage = damaged
+    if !found.isEmpty { shell?.note(.damaged(found)) }
+    if !repaired.isEmpty { shell?.note(.repaired(repaired)) }
+    replica.handle(.damaged(damaged.map(\.head)), now: now, into: &following)
+  }
+
   // MARK: Into the store
 
-  private func keep(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
-  ) {
+  /// Stores sets that links have brought until the shell says that the turn is over; the rest waits for later turns.
+  ///
+  /// The cost of a set is known only after it was folded. A member may write sets that cost much, and commands and
+  /// other peers must get their turns in between.
+  private func keep(_ now: Now, _ following: inout [Effect]) {
     // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
-    guard canStore else { return discard(sets, now, &following) }
+    guard canStore else { return discard(now, &following) }
+    let sets = piece()
+    guard !sets.isEmpty else { return }
     do {
       try giveWay(to: sets.map(\.set), now, &following)
-      let committed = try commit(sets, horizon: Self.horizon(now))
+      let committed = try commit(
+        sets, horizon: Self.horizon(now), isTurnOver: shell?.beginPiece() ?? { false })
+      take(committed.items)
       noteOwnSets(committed.items, now)
       replica.handle(.committed(committed), now: now, into: &following)
       if isLaidOutAnew { logsWereLaidOut(now, &following) }
     } catch {
       shell?.storeFailed(error)
-      guard canStore else { return discard(sets, now, &following) }
+      guard canStore else { return discard(now, &following) }
       // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
-      for link in Set(sets.compactMap(\.link)).sorted() { shell?.close(link, .shuttingDown) }
+      for link in waiting.keys.sorted() { shell?.close(link, .shuttingDown) }
+      waiting = [:]
     }
   }
 
-  private func discard(
-    _ sets: [(set: VerifiedChangeSet, link: LinkID?)], _ now: Now, _ following: inout [Effect]
-  ) {
-    replica.handle(.notKept(Set(sets.compactMap(\.link)).sorted()), now: now, into: &following)
+  /// The waiting sets, interleaved by link, starting with the link after the one that was served last. Sets of a lane
+  /// that has closed since are dropped: they come again when it opens.
+  private func piece() -> [(set: VerifiedChangeSet, link: LinkID?)] {
+    for (link, sets) in waiting {
+      let open = sets.filter { replica.isOpen(link, $0.header.log.lane) }
+      if open.count < sets.count { waiting[link] = open.isEmpty ? nil : open[...] }
+    }
+    let links = waiting.keys.sorted()
+    let order = links.filter { $0 > newestKept } + links.filter { $0 <= newestKept }
+    var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
+    var round = 0
+    var isMore = true
+    while isMore {
+      isMore = false
+      for link in order {
+        guard let rest = waiting[link]?.dropFirst(round), let set = rest.first else { continue }
+        sets.append((set, link))
+        isMore = true
+      }
+      round += 1
+    }
+    return sets
+  }
+
+  /// Takes off what has been looked at.
+  private func take(_ items: [Committed.Item]) {
+    for (link, taken) in Dictionary(grouping: items, by: \.link) {
+      guard let link, let rest = waiting[link]?.dropFirst(taken.count) else { continue }
+      waiting[link] = rest.isEmpty ? nil : rest
+    }
+    if let link = items.last?.link { newestKept = link }
+  }
+
+  private func discard(_ now: Now, _ following: inout [Effect]) {
+    let links = waiting.keys.sorted()
+    waiting = [:]
+    replica.handle(.notKept(links), now: now, into: &following)
   }
 
   /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
@@ -117,8 +198,13 @@ extension Replicator {
   var canStore: Bool { shell?.canStore ?? true }
 
   /// One transaction for sets of one's own or of peers.
-  func commit(_ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock) throws -> Committed {
-    let report = try store.commit(items.map(\.set), horizon: horizon, noting: noting)
+  ///
+  /// - Parameter isTurnOver: whether the rest is left out; asked after each set.
+  func commit(
+    _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
+  ) throws -> Committed {
+    let report = try store.commit(
+      items.map(\.set), horizon: horizon, noting: noting, isTurnOver: isTurnOver)
     let placed = zip(items, report.placements).map { item, placement in
       Committed.Item(set: item.set, link: item.link, placement: placement)
     }
@@ -137,7 +223,7 @@ extension Replicator {
   private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
     let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
     return Committed(
-      items: items, heads: report.heads, settingsDigest: report.settingsDigest,
+      items: items, heads: report.heads, goneHeads: report.goneHeads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
       nextParkedClock: report.nextParkedClock)
   }

@@ -28,8 +28,16 @@ package final class Replicator {
   package internal(set) var unsent: UnsentLogs
   /// Forks that the circle has not been told of.
   var unprovenForks: [Fork]
+  /// Sets that links have brought and that no turn has had room for yet, in the order in which they came.
+  var waiting: [LinkID: ArraySlice<VerifiedChangeSet>] = [:]
+  /// The link of the set that was stored last: the next turn begins with the one after it.
+  var newestKept = LinkID(0)
+  /// The shell will call `goOn`.
+  var isGoOnDue = false
   /// Cuts have changed what is stored, and the replica has not been told.
   var isLaidOutAnew = false
+  /// The damaged sets that the replica and the shell have been told of.
+  var toldDamage: [DamagedSet] = []
 
   /// Takes up where the store was left.
   ///
@@ -60,6 +68,8 @@ package final class Replicator {
     opened = store
     replica.holdings = try store.holdings()
     replica.gateFloor = try store.gateFloor()
+    toldDamage = store.damagedSets
+    replica.askAgain(for: toldDamage.map(\.head))
   }
 
   /// The store, while it is open.
@@ -71,7 +81,10 @@ package final class Replicator {
   package var isOpen: Bool { opened != nil }
 
   /// Lets go of the store; a second time does nothing.
-  package func close() { opened = nil }
+  package func close() {
+    opened = nil
+    waiting = [:]
+  }
 
   package var circle: Circle { replica.circle }
 
@@ -95,6 +108,10 @@ package protocol ReplicatorShell: AnyObject {
   /// Brings the timer back after so many milliseconds, whatever is done to the wall clock; a newer one of the same
   /// name replaces it.
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment)
+  /// Sets of peers are about to be stored: gives what says, after each, whether others should have their turn.
+  func beginPiece() -> () -> Bool
+  /// Calls `Replicator.goOn` once others have had their turn.
+  func goOnSoon()
   func note(_ event: ReplicaEvent)
   func note(_ event: ReplicatorEvent)
   /// What became of the question under way; gives the next one that was waiting.
@@ -121,6 +138,10 @@ package enum ReplicatorEvent: Sendable {
   /// A cut has changed, and the logs are stored anew.
   case laidOutAnew
   case unprovable(Fork, why: String)
+  /// The disk has altered these stored sets; peers are asked for them.
+  case damaged([DamagedSet])
+  /// Peers have sent these sets again, and their bytes are replaced.
+  case repaired([DamagedSet])
 }
 
 /// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.

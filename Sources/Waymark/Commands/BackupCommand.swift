@@ -10,7 +10,9 @@ extension Node {
       request.required("file", "a file to write"), home, overwrites: request.flag("yes"))
     let records = try store.visibleCounts().values.reduce(0, +)
     let created = wall()
-    let summary = try await backUp(to: path, overwrites: request.flag("yes")) { done, total in
+    let summary = try await backUp(
+      to: path, overwrites: request.flag("yes"), allowsDamage: request.flag("yes")
+    ) { done, total in
       events([
         "type": "progress", "stage": "writing", "file": .string(path), "done": .integer(done),
         "total": .integer(total),
@@ -21,7 +23,15 @@ extension Node {
       [
         .init("type", "summary"), .init("file", .string(path)), .init("bytes", .integer(summary.bytes)),
         .init("changeSets", .integer(summary.changeSets)), .init("records", .integer(records)),
-        .init("created", .string(CivilTime.text(created))),
+        .init("created", .string(CivilTime.text(created))), .init("damaged", .integer(summary.damaged.count)),
+        .init(
+          "text",
+          .text(
+            summary.damaged.isEmpty
+              ? nil
+              : "\(plural(summary.damaged.count, "change set")) that the disk has damaged "
+                + "(\(names(of: summary.damaged))) can't be restored from it, the rest can: waymark restore --partial"
+          )),
       ])
   }
 }
@@ -30,23 +40,14 @@ extension Node {
 private enum BackupTarget {
   /// Refuses in words what can't become a backup, before any work is done; gives where it goes.
   static func check(_ path: String, _ home: Home, overwrites: Bool) throws -> String {
-    let parent = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    try OutputFile.checkName(path)
+    let parent = parentFolder(of: path)
     guard Files.isDirectory(parent) else {
       throw WaymarkError.failed(
         "file", "There is no folder \(parent) for the backup.",
         next: "mkdir -p \(shellWord(parent)), or name another place")
     }
-    guard !Files.isDirectory(path) else {
-      throw WaymarkError.failed(
-        "file", "\(path) is a folder; a backup is one file.",
-        next: "waymark backup \(shellWord(path + "/laptop.waymark"))")
-    }
-    let target = try OutputFile(path, in: home, except: home.backups)
-    guard !Files.exists(path) || overwrites else {
-      throw WaymarkError.needsYes(
-        "Overwrite \(path)? It is there already.",
-        next: "waymark backup --yes \(shellWord(path)), or another name")
-    }
+    let target = try OutputFile(path, in: home, except: home.backups, overwrites: overwrites)
     guard !Files.exists(path) || Files.isRegular(path) else {
       throw WaymarkError.failed(
         "file", "\(path) is a device; a backup is a file.",

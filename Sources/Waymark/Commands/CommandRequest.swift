@@ -7,6 +7,8 @@ package struct CommandRequest: Hashable, Sendable {
   package var arguments: JSON
   /// Opens a sealed key that the command needs; it crosses the control socket on a line of its own.
   package var passphrase: Passphrase?
+  /// Who waits for the answer; it does not cross the control socket.
+  package var caller = CommandCaller()
 
   package init(_ command: String, _ arguments: JSON = .object([])) {
     self.command = command
@@ -23,6 +25,18 @@ package struct CommandRequest: Hashable, Sendable {
     guard arguments.members != nil else { return nil }
     self.init(command, arguments)
   }
+}
+
+/// Who waits for the answer to a command. All are equal, as this is not part of what is asked.
+package struct CommandCaller: Hashable, Sendable {
+  /// Whether it has hung up. A command that has not begun by then is not carried out.
+  package let hasLeft: @Sendable () -> Bool
+
+  package init(hasLeft: @escaping @Sendable () -> Bool = { false }) { self.hasLeft = hasLeft }
+
+  package static func == (left: CommandCaller, right: CommandCaller) -> Bool { true }
+
+  package func hash(into hasher: inout Hasher) {}
 }
 
 extension CommandRequest {

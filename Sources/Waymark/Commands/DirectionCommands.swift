@@ -134,7 +134,7 @@ extension Node {
       do {
         found.append((peer, try await answer(of: peer, body)))
       } catch let left as WaymarkError
-        where left.exitCode == ExitCode.notRunning && left.code != "not_comparable"
+        where left.exitCode == ExitCode.notRunning && left.code != WaymarkError.notComparableCode
       {
         failure = left
       }

@@ -14,6 +14,7 @@ extension Node {
       request.command,
       [
         .init("premium", PremiumSnapshot(replica.ownGate(now: wall())).json),
+        .init("text", .text(exclusion?.text)), .init("next", .text(exclusion?.next)),
         .init("entitlements", .array(held.map { json($0, at: now) })),
         .init(
           "issuers", .array(circle.evaluation.issuers.sorted().map { .string($0.description) })),

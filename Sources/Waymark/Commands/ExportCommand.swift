@@ -1,4 +1,3 @@
-import Dispatch
 import Exchange
 import Records
 import Replication
@@ -15,9 +14,14 @@ extension Node {
       throw WaymarkError.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
     }
     let output = request.text("output")
-    if format.isFolder { return try await exportFolder(request, format, try exportSource(format), trip) }
+    let target =
+      try format.isFolder
+      ? nil : output.map { try OutputFile($0, in: home, overwrites: request.flag("yes")) }
+    if format.isFolder {
+      return try await exportFolder(request, format, try await exportSource(format), trip)
+    }
     let file = try await exportedFile(format, trip)
-    if let output { try OutputFile(output, in: home).write(file.bytes) }
+    try target?.write(file.bytes)
     return document(
       request.command,
       [
@@ -32,8 +36,8 @@ extension Node {
   func exportedFile(_ format: ExchangeFormat, _ trip: RecordID?) async throws -> (
     bytes: [UInt8], warnings: [String]
   ) {
-    let (source, now) = (try exportSource(format), wall())
-    let file = await away { Exporter.file(format, from: source, now: now, trip: trip) }
+    let (source, now) = (try await exportSource(format), wall())
+    let file = try await offNode { Exporter.file(format, from: source, now: now, trip: trip) }
     return (file.bytes, file.warnings)
   }
 
@@ -45,8 +49,8 @@ extension Node {
         "An export as \(format.rawValue) is several files: say which folder they go to.",
         next: "waymark export --format \(format.rawValue) --output FOLDER")
     }
-    let folder = await away { Exporter.folder(format, from: source, trip: trip) }
     try OutputFile.checkFolder(output, in: home)
+    let folder = try await offNode { Exporter.folder(format, from: source, trip: trip) }
     try Folders.create(output, with: folder.files)
     return document(
       request.command,
@@ -59,26 +63,23 @@ extension Node {
   }
 
   /// Everything visible of the kinds that a format knows.
-  private func exportSource(_ format: ExchangeFormat) throws -> ExportSource {
-    var source = ExportSource()
-    for kind in format.kinds {
-      let blobs = kind.fields.filter { $0.type == .blob }.map(\.number)
-      for record in try store.visible(kind) {
-        source.add(RecordDraft(kind, record.key.id, record.fields))
-        for id in blobs.flatMap({ Contents.parts(of: record[$0]) }) {
-          let key = RecordKey(kind: KindNumbers.content, id: id)
-          guard let content = try store.record(key) else { continue }
-          source.add(RecordDraft(Registry.content, id, content.fields))
+  private func exportSource(_ format: ExchangeFormat) async throws -> ExportSource {
+    try await inSlices { pace in
+      var source = ExportSource()
+      for kind in format.kinds {
+        let blobs = kind.fields.filter { $0.type == .blob }.map(\.number)
+        for record in try store.visible(kind) {
+          source.add(RecordDraft(kind, record.key.id, record.fields))
+          for id in Set(blobs.flatMap { Contents.parts(of: record[$0]) }) {
+            try await pace.step()
+            let key = RecordKey(kind: KindNumbers.content, id: id)
+            guard let content = try store.record(key) else { continue }
+            source.add(RecordDraft(Registry.content, id, content.fields))
+          }
+          try await pace.step()
         }
       }
+      return source
     }
-    return source
-  }
-}
-
-/// Does something away from the node: a large export takes a while.
-private func away<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-  await withCheckedContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(returning: body()) }
   }
 }

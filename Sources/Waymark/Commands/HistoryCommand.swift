@@ -5,19 +5,25 @@ import Wire
 
 /// `history`: what was done in the circle, or to one record.
 extension Node {
-  func showHistory(_ request: CommandRequest) throws -> JSON {
+  func showHistory(_ request: CommandRequest) async throws -> JSON {
     let limit = try historyLimit(request)
-    if let name = request.text("record") {
-      return document(request.command, try recordHistory(try names.anyRecord(name), limit))
+    return try await inSlices { pace in
+      if let name = request.text("record") {
+        return document(request.command, try await recordHistory(try names.anyRecord(name), limit, pace))
+      }
+      var walk = OperationWalk(store)
+      var items: [JSON] = []
+      while items.count < limit, let operation = try walk.next() {
+        items.append(.object(try operationDocument.members(operation)))
+        try await pace.step()
+      }
+      return document(
+        request.command,
+        [
+          .init("record", .null), .init("operations", .array(items)), .init("writes", []),
+          .init("more", .bool(try walk.next() != nil)),
+        ])
     }
-    let found = try store.operations(limit: limit + 1)
-    let items = try found.prefix(limit).map { JSON.object(try operationDocument.members($0)) }
-    return document(
-      request.command,
-      [
-        .init("record", .null), .init("operations", .array(items)), .init("writes", []),
-        .init("more", .bool(found.count > limit)),
-      ])
   }
 
   var operationDocument: OperationDocument {
@@ -32,10 +38,14 @@ extension Node {
     return limit
   }
 
-  func recordHistory(_ record: RecordRow, _ limit: Int) throws -> [JSON.Member] {
-    let history = try RecordHistory(of: record.key, in: store)
+  func recordHistory(_ record: RecordRow, _ limit: Int, _ pace: Pace) async throws -> [JSON.Member] {
+    let history = try await RecordHistory(of: record.key, in: store, pace)
     var titles = RecordDocument(store: store)
-    let writes = try history.newest(limit).map { try json($0, record.key, &titles) }
+    var writes: [JSON] = []
+    for index in history.newest(limit) {
+      writes.append(try json(try history.item(index), record.key, &titles))
+      try await pace.step()
+    }
     let state = record.isVisible ? "visible" : record.isAlive ? "hidden" : "deleted"
     var reference = try operationDocument.reference(record.key).members ?? []
     reference.append(.init("state", .string(state)))

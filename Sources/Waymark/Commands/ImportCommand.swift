@@ -1,4 +1,3 @@
-import Dispatch
 import Exchange
 import Records
 import Replication
@@ -71,11 +70,7 @@ extension Node {
 /// Reading a file or a folder for import, away from the node: a large one takes a while.
 private enum ImportFile {
   static func plan(_ path: String, _ format: ExchangeFormat?) async throws -> ImportPlan {
-    try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(with: Result { try read(path, format) })
-      }
-    }
+    try await offNode { try read(path, format) }
   }
 
   private static func read(_ path: String, _ format: ExchangeFormat?) throws -> ImportPlan {
@@ -83,6 +78,8 @@ private enum ImportFile {
     do throws(ExchangeError) {
       return try Importer.plan(source, format: format)
     } catch {
+      // A reader that was stopped calls the file damaged.
+      try Task.checkCancellation()
       throw WaymarkError.failed(
         "import", "Nothing is imported from \(path): \(error).",
         next: error.remedy

@@ -46,7 +46,8 @@ extension Node {
     var members = try writer.members(kind, record)
     if kind.number == KindNumbers.trip { append(try store.tripSummary(record.key.id), to: &members) }
     if kind.number == KindNumbers.attachment, let output = request.text("output") {
-      try OutputFile(output, in: home).write(try contents.bytes(of: try attachmentData(record)))
+      try OutputFile(output, in: home, overwrites: request.flag("yes"))
+        .write(try contents.bytes(of: try attachmentData(record)))
       members.append(.init("output", .string(output)))
     }
     return document(request.command, members)

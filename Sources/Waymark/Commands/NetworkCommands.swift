@@ -39,6 +39,7 @@ extension Node {
 
   private func syncNow(_ request: CommandRequest) throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
+    try checkNotExcluded()
     network?.dialing.hurry(now: steady)
     dial()
     for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
@@ -79,11 +80,14 @@ extension Node {
   // MARK: wait
 
   /// Waits until this node is in sync with every connected peer, or with the one named.
+  /// How long `wait` waits if nothing else is said.
+  static let waitMilliseconds: Int64 = 30_000
+
   private func waitInSync(_ request: CommandRequest) async throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
     let peer = try request.text("peer").map { try self.peer(named: $0).device }
     let lanes = try lanesToWaitFor(request)
-    let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? 30_000
+    let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? Self.waitMilliseconds
     let isMet = try await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
     guard isMet else { throw notInSync(peer, lanes) }
     return document(
@@ -113,6 +117,11 @@ extension Node {
   }
 
   private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
+    if let exclusion {
+      return WaymarkError(
+        exitCode: ExitCode.notInSync, code: exclusion.reason.rawValue,
+        message: exclusion.text.capitalizedFirst + ".", next: exclusion.next ?? "waymark members")
+    }
     let snapshots = ((try? peerSnapshots(wall())) ?? []).filter { peer == nil || $0.device == peer }
     let waiting = snapshots.first { $0.state != .inSync } ?? snapshots.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }

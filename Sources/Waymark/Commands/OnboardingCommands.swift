@@ -68,6 +68,7 @@ extension Node {
   private func setCompletedHere(_ isCompleted: Bool) throws {
     if try isCompletedHere() != isCompleted {
       try store.setMeta(MetaKey.completedOnboarding, isCompleted ? [1] : nil)
+      nodeChanged()
     }
   }
 }

@@ -83,6 +83,7 @@ extension Node {
         MetaKey.peerNames, names.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
     }
     remembered.names = names
+    nodeChanged()
     return document(
       request.command,
       [

@@ -13,6 +13,9 @@ extension Node {
   ) async throws -> JSON {
     if let done = try performNow(request) { return done }
     switch request.command {
+    case "history": return try await showHistory(request)
+    case "why": return try await explain(request)
+    case "undo": return try await undo(request)
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
     case "sync.on": return try await syncOn(request)
@@ -53,17 +56,15 @@ extension Node {
 
   private func performFeature(_ request: CommandRequest) throws -> JSON? {
     switch request.command {
+    case "ping": document(request.command, [.init("version", .string(WaymarkVersion.text))])
     case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
     case "members.list": listMembers()
-    case "why": try explain(request)
     case "metrics": try showMetrics(request)
     case "peers.rename": try renamePeer(request)
     case "log.level": try logLevel(request)
     case "revoke": try revoke(request)
     case "conflicts.list": try listConflicts(request)
-    case "history": try showHistory(request)
-    case "undo": try undo(request)
     case "conflicts.show": try showConflict(request)
     case "conflicts.resolve": try resolveConflicts(request)
     case "trip.timeline": try tripTimeline(request)
@@ -93,6 +94,7 @@ extension Node {
   private func showStatus(_ request: CommandRequest) throws -> JSON {
     if request.flag("acknowledge") { try acknowledgeDeletions() }
     var document = try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
+    document["storeCheck"] = storeCheckJSON
     document["keys"] = home.keyStates
     return document
   }

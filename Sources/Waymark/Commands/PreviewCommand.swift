@@ -37,7 +37,8 @@ extension Node {
   private func ask(_ peer: Member, after others: [Asked]) async -> Asked {
     do {
       // Who stands where another stands shows the same.
-      let folded = try await ask(peer.device, .records, .heads).folded
+      // Of all answers the digests are never too many for a message.
+      let folded = try await ask(peer.device, .records, .digests).folded
       let known = others.compactMap(\.inventory).first { $0.folded == folded }
       if let known { return Asked(peer: peer, inventory: known) }
       return Asked(peer: peer, inventory: try await inventory(of: peer.device))
@@ -197,8 +198,14 @@ extension Node {
   private func meetsStrangers() async throws -> Bool {
     let authors = Set(replica.records.heads.sorted.map(\.log.device))
     for peer in Set(replica.sessions.values.compactMap(\.device)).sorted() where !authors.contains(peer) {
-      guard let heads = try? await heads(of: peer, .records), !heads.isEmpty else { continue }
+      let heads: [LogHead]
+      do { heads = try await self.heads(of: peer, .records) } catch let failure as WaymarkError {
+        // So many logs can't be compared with those here: the person decides.
+        if failure.code == WaymarkError.notComparableCode { return true }
+        continue
+      }
       try checkOpen()
+      guard !heads.isEmpty else { continue }
       let known = Set(replica.records.heads.sorted.map(\.log))
       if known.isDisjoint(with: heads.map(\.log)) { return true }
     }

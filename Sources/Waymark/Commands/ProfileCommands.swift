@@ -9,7 +9,9 @@ extension Node {
     var writer = RecordDocument(store: store)
     var members = try writer.members(Registry.profile, try heldProfile())
     members.removeFirst()
-    if let output = request.text("output") { members.append(try saveAvatar(output)) }
+    if let output = request.text("output") {
+      members.append(try saveAvatar(output, overwrites: request.flag("yes")))
+    }
     return document(request.command, members)
   }
 
@@ -55,12 +57,12 @@ extension Node {
     return (cut.value, try contents.missing(cut.records))
   }
 
-  private func saveAvatar(_ path: String) throws -> JSON.Member {
+  private func saveAvatar(_ path: String, overwrites: Bool) throws -> JSON.Member {
     guard let value = try heldProfile()[ProfileWrite.avatar], !value.isEmpty else {
       throw WaymarkError.failed(
         "no_content", "The profile has no picture.", next: "waymark profile set avatar=FILE")
     }
-    try OutputFile(path, in: home).write(try contents.bytes(of: value))
+    try OutputFile(path, in: home, overwrites: overwrites).write(try contents.bytes(of: value))
     return .init("output", .string(path))
   }
 }

@@ -12,8 +12,8 @@ extension Node {
       request.command,
       [
         .init("preference", .bool(gate.preference)), .init("active", .bool(gate.isOpen)),
-        .init("reason", .text(reason?.rawValue)), .init("text", .text(reason?.sentence())),
-        .init("next", .text(reason?.next())), .init("premium", PremiumSnapshot(gate).json),
+        .init("reason", .text(reason?.rawValue)), .init("text", .text(exclusion?.text ?? reason?.sentence())),
+        .init("next", .text(exclusion?.next ?? reason?.next())), .init("premium", PremiumSnapshot(gate).json),
       ])
   }
 
@@ -33,6 +33,7 @@ extension Node {
   }
 
   func checkPremium() throws {
+    try checkNotExcluded()
     let gate = replica.ownGate(now: wall())
     guard !gate.isPremium else { return }
     let reason = Reason(gate.premiumReason ?? .freeTier)

@@ -5,18 +5,40 @@ import Wire
 
 /// `undo`: takes back what an operation wrote, as far as it still shows.
 extension Node {
-  func undo(_ request: CommandRequest) throws -> JSON {
-    let isForced = request.flag("yes")
-    let operation = try request.text("operation").map(self.operation) ?? newestUndoable()
-    let plan = try UndoPlan(of: operation, in: store, isForced: isForced, now: wall())
-    let isPreview = request.flag("preview")
-    if plan.change.drafts.isEmpty, !isPreview { throw try nothingToUndo(operation, plan) }
-    var written: OperationID?
-    if !isPreview {
-      written = try write(
-        Operation.undoVerb, target: operation.key.id, plan.change.drafts, leastClock: plan.change.leastClock)
+  func undo(_ request: CommandRequest) async throws -> JSON {
+    try await inSlices { pace in
+      let (operation, plan) = try await undoPlan(request, pace)
+      let isPreview = request.flag("preview")
+      if plan.change.drafts.isEmpty, !isPreview { throw try nothingToUndo(operation, plan) }
+      var written: OperationID?
+      if !isPreview {
+        written = try write(
+          Operation.undoVerb, target: operation.key.id, plan.change.drafts, leastClock: plan.change.leastClock
+        )
+      }
+      return document(request.command, try members(operation, plan, written, isPreview))
     }
-    return document(request.command, try members(operation, plan, written, isPreview))
+  }
+
+  /// The plan for the store as it is now: if records change while it is made, it is made again, and the last time
+  /// without a break.
+  private func undoPlan(_ request: CommandRequest, _ pace: Pace) async throws -> (Operation, UndoPlan) {
+    let isForced = request.flag("yes")
+    func plan(_ pace: Pace) async throws -> (Operation, UndoPlan) {
+      if let operation = try request.text("operation").map(self.operation) {
+        return (
+          operation, try await UndoPlan(of: operation, in: store, isForced: isForced, now: wall(), pace)
+        )
+      }
+      let operation = try await newestUndoable(pace)
+      return (operation, try await UndoPlan(of: operation, in: store, isForced: isForced, now: wall(), pace))
+    }
+    for _ in 0..<3 {
+      let version = store.recordsVersion
+      let planned = try await plan(pace)
+      if store.recordsVersion == version { return planned }
+    }
+    return try await plan(Pace(slice: nil) {})
   }
 
   /// The operation whose id begins so.
@@ -40,19 +62,18 @@ extension Node {
   }
 
   /// The newest operation of this device that is no undo and counts.
-  private func newestUndoable() throws -> Operation {
-    let (store, now) = (store, wall())
-    // One that changed nothing, as a decision for what shows anyway, stands in the way of none before it.
-    let found = try store.operations(of: identity.device, limit: 1) { operation in
-      try operation.verb != Operation.undoVerb && operation.undo(in: store) == nil
-        && !UndoPlan(of: operation, in: store, isForced: false, now: now).isEmpty
+  private func newestUndoable(_ pace: Pace) async throws -> Operation {
+    var walk = OperationWalk(store, of: identity.device)
+    // One that changed nothing, as a decision for what shows anyway, does not block those before it.
+    while let operation = try walk.next() {
+      try await pace.step()
+      guard operation.verb != Operation.undoVerb, try operation.undo(in: store) == nil else { continue }
+      let plan = try await UndoPlan(of: operation, in: store, isForced: false, now: wall(), pace)
+      if !plan.isEmpty { return operation }
     }
-    guard let newest = found.first else {
-      throw WaymarkError.failed(
-        "nothing_to_undo", "There is nothing to undo: nothing that this device did still counts.",
-        next: "waymark history, then waymark undo OPERATION")
-    }
-    return newest
+    throw WaymarkError.failed(
+      "nothing_to_undo", "There is nothing to undo: nothing that this device did still counts.",
+      next: "waymark history, then waymark undo OPERATION")
   }
 
   private func nothingToUndo(_ operation: Operation, _ plan: UndoPlan) throws -> WaymarkError {

@@ -66,7 +66,9 @@ extension Node {
   private func closedHere(_ lane: Lane) -> WaymarkError? {
     guard lane == .records, let gate = replica.ownGate(now: wall()).reason else { return nil }
     let reason = Reason(gate)
-    return .failed(reason.rawValue, reason.sentence(), next: reason.next() ?? "waymark sync")
+    return .failed(
+      reason.rawValue, exclusion?.text ?? reason.sentence(),
+      next: exclusion?.next ?? reason.next() ?? "waymark sync")
   }
 
   /// Closed lanes don't count, as long as there is another to go by; a silent peer is not known to be equal.

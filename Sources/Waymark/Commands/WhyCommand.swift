@@ -6,7 +6,7 @@ import Wire
 
 /// `why`: why a peer is not in sync; where each value of a record came from.
 extension Node {
-  func explain(_ request: CommandRequest) throws -> JSON {
+  func explain(_ request: CommandRequest) async throws -> JSON {
     let subject = try request.required("subject", "a peer or a record")
     let peers = peersMatching(subject)
     let records = recordLabels(subject)
@@ -23,7 +23,7 @@ extension Node {
         "thing", subject,
         peers.map { "peer \(name(of: $0.device))  \($0.device)" } + NameResolver.shown(records))
     }
-    if peers.isEmpty { return try explainRecord(try names.anyRecord(subject), request) }
+    if peers.isEmpty { return try await explainRecord(request) { try self.names.anyRecord(subject) } }
     return try explainPeer(try peer(named: subject), request)
   }
 
@@ -66,34 +66,46 @@ extension Node {
 
   // MARK: A record
 
-  func explainRecord(_ record: RecordRow, _ request: CommandRequest) throws -> JSON {
-    let history = try RecordHistory(of: record.key, in: store)
-    let items = try history.newest(history.count)
-    var titles = RecordDocument(store: store)
-    let state = record.isVisible ? "visible" : record.isAlive ? "hidden" : "deleted"
-    var reference = try operationDocument.reference(record.key).members ?? []
-    reference.append(.init("state", .string(state)))
-    var values: [JSON] = []
-    for field in Set(items.flatMap { $0.cells.map(\.field) }).sorted() {
-      if let value = try provenance(field, of: record.key, items, &titles) { values.append(value) }
+  func explainRecord(_ request: CommandRequest, _ find: () throws -> RecordRow) async throws -> JSON {
+    try await inSlices { pace in
+      let record = try find()
+      let history = try await RecordHistory(of: record.key, in: store, pace)
+      var writes: [FieldNumber: [FieldWrite]] = [:]
+      for index in history.newest(history.count) {
+        let item = try history.item(index)
+        for cell in item.cells { writes[cell.field, default: []].append((item.write, cell)) }
+        try await pace.step()
+      }
+      var titles = RecordDocument(store: store)
+      let state = record.isVisible ? "visible" : record.isAlive ? "hidden" : "deleted"
+      var reference = try operationDocument.reference(record.key).members ?? []
+      reference.append(.init("state", .string(state)))
+      var values: [JSON] = []
+      for (field, writes) in writes.sorted(by: { $0.key < $1.key }) {
+        if let value = try await provenance(field, of: record.key, writes, &titles, pace) {
+          values.append(value)
+        }
+      }
+      return document(
+        request.command,
+        [
+          .init("subject", "record"), .init("peer", .null), .init("causes", []), .init("lacking", .null),
+          .init("newestLacking", .null), .init("asOf", .null), .init("record", .object(reference)),
+          .init("values", .array(values)),
+        ])
     }
-    return document(
-      request.command,
-      [
-        .init("subject", "record"), .init("peer", .null), .init("causes", []), .init("lacking", .null),
-        .init("newestLacking", .null), .init("asOf", .null), .init("record", .object(reference)),
-        .init("values", .array(values)),
-      ])
   }
+
+  private typealias FieldWrite = (write: RecordWrite, cell: RecordHistory.Cell)
 
   /// Who wrote what a field shows, and what it won against: what others wrote without knowing of it, and what it
   /// replaced.
+  ///
+  /// - Parameter writes: newest first.
   private func provenance(
-    _ field: FieldNumber, of record: RecordKey, _ items: [RecordHistory.Item], _ titles: inout RecordDocument
-  ) throws -> JSON? {
-    let writes = items.compactMap { item in
-      item.cells.first { $0.field == field }.map { (write: item.write, cell: $0) }
-    }
+    _ field: FieldNumber, of record: RecordKey, _ writes: [FieldWrite], _ titles: inout RecordDocument,
+    _ pace: Pace
+  ) async throws -> JSON? {
     // Of a whole record a write lists what it changed: the rest is from the write before.
     guard
       let shown = writes.first(where: { $0.cell.state == .shows })
@@ -101,7 +113,7 @@ extension Node {
     else { return nil }
     let definition = Registry.kind(record.kind)?.field(field)
     let isLife = field == Fields.life
-    func entry(_ write: (write: RecordWrite, cell: RecordHistory.Cell), _ how: String?) throws -> JSON {
+    func entry(_ write: FieldWrite, _ how: String?) throws -> JSON {
       var members: [JSON.Member] = [
         .init("value", try value(write.cell.content, isLife, definition, &titles))
       ]
@@ -110,8 +122,11 @@ extension Node {
       if let how { members.append(.init("how", .string(how))) }
       return .object(members)
     }
-    let others = writes.filter { $0.write.place.origin.stamp != shown.write.place.origin.stamp }
-    let beaten = try others.map { try entry($0, $0.cell.state == .lost ? "concurrent" : "earlier") }
+    var beaten: [JSON] = []
+    for other in writes where other.write.place.origin.stamp != shown.write.place.origin.stamp {
+      beaten.append(try entry(other, other.cell.state == .lost ? "concurrent" : "earlier"))
+      try await pace.step()
+    }
     return [
       "field": .string(isLife ? "life" : definition?.name ?? "field \(field)"),
       "written": try entry(shown, nil),

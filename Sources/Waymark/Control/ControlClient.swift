@@ -5,12 +5,24 @@ import Wire
 
 /// One client of the control socket, on a thread of its own: reads a request, has it answered, reads the next.
 ///
-/// What the node tells meanwhile waits here, so a client that does not read holds up nobody but itself.
+/// What the node tells meanwhile waits here, so a client that does not read holds up only itself.
+///
+/// A client that begins with the request `ping` expects signs of life: while it waits for an answer, the server calls
+/// `tellOfLife` about each second, as long as the node is at work.
 final class ControlClient: Sendable {
+  private struct State {
+    var expectsLife = false
+    /// Since when an answer is waited for.
+    var began: SuspendingClock.Instant?
+  }
+
   private let socket: LineSocket
   private let promptly: ControlServer.PromptHandler
   private let handler: ControlServer.Handler
   private let patience: Int64
+  private let state = Mutex(State())
+  /// One line at a time.
+  private let sending = Mutex(())
 
   init(
     _ socket: LineSocket, patience: Int64, _ promptly: @escaping ControlServer.PromptHandler,
@@ -21,6 +33,24 @@ final class ControlClient: Sendable {
     self.patience = patience
     self.handler = handler
   }
+
+  /// Whether an answer is due for so long that the client wants to hear that the node is alive.
+  func wantsLife(after milliseconds: Int64) -> Bool {
+    state.withLock { state in
+      guard state.expectsLife, let began = state.began else { return false }
+      return began.duration(to: .now) >= .milliseconds(milliseconds)
+    }
+  }
+
+  /// Says that the node is at work. Called on another thread, which never waits for this client.
+  func tellOfLife() {
+    _ = sending.withLockIfAvailable { _ in socket.writeLine(Self.life, within: 0) }
+  }
+
+  private static let life = (["type": "alive"] as JSON).bytes()
+
+  /// Wakes the thread that serves it, and ends what the client waits for.
+  func interrupt() { socket.interrupt() }
 
   /// Until the client hangs up, or does what none should.
   func serve() {
@@ -71,20 +101,29 @@ final class ControlClient: Sendable {
       return send(WaymarkError.usage("The control socket takes one JSON request a line.").json)
     }
     request.passphrase = passphrase
+    // One that gave up while this process was stopped believes that nothing was done.
+    guard !socket.hasHungUp else { return false }
+    state.withLock { state in
+      if request.command == "ping" { state.expectsLife = true }
+      state.began = .now
+    }
+    defer { state.withLock { $0.began = nil } }
     if let answer = promptly(request) { return send(answer) }
-    let (handler, outbox) = (handler, Outbox())
+    let (handler, outbox, socket) = (handler, Outbox(), socket)
+    // Not a task-local value: the optimised program of Swift 6.3 crashes where one is bound around an `await`.
+    request.caller = CommandCaller { socket.hasHungUp }
     let task = Task { [request] in
       let answer = await handler(request) { outbox.put(["type": "event", "event": $0]) }
       outbox.finish(answer)
     }
     // This thread is the client's own; nothing else waits for it. A client that has gone keeps its place until
-    // what it asked for is done, so that nobody has more than so many commands carried out at once; but nothing is
-    // waited for that was to be told to it.
+    // its command has ended, so that no more than so many commands are carried out at once; but its command is
+    // cancelled, and nothing is waited for that was to be told to it.
     var isThere = true
     while true {
       switch outbox.next(within: Limits.controlLookMilliseconds) {
       case .line(let line):
-        isThere = isThere && socket.writeLine(line, within: Limits.controlSendMillisecondsMax)
+        isThere = isThere && write(line)
       case .nothingYet: isThere = isThere && !socket.hasHungUp
       case .end: return isThere && !outbox.hasOverflowed
       }
@@ -93,10 +132,11 @@ final class ControlClient: Sendable {
   }
 
   @discardableResult
-  private func send(_ answer: JSON) -> Bool {
-    socket.writeLine(answer.bytes(), within: Limits.controlSendMillisecondsMax)
-  }
+  private func send(_ answer: JSON) -> Bool { write(answer.bytes()) }
 
+  private func write(_ line: [UInt8]) -> Bool {
+    sending.withLock { _ in socket.writeLine(line, within: Limits.controlSendMillisecondsMax) }
+  }
 }
 
 /// Lines on their way to a client: put in by the node, which never waits, taken out by the client's thread.

@@ -73,8 +73,10 @@ struct ControlPlace {
   }
 
   /// Connects to the node that listens here; nil if none of this user does.
-  func connect() -> LineSocket? {
-    guard (try? check()) != nil, isSocket, let socket = LineSocket.connect(to: path) else { return nil }
+  ///
+  /// - Throws: `LineSocket.QueueFull`
+  func connect() throws -> LineSocket? {
+    guard (try? check()) != nil, isSocket, let socket = try LineSocket.connect(to: path) else { return nil }
     return socket.peerUser == geteuid() ? socket : nil
   }
 

@@ -13,7 +13,7 @@ final class ControlServer: Sendable {
   typealias PromptHandler = @Sendable (CommandRequest) -> JSON?
 
   private struct State {
-    var clients: [ObjectIdentifier: LineSocket] = [:]
+    var clients: [ObjectIdentifier: ControlClient] = [:]
     var isStopped = false
   }
 
@@ -22,18 +22,26 @@ final class ControlServer: Sendable {
   private let promptly: PromptHandler
   private let handler: Handler
   private let patience: Int64
+  private let isAlive: @Sendable () -> Bool
+  /// Signalled when a client has come, and at the end.
+  private let clientsCame = DispatchSemaphore(value: 0)
   private let state = Mutex(State())
 
-  /// - Parameter patience: milliseconds that a client may take for a request.
+  /// - Parameters:
+  ///   - patience: milliseconds that a client may take for a request.
+  ///   - isAlive: whether the node is at work, or takes up work; may take a second to say so. Called about each second
+  ///     while a client waits for an answer.
   /// - Throws: `HomeError` if the socket can't be made.
   init(
     at place: ControlPlace, patience: Int64 = Limits.controlRequestMillisecondsMax,
-    promptly: @escaping PromptHandler = { _ in nil }, handler: @escaping Handler
+    promptly: @escaping PromptHandler = { _ in nil }, isAlive: @escaping @Sendable () -> Bool = { true },
+    handler: @escaping Handler
   ) throws {
     path = place.path
     self.promptly = promptly
     self.handler = handler
     self.patience = patience
+    self.isAlive = isAlive
     try place.clear()
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | LineSocket.closeOnExec, 0)
     // Nobody can connect before `listen`, so the mode is right before anybody could.
@@ -51,17 +59,35 @@ final class ControlServer: Sendable {
 
   func start() {
     Thread.detachNewThread { [self] in accept() }
+    Thread.detachNewThread { [self] in tellOfLife() }
   }
 
   /// Stops listening and hangs up on every client.
   func stop() {
-    let clients = state.withLock { state -> [LineSocket] in
+    let clients = state.withLock { state -> [ControlClient] in
       state.isStopped = true
       return Array(state.clients.values)
     }
     unlink(path)
     shutdown(descriptor, Int32(SHUT_RDWR))
     for client in clients { client.interrupt() }
+    clientsCame.signal()
+  }
+
+  /// Tells clients that wait for an answer, about each second, that the node is at work.
+  private func tellOfLife() {
+    while true {
+      let (clients, isStopped) = state.withLock { (Array($0.clients.values), $0.isStopped) }
+      guard !isStopped else { return }
+      guard !clients.isEmpty else {
+        // A node that none talks to is not woken.
+        clientsCame.wait()
+        continue
+      }
+      let waiting = clients.filter { $0.wantsLife(after: Limits.controlLifeMilliseconds / 2) }
+      if !waiting.isEmpty, isAlive() { for client in waiting { client.tellOfLife() } }
+      Thread.sleep(forTimeInterval: Double(Limits.controlLifeMilliseconds) / 1_000)
+    }
   }
 
   private func accept() {
@@ -79,27 +105,32 @@ final class ControlServer: Sendable {
       }
       _ = fcntl(client, F_SETFD, FD_CLOEXEC)
       let socket = LineSocket(descriptor: client)
-      guard admit(socket) else { continue }
-      Thread.detachNewThread { [self] in serve(socket) }
+      guard let client = admit(socket) else { continue }
+      Thread.detachNewThread { [self] in serve(client) }
     }
     close(descriptor)
   }
 
-  private func admit(_ socket: LineSocket) -> Bool {
-    guard socket.peerUser == geteuid() else { return false }
+  private func admit(_ socket: LineSocket) -> ControlClient? {
+    guard socket.peerUser == geteuid() else { return nil }
+    let client = ControlClient(socket, patience: patience, promptly, handler)
     let hasRoom = state.withLock { state in
       guard state.clients.count < Limits.controlClientsMax, !state.isStopped else { return false }
-      state.clients[ObjectIdentifier(socket)] = socket
+      state.clients[ObjectIdentifier(client)] = client
       return true
     }
-    // Without waiting: this thread is everybody's.
-    if !hasRoom { socket.writeLine(WaymarkError.busy.json.bytes(), within: 0) }
-    return hasRoom
+    guard hasRoom else {
+      // Without waiting: this thread is everybody's.
+      socket.writeLine(WaymarkError.busy.json.bytes(), within: 0)
+      return nil
+    }
+    clientsCame.signal()
+    return client
   }
 
-  private func serve(_ socket: LineSocket) {
-    defer { _ = state.withLock { $0.clients.removeValue(forKey: ObjectIdentifier(socket)) } }
-    ControlClient(socket, patience: patience, promptly, handler).serve()
+  private func serve(_ client: ControlClient) {
+    defer { _ = state.withLock { $0.clients.removeValue(forKey: ObjectIdentifier(client)) } }
+    client.serve()
   }
 }
 

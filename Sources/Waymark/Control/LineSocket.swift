@@ -16,16 +16,28 @@ final class LineSocket: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Connects to a node's socket; nil if nobody listens there.
-  static func connect(to path: String) -> LineSocket? {
+  /// Connects to a node's socket; nil if none listens there.
+  ///
+  /// - Throws: `QueueFull` if the node has not accepted the clients before for some seconds.
+  static func connect(to path: String) throws -> LineSocket? {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0)
     guard descriptor >= 0 else { return nil }
+    // Connecting waits where the queue of the socket is full; a node that is stopped never empties it.
+    var patience = timeval(tv_sec: Int(Limits.controlSilenceMillisecondsMax / 1_000), tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     guard withSocketAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
+      let code = errno
       close(descriptor)
+      if code == EAGAIN || code == EINPROGRESS { throw QueueFull() }
       return nil
     }
+    patience = timeval(tv_sec: 0, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     return LineSocket(descriptor: descriptor)
   }
+
+  /// The node has left too many clients waiting.
+  struct QueueFull: Error {}
 
   /// For `socket`: programs that this one starts have no part in its conversations.
   static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
@@ -75,9 +87,13 @@ final class LineSocket: @unchecked Sendable {
 
   /// The next line.
   ///
-  /// - Parameter within: milliseconds from now on for all of it; nil for as long as it takes.
-  func readLine(bytesMax: Int, within milliseconds: Int64? = nil) -> Reading {
-    let deadline = milliseconds.map { ContinuousClock.now + .milliseconds($0) }
+  /// - Parameters:
+  ///   - within: milliseconds from now on for all of it, not counting those that the machine sleeps; nil for as long
+  ///     as it takes.
+  ///   - renews: whether the time begins again with each part of the line that arrives.
+  func readLine(bytesMax: Int, within milliseconds: Int64? = nil, renews: Bool = false) -> Reading {
+    func end() -> SuspendingClock.Instant? { milliseconds.map { .now + .milliseconds($0) } }
+    var deadline = end()
     var scanned = 0
     while true {
       if let end = buffer[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -90,6 +106,7 @@ final class LineSocket: @unchecked Sendable {
       guard scanned <= bytesMax else { return .tooLong }
       guard waits(for: Int16(POLLIN), until: deadline) else { return .late }
       guard fill() else { return .end }
+      if renews { deadline = end() }
     }
   }
 
@@ -113,7 +130,7 @@ final class LineSocket: @unchecked Sendable {
   }
 
   /// False if the deadline comes first.
-  private func waits(for events: Int16, until deadline: ContinuousClock.Instant?) -> Bool {
+  private func waits(for events: Int16, until deadline: SuspendingClock.Instant?) -> Bool {
     while true {
       var left: Int32 = -1
       if let deadline { left = Int32(clamping: max(0, (deadline - .now).wholeMilliseconds)) }
@@ -146,7 +163,7 @@ final class LineSocket: @unchecked Sendable {
       }
       if errno == EINTR { continue }
       guard errno == EAGAIN else { return false }
-      let deadline = milliseconds.map { ContinuousClock.now + .milliseconds($0) }
+      let deadline = milliseconds.map { SuspendingClock.now + .milliseconds($0) }
       guard waits(for: Int16(POLLOUT), until: deadline) else { return false }
     }
     return true

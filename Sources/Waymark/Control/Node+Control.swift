@@ -1,5 +1,6 @@
 import Membership
 import Storage
+import Synchronization
 import Transport
 package import Wire
 
@@ -8,6 +9,10 @@ extension Node {
   package func answer(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
   ) async -> Result<JSON, WaymarkError> {
+    // It has waited for its turn; by now perhaps for no one.
+    guard !Task.isCancelled, !request.caller.hasLeft() else { return .failure(.cancelled) }
+    commandsUnderWay.add(1, ordering: .relaxed)
+    defer { commandsUnderWay.subtract(1, ordering: .relaxed) }
     do { return .success(try await perform(request, events: events)) } catch {
       return .failure(failure(error))
     }
@@ -25,6 +30,7 @@ extension Node {
     do { place = try .toServe(home) } catch { throw WaymarkError.opening(home, error) }
     let server = try ControlServer(
       at: place, promptly: { [weak self] request in self?.answerPromptly(request)?.reply },
+      isAlive: { [weak self] in self?.isAlive ?? false },
       handler: { [weak self] request, events in
         guard let self else { return WaymarkError.hungUp.json }
         return await self.answer(request, events: events).reply
@@ -41,11 +47,20 @@ extension Node {
     return answer
   }
 
+  /// Whether the node carries out a command, or takes up work within a second.
+  private nonisolated var isAlive: Bool {
+    commandsUnderWay.load(ordering: .relaxed) > 0
+      || executor.answers(within: Int(Limits.controlLifeMilliseconds))
+  }
+
   private func answerHere(_ request: CommandRequest) -> Result<JSON, WaymarkError>? {
+    commandsUnderWay.add(1, ordering: .relaxed)
+    defer { commandsUnderWay.subtract(1, ordering: .relaxed) }
     do { return try performNow(request).map { .success($0) } } catch { return .failure(failure(error)) }
   }
 
-  private func failure(_ error: any Error) -> WaymarkError {
+  /// Why something failed, as a sentence for people.
+  func failure(_ error: any Error) -> WaymarkError {
     isLostWrite(error) ? storeBroke(error) : .reading(home, error)
   }
 }

@@ -18,7 +18,7 @@ package enum WaymarkClient {
   private static func performOnce(
     _ request: CommandRequest, _ home: Home, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON {
-    if let socket = connect(home) { return try await ask(socket, request, home, events) }
+    if let socket = try connect(home) { return try await ask(socket, request, home, events) }
     // `verify` tells more about a suspect store than that it is one.
     if request.command != "verify" {
       try await SuspectStore.check(home, forBackup: request.command == "backup", events: events)
@@ -33,7 +33,7 @@ package enum WaymarkClient {
   /// Opens the node of a home that is to serve, as soon as commands that have the store have ended.
   package static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
     try await patiently(home) {
-      if let socket = connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
+      if let socket = try connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
       return try open(home, log: log)
     }
   }
@@ -63,13 +63,19 @@ package enum WaymarkClient {
   }
 
   /// Whether a node serves this home now.
-  package static func isRunning(_ home: Home) -> Bool { connect(home) != nil }
+  package static func isRunning(_ home: Home) -> Bool {
+    do { return try connect(home) != nil } catch { return true }
+  }
 
-  private static func connect(_ home: Home) -> LineSocket? {
-    for place in ControlPlace.all(of: home) {
-      if let socket = place.connect() { return socket }
+  private static func connect(_ home: Home) throws -> LineSocket? {
+    do {
+      for place in ControlPlace.all(of: home) {
+        if let socket = try place.connect() { return socket }
+      }
+      return nil
+    } catch is LineSocket.QueueFull {
+      throw WaymarkError.notAnswering(StoreLock.holder(of: home.store), hasBegun: false)
     }
-    return nil
   }
 
   /// Opens the node of a home with failures that a person can act on.
@@ -101,32 +107,85 @@ package enum WaymarkClient {
     var (socket, request, attempt) = (socket, request, 0)
     while true {
       do {
-        return try exchange(socket, request, events)
+        return try WatchedConversation(socket, request).exchange(events)
       } catch let failure as WaymarkError where failure.isAboutPassphrase {
         guard let passphrase = try home.passphrases.passphrase(file, attempt) else { throw failure }
-        guard let again = connect(home) else { throw WaymarkError.hungUp }
+        guard let again = try connect(home) else { throw WaymarkError.hungUp }
         (socket, request.passphrase) = (again, passphrase)
         attempt += 1
       }
     }
   }
+}
 
-  private static func exchange(
-    _ socket: LineSocket, _ request: CommandRequest, _ events: @Sendable (JSON) -> Void
-  ) throws -> JSON {
+/// One request to a running node and its answer, with a node that may be stopped, or stuck.
+///
+/// Nothing that changes anything is sent before the node has answered a `ping`: a node that is stopped would carry it
+/// out when it goes on, long after this process gave up. From then on the node tells at least once a second that it is
+/// at work, however long the command takes.
+private struct WatchedConversation {
+  private let socket: LineSocket
+  private let request: CommandRequest
+  /// When a command with a limit of its own gives up by itself.
+  private let end: SuspendingClock.Instant?
+
+  init(_ socket: LineSocket, _ request: CommandRequest) {
+    self.socket = socket
+    self.request = request
+    let isWait = request.command == "wait"
+    let limit = isWait ? request.arguments["timeoutMilliseconds"]?.integer ?? Node.waitMilliseconds : nil
+    end = limit.map { .now + .milliseconds(min(max($0, 0), 1 << 50)) }
+  }
+
+  func exchange(_ events: @Sendable (JSON) -> Void) throws -> JSON {
+    let tellsOfLife = try ping()
     // A node that has no room says so and hangs up: then writing fails, and there is an answer all the same.
     let isSent =
       request.passphrase.map { socket.writeSecret(ControlClient.passphraseMark, $0.secret) } ?? true
     if isSent { socket.writeLine(request.json.bytes()) }
-    while case .line(let line) = socket.readLine(bytesMax: Self.answerBytesMax) {
-      guard let json = try? JSON.parse(line) else { break }
+    while let json = try next(within: tellsOfLife ? silence : nil, hasBegun: true) {
       switch json["type"]?.string {
       case "event": events(json["event"] ?? .null)
+      case "alive": break
       case "result": return json["document"] ?? .null
       default: throw WaymarkError(json: json) ?? WaymarkError.hungUp
       }
     }
     throw WaymarkError.hungUp
+  }
+
+  /// Waits until the node takes up work. False for an older one, which does not know the word, and is trusted to answer
+  /// since it has.
+  private func ping() throws -> Bool {
+    socket.writeLine(CommandRequest("ping").json.bytes())
+    while let json = try next(within: silence, hasBegun: false) {
+      switch json["type"]?.string {
+      case "alive": break
+      case "result": return true
+      default:
+        guard let failure = WaymarkError(json: json) else { throw WaymarkError.hungUp }
+        guard failure.code == "usage" else { throw failure }
+        return false
+      }
+    }
+    throw WaymarkError.hungUp
+  }
+
+  /// How long the node may say nothing, in milliseconds: no longer than a limit of the command itself.
+  private var silence: Int64 {
+    guard let end else { return Limits.controlSilenceMillisecondsMax }
+    // The node is to say itself that the time is over.
+    let left = SuspendingClock.now.duration(to: end).wholeMilliseconds + 500
+    return min(Limits.controlSilenceMillisecondsMax, max(left, 500))
+  }
+
+  /// The next line; nil if the node hung up.
+  private func next(within milliseconds: Int64?, hasBegun: Bool) throws -> JSON? {
+    switch socket.readLine(bytesMax: Self.answerBytesMax, within: milliseconds, renews: true) {
+    case .line(let line): return try? JSON.parse(line)
+    case .late: throw WaymarkError.notAnswering(socket.peerProcess, hasBegun: hasBegun)
+    case .tooLong, .end: return nil
+    }
   }
 
   /// A node's answer may list every record.
@@ -149,9 +208,36 @@ extension WaymarkError {
       next: "waymark status; for a second node on this machine, --home DIR")
   }
 
+  /// - Parameter hasBegun: whether the node had taken the command.
+  static func notAnswering(_ process: Int32?, hasBegun: Bool) -> WaymarkError {
+    let name = process.map { "The node (process \($0))" } ?? "The node"
+    let isStopped = process.map(isStopped) ?? false
+    let what = isStopped ? "is stopped and does not answer." : "does not answer; is it stopped?"
+    let unknown = hasBegun ? " Whether it carried out the command is not known." : ""
+    let number = process.map { "\($0)" } ?? "PROCESS"
+    return WaymarkError(
+      exitCode: ExitCode.notRunning, code: "not_answering",
+      message: "\(name) \(what)\(unknown)",
+      next: isStopped
+        ? "kill -CONT \(number), or fg in its terminal"
+        : "kill -CONT \(number), or fg in its terminal; if that does not help, kill \(number) and waymark run"
+    )
+  }
+
+  /// Whether a process was stopped, as by Ctrl-Z; false where the system does not tell.
+  private static func isStopped(_ process: Int32) -> Bool {
+    guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+      let end = stat.lastIndex(of: ")")
+    else { return false }
+    return ["T", "t"].contains(stat[stat.index(after: end)...].drop { $0 == " " }.prefix(1))
+  }
+
   static let hungUp = WaymarkError(
     exitCode: ExitCode.failed, code: "hung_up", message: "The running node hung up before it answered.",
     next: "waymark status")
+
+  static let cancelled = WaymarkError.failed(
+    "cancelled", "The command was cancelled; nothing was changed.", next: "the same again")
 
   static let closed = WaymarkError(
     exitCode: ExitCode.failed, code: "closed", message: "This node has been closed.",
@@ -169,6 +255,8 @@ extension WaymarkError {
     switch error {
     case let failure as WaymarkError: return failure
     case let error as HomeError: return WaymarkError(error)
+    case is CancellationError: return .cancelled
+    case _ where isInterrupted(error): return .cancelled
     case StoreError.storeIsHeld(let holder) where holder == ProcessInfo.processInfo.processIdentifier:
       return WaymarkError(
         exitCode: ExitCode.storeHeld, code: "store_held",
@@ -194,9 +282,12 @@ extension WaymarkError {
       return .failed(
         "store",
         "The store in \(home.path) can't be \(verb): it holds no circle, as a file that is empty or cut off.",
-        next:
-          "mv \(shellWord(home.store)) \(shellWord(home.store + ".old")), then waymark restore FILE with a "
-          + "backup, or waymark join TICKET")
+        next: home.restoreAdvice(now: systemWall()))
+    case StoreError.damagedSet:
+      return .failed(
+        "damaged_set",
+        "The disk of \(home.path) has altered a change set that this needs; the rest of the store is not affected.",
+        next: "waymark status says which; once another device has sent it again, try again")
     case StoreError.lockFailed(let code):
       return .failed(
         "file",
@@ -214,6 +305,12 @@ extension WaymarkError {
       return .failed(
         "is_backup", "\(home.store) is a backup file, and no store.",
         next: "mv \(shellWord(home.store)) \(shellWord(kept)), then waymark restore \(shellWord(kept))")
+    case _ where isDamagedFile(error):
+      // Damage outside what is signed is repaired from that. Else nothing but a copy helps.
+      let isSignedPartWhole = Store.isSignedPartReadable(home.store)
+      return .failed(
+        "store", "The store in \(home.path) can't be \(verb): its file is damaged (\(error)).",
+        next: isSignedPartWhole ? "waymark verify --deep --repair" : home.restoreAdvice(now: systemWall()))
     default:
       return .failed(
         "store", "The store in \(home.path) can't be \(verb): \(error).", next: "waymark verify --deep")

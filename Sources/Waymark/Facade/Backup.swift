@@ -23,6 +23,8 @@ public struct Backup: Hashable, Sendable, Decodable {
   public let records: Int
   /// When it was made.
   public let created: Date
+  /// How many change sets the disk has damaged: they can't be restored from it.
+  public let damaged: Int
 }
 
 extension Node {
@@ -30,9 +32,10 @@ extension Node {
   ///
   /// - Parameters:
   ///   - file: where the backup goes.
-  ///   - overwrites: whether a file that is there is replaced.
+  ///   - overwrites: whether a file that is there is replaced, and damaged change sets are left out.
   ///   - progress: called on some thread.
-  /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file is there.
+  /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file is there, or the
+  ///   disk has damaged change sets.
   @discardableResult
   public func backUp(
     to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -68,6 +71,8 @@ public struct RestoreSummary: Hashable, Sendable, Decodable {
   public let isAdmitted: Bool
   /// How many change sets are in the restored store.
   public let changeSets: Int
+  /// Change sets of the backup that are damaged and missing in the restored store.
+  public let missing: Int
   /// How many records are visible in it.
   public let records: Int
   /// Change sets of the present store that are not in the backup; nil if that can't be known.
@@ -89,6 +94,7 @@ public struct RestoreSummary: Hashable, Sendable, Decodable {
     case hasNewKeys = "newKeys"
     case isAdmitted = "admitted"
     case changeSets
+    case missing
     case records
     case setAside
     case keptAt
@@ -103,12 +109,15 @@ extension Restoring {
   ///   - name: what this device is called if it gets new keys.
   ///   - rootKey: the circle's root key, to take new keys in at once.
   ///   - foundsCircle: founds a new circle, and writes the visible records again there.
+  ///   - isPartial: restores what is intact of a backup with damaged change sets.
   public init(
-    home: Home, backup: URL, name: String, rootKey: URL? = nil, foundsCircle: Bool = false
+    home: Home, backup: URL, name: String, rootKey: URL? = nil, foundsCircle: Bool = false,
+    isPartial: Bool = false
   ) {
     var order = Order(file: backup.path(percentEncoded: false), name: name)
     order.rootKey = rootKey?.path(percentEncoded: false)
     order.foundsCircle = foundsCircle
+    order.isPartial = isPartial
     self.init(home: home, order: order)
   }
 

@@ -100,10 +100,7 @@ public struct RevocationSummary: Hashable, Sendable, Decodable {
 
 extension Node {
   /// The devices of the circle, this one among them, then those that were revoked.
-  public func members() throws -> [CircleMember] {
-    struct Answer: Decodable { let members: [CircleMember] }
-    return try sayingWhy { try listMembers().decoded(as: Answer.self).members }
-  }
+  public func members() throws -> [CircleMember] { try read(.members) }
 
   /// What revoking devices would do; writes nothing.
   ///

@@ -98,12 +98,7 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
 
 extension Node {
   /// The conflicts that wait for a look, the same on every device that holds the same changes.
-  public func conflicts() throws -> [Conflict] {
-    struct Answer: Decodable { let conflicts: [Conflict] }
-    return try sayingWhy {
-      try listConflicts(CommandRequest("conflicts.list")).decoded(as: Answer.self).conflicts
-    }
-  }
+  public func conflicts() throws -> [Conflict] { try read(.conflicts) }
 
   /// One conflict with all its losers.
   ///

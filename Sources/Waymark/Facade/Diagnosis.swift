@@ -72,7 +72,7 @@ extension Home {
   /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
   /// - Throws: `WaymarkError` if there is no store at all, or the report can't be written.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
-    try await Doctor.examine(self, report: report?.path(percentEncoded: false)).decoded()
+    try await Doctor.examine(self, report: report?.path(percentEncoded: false), overwrites: true).decoded()
   }
 }
 
@@ -82,7 +82,8 @@ extension Node {
   /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
   /// - Throws: `WaymarkError` if the report can't be written, or for a node in memory.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
-    try await Doctor.examine(home, report: report?.path(percentEncoded: false)) { [self] request in
+    try await Doctor.examine(home, report: report?.path(percentEncoded: false), overwrites: true) {
+      [self] request in
       try await answer(request) { _ in }.get()
     }.decoded()
   }

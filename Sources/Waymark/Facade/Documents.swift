@@ -24,10 +24,24 @@ extension Node {
       try checkOpen()
       try foldDue()
       return try body()
-    } catch  where isLostWrite(error) {
-      throw storeBroke(error)
     } catch {
-      throw WaymarkError.reading(home, error)
+      throw failure(error)
+    }
+  }
+
+  /// As the other one, for what takes several slices of time.
+  ///
+  /// - Throws: `WaymarkError`, or `CancellationError`.
+  @discardableResult
+  func sayingWhy<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      try checkOpen()
+      try foldDue()
+      return try await body()
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw failure(error)
     }
   }
 }

@@ -87,7 +87,10 @@ extension Node {
   ///   - record: the id of the record.
   ///   - kind: nil for whatever has the id.
   /// - Throws: `WaymarkError` with the code `not_found`.
-  public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) throws -> RecordExplanation {
-    try sayingWhy { try explainRecord(try row(of: record, kind), CommandRequest("why")).decoded() }
+  public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) async throws -> RecordExplanation
+  {
+    try await sayingWhy {
+      try await explainRecord(CommandRequest("why")) { try self.row(of: record, kind) }.decoded()
+    }
   }
 }

@@ -172,11 +172,21 @@ extension Node {
   /// What was done in the circle, newest first.
   ///
   /// - Parameter limit: from 1 on.
-  public func history(limit: Int = 20) throws -> [History.Operation] {
+  public func history(limit: Int = 20) async throws -> [History.Operation] {
     struct Answer: Decodable { let operations: [History.Operation] }
-    return try sayingWhy {
-      try showHistory(CommandRequest("history", ["limit": .string("\(limit)")])).decoded(as: Answer.self)
-        .operations
+    return try await sayingWhy {
+      try await showHistory(CommandRequest("history", ["limit": .string("\(limit)")])).decoded(
+        as: Answer.self
+      )
+      .operations
+    }
+  }
+
+  /// As `history(limit:)`, without a break: for views, which show few.
+  func newestOperations(_ limit: Int) throws -> [History.Operation] {
+    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
+    return try store.operations(limit: limit).map { operation in
+      try JSON.object(try operationDocument.members(operation)).decoded()
     }
   }
 
@@ -187,11 +197,14 @@ extension Node {
   ///   - kind: nil for whatever has the id.
   ///   - limit: from 1 on.
   /// - Throws: `WaymarkError` with the code `not_found`.
-  public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) throws -> History.OfRecord
+  public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
+    -> History.OfRecord
   {
-    try sayingWhy {
+    try await sayingWhy {
       guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
-      return try JSON.object(recordHistory(try row(of: record, kind), limit)).decoded()
+      return try await inSlices { pace in
+        try JSON.object(try await recordHistory(try row(of: record, kind), limit, pace)).decoded()
+      }
     }
   }
 

@@ -187,7 +187,10 @@ extension Node {
       let warnings: [String]
     }
     let answer: Answer = try await typed(
-      "export", ["format": .string(format.rawValue), "output": .file(target), "trip": .id(trip)])
+      "export",
+      [
+        "format": .string(format.rawValue), "output": .file(target), "trip": .id(trip), "yes": true,
+      ])
     return ExportSummary(
       format: format, bytes: answer.bytes, files: answer.files ?? [], warnings: answer.warnings)
   }

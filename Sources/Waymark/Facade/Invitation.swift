@@ -64,10 +64,14 @@ public struct NewMembership: Hashable, Sendable {
   public let circle: CircleID
   /// The key that names it.
   public let device: DeviceKey
-  /// What the circle calls it.
+  /// What the circle calls it: the name that was asked for, with a number if another member has it.
   public let name: String
   /// Records of a revoked device that were written again under its new keys.
   public var rewritten = 0
   /// Where keys are now that were here without a store, if there were any.
   public var keysAside: String?
+  /// The member that this device was before, if it stays in the circle until it is revoked.
+  public var formerMember: DeviceReference?
+  /// Whether the device had joined with the same ticket before; then nothing was done.
+  public var wasMember = false
 }

@@ -127,11 +127,7 @@ extension Node {
   /// What this node knows about itself now.
   ///
   /// - Throws: `WaymarkError` if the store can't be read.
-  public func status() throws -> NodeStatus {
-    try sayingWhy {
-      NodeStatus(try snapshot(), sync: try syncState(), counts: .init(try store.visibleCounts()))
-    }
-  }
+  public func status() throws -> NodeStatus { try read(.status) }
 }
 
 extension NodeStatus {

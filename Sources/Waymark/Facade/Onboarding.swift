@@ -53,15 +53,7 @@ public enum Onboarding: Hashable, Sendable {
 
 extension Node {
   /// Which way a person is welcomed on this device.
-  public func onboarding() throws -> Onboarding {
-    try sayingWhy {
-      switch try onboardingFacts().0.flow {
-      case .newUser: .newUser
-      case .completedHere: .completedHere
-      case .returningUser: .returningUser(try returningUser())
-      }
-    }
-  }
+  public func onboarding() throws -> Onboarding { try read(.onboarding) }
 
   /// Onboarding is done: on this device, and, by a setting that reaches all devices, for this person.
   public func completeOnboarding() throws {

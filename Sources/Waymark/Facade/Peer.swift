@@ -77,12 +77,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
 
 extension Node {
   /// The other devices of the circle, connected or not, by name.
-  public func peers() throws -> [Peer] {
-    try sayingWhy {
-      let snapshot = try snapshot()
-      return snapshot.peers.map { Peer($0, consequenceOf: snapshot.consequence($0)) }
-    }
-  }
+  public func peers() throws -> [Peer] { try read(.peers) }
 
   /// Dials an address from now on, besides those that devices tell each other.
   ///

@@ -1,37 +1,66 @@
 import Records
 import Replication
+import Storage
 import Wire
 
 // What views show all the time, to be read and watched like records: `node.watch(.peers)`.
 
 extension Reading<SyncState> {
   /// Whether records sync, and if not, why and what helps.
-  public static var syncState: Reading { Reading([.node]) { try $0.syncState() } }
+  public static var syncState: Reading {
+    Reading(.syncState, [.node]) { node, time in
+      SyncState(
+        node.replica.ownGate(now: time.now), begins: node.premiumBegins(), exclusion: node.exclusion?.text)
+    }
+  }
 }
 
 extension Reading<NodeStatus> {
   /// What a node knows about itself.
-  public static var status: Reading { Reading(Topic.all) { try $0.status() } }
+  public static var status: Reading {
+    Reading(.status, Topic.all) { node, time in
+      let sync = try Reading<SyncState>.syncState.read(node, &time)
+      return NodeStatus(
+        try node.snapshot(), sync: sync, counts: .init(try node.store.visibleCounts()))
+    }
+  }
 }
 
 extension Reading<[Peer]> {
   /// The other devices of the circle, connected or not, by name.
-  public static var peers: Reading { Reading([.node]) { try $0.peers() } }
+  public static var peers: Reading {
+    Reading(.peers, [.node]) { node, _ in
+      let snapshot = try node.snapshot()
+      return snapshot.peers.map { Peer($0, consequenceOf: snapshot.consequence($0)) }
+    }
+  }
 }
 
 extension Reading<[CircleMember]> {
   /// The devices of the circle, this one among them, then those that were revoked.
-  public static var members: Reading { Reading([.node]) { try $0.members() } }
+  public static var members: Reading {
+    Reading(.members, [.node]) { node, _ in
+      try node.listMembers().decoded(as: MembersDocument.self).members
+    }
+  }
 }
 
 extension Reading<[Conflict]> {
   /// The conflicts that wait for a look.
-  public static var conflicts: Reading { Reading(Topic.records) { try $0.conflicts() } }
+  public static var conflicts: Reading {
+    Reading(.conflicts, Topic.records) { node, _ in
+      try node.listConflicts(CommandRequest("conflicts.list")).decoded(as: ConflictsDocument.self).conflicts
+    }
+  }
 }
 
 extension Reading<[MassDelete]> {
   /// Large deletions by other devices, until they are undone or acknowledged.
-  public static var massDeletes: Reading { Reading(Topic.all) { try $0.massDeletes() } }
+  public static var massDeletes: Reading {
+    Reading(.massDeletes, Topic.all) { node, _ in
+      try node.largeDeletions().map { MassDelete($0, deviceName: node.name(of: $0.device)) }
+    }
+  }
 }
 
 extension Reading<[History.Operation]> {
@@ -39,18 +68,36 @@ extension Reading<[History.Operation]> {
   ///
   /// - Parameter limit: from 1 on.
   public static func history(limit: Int = 20) -> Reading {
-    Reading(Topic.records) { try $0.history(limit: limit) }
+    Reading(.history, Topic.records) { node, _ in try node.newestOperations(limit) }
   }
 }
 
 extension Reading<Onboarding> {
   /// Which way a person is welcomed on this device.
-  public static var onboarding: Reading { Reading(Topic.all) { try $0.onboarding() } }
+  public static var onboarding: Reading {
+    Reading(.onboarding, Topic.all) { node, _ in
+      switch try node.onboardingFacts().0.flow {
+      case .newUser: .newUser
+      case .completedHere: .completedHere
+      case .returningUser: .returningUser(try node.returningUser())
+      }
+    }
+  }
 }
 
 extension Reading where Value: SettingValue {
   /// What a setting is: from the settings lane, else the local copy, else its default.
   public static func setting(_ setting: Setting<Value>) -> Reading {
-    Reading([.kind(Registry.setting.number)]) { try $0.value(of: setting) }
+    Reading(.setting, [.kind(Registry.setting.number)]) { node, _ in
+      let record = try node.store.record(Node.settingKey(setting.key))
+      let value = record.flatMap { $0.isAlive ? $0[Registry.setting.number("value")] : nil }
+      return setting.read(value) ?? node.home.value(of: setting)
+    }
   }
 }
+
+// The documents of the commands that some of them are read from.
+
+private struct MembersDocument: Decodable { let members: [CircleMember] }
+
+private struct ConflictsDocument: Decodable { let conflicts: [Conflict] }

@@ -138,13 +138,7 @@ extension SettingValue where Self: RawRepresentable, RawValue: SettingValue {
 
 extension Node {
   /// What a setting is: from the settings lane, else the local copy, else its default.
-  public func value<Value>(of setting: Setting<Value>) throws -> Value {
-    try sayingWhy {
-      let record = try store.record(Self.settingKey(setting.key))
-      let value = record.flatMap { $0.isAlive ? $0[Registry.setting.number("value")] : nil }
-      return setting.read(value) ?? home.value(of: setting)
-    }
-  }
+  public func value<Value>(of setting: Setting<Value>) throws -> Value { try read(.setting(setting)) }
 
   /// Gives a setting a value, here at once and on all devices.
   ///
@@ -191,7 +185,7 @@ extension Home {
 
 extension Setting {
   /// The value if it is one of this setting.
-  fileprivate func read(_ value: Wire.Value?) -> Value? {
+  func read(_ value: Wire.Value?) -> Value? {
     let known = KnownPreference.named(key)
     guard let value, known == nil || known?.checked(value) != nil else { return nil }
     return StoredSetting(value).flatMap { Value(stored: $0) }

@@ -64,6 +64,10 @@ public struct SyncState: Hashable, Sendable {
     case entitlementNotYetValid = "entitlement_not_yet_valid"
     /// There is premium, and sync is turned off.
     case syncOff = "sync_off"
+    /// This device was revoked.
+    case revoked
+    /// The device that invited this one was revoked, and its invitations with it.
+    case notAMember = "not_a_member"
 
     /// The same among all reasons.
     public var reason: Reason {
@@ -72,6 +76,8 @@ public struct SyncState: Hashable, Sendable {
       case .entitlementExpired: .entitlementExpired
       case .entitlementNotYetValid: .entitlementNotYetValid
       case .syncOff: .syncOff
+      case .revoked: .revoked
+      case .notAMember: .notAMember
       }
     }
   }
@@ -88,18 +94,19 @@ public struct SyncState: Hashable, Sendable {
     case wait(until: Date?)
     /// ``Node/turnSyncOn(isConfirmed:)``.
     case turnOn
+    /// A ticket of another device of the circle, then ``Joining``.
+    case join
   }
 }
 
 extension Node {
   /// Whether records sync, and if not, why and what helps.
   public func syncState() throws -> SyncState {
-    try checkOpen()
-    return SyncState(replica.ownGate(now: wall()), begins: premiumBegins())
+    try read(.syncState)
   }
 
   /// When an entitlement that is held already begins to count.
-  private func premiumBegins() -> Moment? {
+  func premiumBegins() -> Moment? {
     let now = replica.gateTime(now: wall())
     return circle.evaluation.entitlements.filter {
       now < $0.notBefore && $0.counts(for: identity.device) && circle.isAccepted(issuer: $0.issuer)
@@ -158,7 +165,7 @@ extension Node {
 struct Ignored: Decodable {}
 
 extension SyncState {
-  init(_ gate: Gate, begins: Moment?) {
+  init(_ gate: Gate, begins: Moment?, exclusion: String?) {
     let obstacle = gate.reason.map(Obstacle.init)
     self.init(
       premium: Premium(
@@ -166,7 +173,7 @@ extension SyncState {
         validUntil: gate.validUntil.map(Date.init(milliseconds:)),
         obstacle: gate.premiumReason.map(Obstacle.init)),
       preference: gate.preference, obstacle: obstacle,
-      sentence: (obstacle.map { $0.reason.sentence() } ?? "records sync with your other devices")
+      sentence: (exclusion ?? obstacle.map { $0.reason.sentence() } ?? "records sync with your other devices")
         .capitalizedFirst + ".",
       step: Step(obstacle, begins: begins.map(Date.init(milliseconds:))))
   }
@@ -179,6 +186,8 @@ extension SyncState.Obstacle {
     case .entitlementExpired: self = .entitlementExpired
     case .entitlementNotYetValid: self = .entitlementNotYetValid
     case .syncOff: self = .syncOff
+    case .revoked: self = .revoked
+    case .notAMember: self = .notAMember
     }
   }
 }
@@ -191,6 +200,7 @@ extension SyncState.Step {
     case .entitlementExpired: self = .renewPremium
     case .entitlementNotYetValid: self = .wait(until: begins)
     case .syncOff: self = .turnOn
+    case .revoked, .notAMember: self = .join
     }
   }
 }

@@ -73,8 +73,8 @@ public struct MassDelete: Hashable, Sendable, Identifiable {
 
 extension Node {
   /// What undoing an operation would do, and what it would leave alone; writes nothing.
-  public func undoPreview(of operation: OperationID) throws -> UndoSummary {
-    try undo(operation, ["preview": true])
+  public func undoPreview(of operation: OperationID) async throws -> UndoSummary {
+    try await undo(operation, ["preview": true])
   }
 
   /// Takes back what an operation wrote, of this device or another, as far as it still shows.
@@ -88,32 +88,30 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` where all of it would be
   ///   left alone.
   @discardableResult
-  public func undo(_ operation: OperationID, isForced: Bool = false) throws -> UndoSummary {
-    try undo(operation, ["yes": .bool(isForced)])
+  public func undo(_ operation: OperationID, isForced: Bool = false) async throws -> UndoSummary {
+    try await undo(operation, ["yes": .bool(isForced)])
   }
 
   /// What ``undoNewest(isForced:)`` would do; writes nothing.
-  public func undoNewestPreview() throws -> UndoSummary { try undo(nil, ["preview": true]) }
+  public func undoNewestPreview() async throws -> UndoSummary { try await undo(nil, ["preview": true]) }
 
   /// Takes back the newest operation of this device that counts and is no undo itself: again and again, it goes back
   /// step by step.
   @discardableResult
-  public func undoNewest(isForced: Bool = false) throws -> UndoSummary {
-    try undo(nil, ["yes": .bool(isForced)])
+  public func undoNewest(isForced: Bool = false) async throws -> UndoSummary {
+    try await undo(nil, ["yes": .bool(isForced)])
   }
 
-  private func undo(_ operation: OperationID?, _ how: JSON) throws -> UndoSummary {
+  private func undo(_ operation: OperationID?, _ how: JSON) async throws -> UndoSummary {
     var arguments = how
     arguments["operation"] = .text(operation?.description)
-    return try sayingWhy { try undo(CommandRequest("undo", arguments)).decoded() }
+    return try await sayingWhy { try await undo(CommandRequest("undo", arguments)).decoded() }
   }
 
   // MARK: Large deletions
 
   /// Operations of other devices that deleted more than a quarter of a kind, until they are undone or acknowledged.
-  public func massDeletes() throws -> [MassDelete] {
-    try sayingWhy { try largeDeletions().map { MassDelete($0, deviceName: name(of: $0.device)) } }
-  }
+  public func massDeletes() throws -> [MassDelete] { try read(.massDeletes) }
 
   /// The deletions were meant: says no more of them.
   public func acknowledgeMassDeletes() throws { try sayingWhy { try acknowledgeDeletions() } }

@@ -32,13 +32,13 @@ extension NodeSnapshot {
   /// The reason, said once elsewhere, from which the state of a peer follows; nil if it is the peer's own.
   func consequence(_ peer: PeerSnapshot) -> Reason? {
     guard peer.reason != .inSync else { return nil }
-    if !isRunning { return peer.reason == .paused ? nil : .notRunning }
-    if let own = sync.reason, peer.reason == own { return own }
     let said = notices.map(\.reason)
-    // Whoever is out of the circle is let in by nobody.
+    // No peer admits a device that is out of the circle.
     if peer.reason == .turnedAway, let out = said.first(where: { $0 == .revoked || $0 == .notAMember }) {
       return out
     }
+    if !isRunning { return peer.reason == .paused ? nil : .notRunning }
+    if let own = sync.reason, peer.reason == own { return own }
     if [.diskFull, .peerClockAhead].contains(peer.reason), said.contains(peer.reason) { return peer.reason }
     if peer.reason == .digestMismatch, notices.contains(where: { $0.isAbout(peer) }) {
       return .digestMismatch
@@ -63,11 +63,11 @@ extension NodeSnapshot {
   }
 
   private var gateCause: Cause? {
-    sync.reason.map { reason in
-      Cause(
-        reason: reason, text: reason.sentence(), next: reason.next(),
-        consequences: hidden(by: reason).map(\.name))
-    }
+    // That this device is out of the circle is a notice already.
+    guard let reason = sync.reason, !notices.contains(where: { $0.reason == reason }) else { return nil }
+    return Cause(
+      reason: reason, text: reason.sentence(), next: reason.next(),
+      consequences: hidden(by: reason).map(\.name))
   }
 
   private var networkCause: Cause? {

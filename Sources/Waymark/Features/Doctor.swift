@@ -9,7 +9,9 @@ package import Wire
 
 /// One thing that `doctor` looked at.
 struct Finding: Sendable {
-  enum Check: String { case configuration, permissions, keys, store, disk, clock, port, peers, sync, safety }
+  enum Check: String {
+    case node, configuration, permissions, keys, store, disk, clock, port, peers, sync, safety
+  }
   /// `ok`, or as bad as a reason.
   enum Grade: String { case ok, info, warning, error }
 
@@ -51,12 +53,16 @@ package struct Doctor {
 
   /// Examines a home and writes the report, if one is wanted.
   ///
-  /// - Parameter ask: asks the node of the home; as the command line does without it.
+  /// - Parameters:
+  ///   - overwrites: whether a report that is there already may be replaced.
+  ///   - ask: asks the node of the home; as the command line does without it.
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   package static func examine(
-    _ home: Home, report: String?, asking ask: (@Sendable (CommandRequest) async throws -> JSON)? = nil
+    _ home: Home, report: String?, overwrites: Bool,
+    asking ask: (@Sendable (CommandRequest) async throws -> JSON)? = nil
   ) async throws -> JSON {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
+    let file = try report.map { try OutputFile($0, in: home, overwrites: overwrites) }
     var doctor = Doctor(home)
     doctor.checkConfiguration()
     doctor.checkPermissions()
@@ -68,7 +74,7 @@ package struct Doctor {
     doctor.checkPort()
     doctor.checkReasons()
     doctor.checkSafety()
-    if let report { try doctor.write(report) }
+    try file?.write(doctor.reportBytes)
     return doctor.document(report)
   }
 
@@ -163,6 +169,11 @@ package struct Doctor {
       status = try await ask(CommandRequest("status"))
       metrics = try await ask(CommandRequest("metrics"))
     } catch {
+      // Nothing else can be fixed before the node answers.
+      if (error as? WaymarkError)?.code == "not_answering" {
+        findings.insert(Finding(.node, error), at: 0)
+        return
+      }
       // A key or a mode that was found already is not said again.
       let finding = Finding(.store, error)
       let isSaid = findings.contains { $0.grade == .error && ($0.check == .keys || $0.check == .permissions) }
@@ -181,13 +192,29 @@ package struct Doctor {
     findings.append(
       Finding(
         .store, .ok, "ok",
-        "The store opens: \(plural(Int(clamping: sets), "change set")), \(size) KiB. To check every signature and row: "
-          + "waymark verify --deep"))
+        "The store opens: \(plural(Int(clamping: sets), "change set")), \(size) KiB. \(checkText)To check every signature "
+          + "and row: waymark verify --deep"))
+  }
+
+  /// How far the quiet check of the running node has come.
+  private var checkText: String {
+    guard let check = status["storeCheck"], let total = check["total"]?.integer, total > 0 else { return "" }
+    let completed = check["completed"]?.string
+    let done = check["checked"]?.integer ?? 0
+    guard completed != nil || done > 0 else { return "The background check has not begun. " }
+    let last = completed.map { "The background check verified all of it last at \($0)" }
+    let now = done > 0 ? "it is at \(done) of \(total) now" : nil
+    return ([last ?? "The background check has not verified all of it yet", now].compactMap(\.self))
+      .joined(separator: "; ") + ". "
   }
 
   private mutating func checkDisk() {
     guard let free = Disk(home.path)?.free else { return }
-    let text = "\(free >> 20) MiB are free on the disk of \(home.path)."
+    let copies = home.automaticBackups.count
+    let kept = "; the newest \(Home.backupFilesMax) files and \(Home.backupFoldersMax) folders are kept"
+    let text =
+      "\(free >> 20) MiB are free on the disk of \(home.path)."
+      + (copies == 0 ? "" : " \(home.backups) holds \(plural(copies, "automatic backup"))\(kept).")
     if free < Self.freeBytesMin {
       findings.append(
         Finding(
@@ -319,7 +346,7 @@ package struct Doctor {
   // MARK: Report
 
   /// Only what is named here goes in: nothing that people wrote into trips, habits, settings or the profile.
-  private func write(_ path: String) throws {
+  private var reportBytes: [UInt8] {
     var said: JSON = [:]
     for key in Self.reported { said[key] = status[key] ?? .null }
     if let loss = status["loss"] { said["unreplicatedChangeSets"] = loss["changeSets"] ?? .null }
@@ -333,7 +360,7 @@ package struct Doctor {
         .init("status", said),
         .init("metrics", metrics["metrics"] ?? .null),
       ])
-    try OutputFile(path, in: home).write(report.bytes(.pretty), mode: 0o600)
+    return report.bytes(.pretty)
   }
 
   private static let reported = [

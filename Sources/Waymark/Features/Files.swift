@@ -41,7 +41,7 @@ enum Files {
 
   /// Writes a new file beside the old one, makes it durable and puts it in its place: a reader sees the old
   /// content or the new, never half of it.
-  static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o644) throws {
+  static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
     try write(path, bytes, mode, .replacing)
   }
 
@@ -64,12 +64,15 @@ enum Files {
       guard errno == EXDEV else { throw failure("write", target, errno) }
       try FileManager.default.moveItem(atPath: path, toPath: target)
     }
-    for place in [target, path] {
-      do {
-        try DurableFile.syncDirectory(of: place)
-      } catch {
-        throw failure("write", target, error.code)
-      }
+    for place in [target, path] { try syncFolder(of: place) }
+  }
+
+  /// Makes durable that a name in a folder has come or gone.
+  static func syncFolder(of path: String) throws {
+    do {
+      try DurableFile.syncDirectory(of: path)
+    } catch {
+      throw failure("write", path, error.code)
     }
   }
 
@@ -94,6 +97,12 @@ enum Files {
   }
 
   static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+  /// Whether a name is taken, if only by a link that leads nowhere.
+  static func isTaken(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
 
   static func isDirectory(_ path: String) -> Bool {
     var status = stat()
@@ -139,7 +148,7 @@ enum Files {
       next: "see whether it is the right one: ls -l \(shellWord(path))")
   }
 
-  private static func failure(_ verb: String, _ path: String, _ code: Int32) -> WaymarkError {
+  static func failure(_ verb: String, _ path: String, _ code: Int32) -> WaymarkError {
     .failed(
       "file", "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).",
       next: look(path, code))
@@ -174,8 +183,9 @@ package enum TextFile {
     try Files.send(Array(text.utf8), to: path, waits: true)
   }
 
-  /// The same as `replace` where a person named the file, which may be none that the node of a home lives by.
+  /// Replaces a file that a person named for collectors, which others may read; it may be none that the node of a home
+  /// depends on.
   package static func write(_ text: String, to path: String, besides home: Home) throws {
-    try OutputFile(path, in: home).write(Array(text.utf8))
+    try OutputFile(path, in: home, overwrites: true).write(Array(text.utf8), mode: 0o644)
   }
 }

@@ -15,7 +15,8 @@ public enum Issuer {
   /// Makes an issuer's key: `path` (readable by its owner only) and `path.pub`. Gives the public key.
   package static func create(_ path: String) throws -> DeviceKey {
     let publicPath = path + ".pub"
-    for existing in [path, publicPath] where Files.exists(existing) {
+    try OutputFile.checkName(path)
+    for existing in [path, publicPath] where Files.isTaken(existing) {
       throw WaymarkError.failed(
         "exists", "\(existing) exists already; a key is never overwritten.",
         next: "name another file, or move this one away")
@@ -103,9 +104,11 @@ public enum Issuer {
     return moment
   }
 
-  /// Writes what `issue` gave to a file that anyone may read.
-  package static func write(_ certificate: String, to path: String, besides home: Home? = nil) throws {
-    try OutputFile(path, in: home).write(Array(certificate.utf8))
+  /// Writes what `issue` gave to a file that a person named.
+  package static func write(
+    _ certificate: String, to path: String, besides home: Home? = nil, overwrites: Bool
+  ) throws {
+    try OutputFile(path, in: home, overwrites: overwrites).write(Array(certificate.utf8))
   }
 
   /// The statement in a file that `issue` wrote.

@@ -46,7 +46,7 @@ extension Node {
       count &+= tip.sequence - best
     }
     return LossSnapshot(
-      changeSets: count, newest: try newest(only).flatMap(operationJSON),
+      changeSets: count, newest: try store.newestOrigin(of: only).flatMap(operationJSON),
       peers: try peers.map { peer in
         let holding = replica.holdings[peer.device]
         let asOf = Lane.allCases.compactMap { holding?[$0].toldAt }.max()
@@ -54,24 +54,22 @@ extension Node {
         return LossSnapshot.Holder(
           device: peer.device, name: peer.name,
           lacking: asOf.map { _ in missing.reduce(0) { $0 &+ $1.count } },
-          newest: asOf == nil ? nil : try newest(missing.map(\.tip))?.clock.milliseconds, asOf: asOf)
+          newest: asOf == nil ? nil : try store.newestOrigin(of: missing.map(\.tip))?.clock.milliseconds,
+          asOf: asOf)
       })
   }
 
   /// Up to which sequence a device holds the branch that ends in a tip, as far as it has said; 0 for none.
   private func held(_ tip: LogHead, by device: DeviceKey) throws -> UInt64 {
-    let theirs = replica.holdings[device]?[tip.log.lane].heads.tips(of: tip.log) ?? []
-    if theirs.contains(where: { $0.id == tip.id }) { return tip.sequence }
-    guard theirs.count == 1, let head = theirs.first, replica[tip.log.lane].heads.tips(of: tip.log).count == 1
+    guard let theirs = replica.holdings[device]?[tip.log.lane].heads else { return 0 }
+    if theirs.contains(tip) { return tip.sequence }
+    guard theirs.tipCount(of: tip.log) == 1, let head = theirs[tip.log],
+      replica[tip.log.lane].heads.tipCount(of: tip.log) == 1
     else { return 0 }
     // More of a log than is here: of the own one that can't be, so it is another branch. Of another's it is what is
     // still to come, and a set stands on all before it.
     if head.sequence > tip.sequence { return tip.log.device == identity.device ? 0 : tip.sequence }
     return try store.holds(head) ? head.sequence : 0
-  }
-
-  private func newest(_ tips: [LogHead]) throws -> (clock: Clock, operation: OperationKey)? {
-    try tips.compactMap { try store.origin(of: $0) }.max { $0.clock < $1.clock }
   }
 
   private func operationJSON(_ origin: (clock: Clock, operation: OperationKey)) throws -> JSON? {

@@ -144,6 +144,7 @@ extension Node {
     var deletes = try MassDeletes(store)
     deletes.acknowledge()
     try deletes.save(to: store)
+    nodeChanged()
   }
 
   /// All that is here now is what everyone has: from here on, what disappears was there to be seen.

@@ -1,51 +1,95 @@
 import Foundation
 
-/// A file that a person named for something to be written to: never one that a node lives by.
+/// A file that a person named for output, by one rule for every command.
+///
+/// A file that is there is replaced only with a yes; a directory, a link and a pipe are refused; what a node depends on is
+/// never written over. The content appears whole under the name, or not at all.
 struct OutputFile {
-  /// Where the content goes: what was named, or what links there lead to.
+  /// Where the content goes, with its folder by its one name.
   let path: String
   private let named: String
   private let isDevice: Bool
+  private let overwrites: Bool
 
   /// - Parameters:
   ///   - home: nothing that it keeps is written over; nil where none is known.
   ///   - folder: the one in the home that is meant for such files.
-  /// - Throws: `WaymarkError` if what is there must not be written to.
-  init(_ named: String, in home: Home?, except folder: String? = nil) throws {
+  ///   - overwrites: whether the person has agreed to replace a file that is there.
+  /// - Throws: `WaymarkError` if what is there must not be written to, with the code `needs_yes` if it may be with a yes.
+  init(_ named: String, in home: Home?, except folder: String? = nil, overwrites: Bool) throws {
     self.named = named
+    self.overwrites = overwrites
+    try Self.checkName(named)
     path = Self.destination(of: named)
     var status = stat()
-    let isThere = stat(path, &status) == 0
+    let isThere = stat(named, &status) == 0
     let kind = status.st_mode & S_IFMT
     isDevice = isThere && kind == S_IFCHR
     if let home { try Self.checkIsOutside(path, named, home, folder) }
-    guard isThere, kind != S_IFCHR, kind != S_IFDIR else { return }
+    guard isThere, !isDevice else { return }
     guard kind == S_IFREG else { throw Self.noFile(named) }
     try Self.checkIsDispensable(path, named)
+    guard overwrites else { throw Self.isThere(named) }
   }
 
   /// Puts the content in place of a file in one step; a device takes it as it is.
-  func write(_ bytes: [UInt8], mode: mode_t = 0o644) throws {
-    guard isDevice else { return try Files.replace(path, with: bytes, mode: mode) }
-    try Files.send(bytes, to: path, waits: false)
+  ///
+  /// - Parameter mode: what others may do with the file; by default nothing.
+  func write(_ bytes: [UInt8], mode: mode_t = 0o600) throws {
+    if isDevice { return try Files.send(bytes, to: path, waits: false) }
+    if overwrites { return try Files.replace(path, with: bytes, mode: mode) }
+    do {
+      try Files.create(path, bytes, mode: mode)
+    } catch {
+      // Another process has made it since.
+      throw Files.isTaken(path) ? Self.isThere(named) : error
+    }
   }
 
-  /// Refuses a folder that would be made where a home keeps what is its own.
+  /// Refuses a name that can't be one of a file: of a directory, or of a link, which could lead anywhere.
+  static func checkName(_ named: String) throws {
+    if named.hasSuffix("/") || Files.isDirectory(named) {
+      throw WaymarkError.failed(
+        "file", "\(named) is a directory, and this writes one file; nothing was written.",
+        next: "name a file in it: \(shellWord(withoutTrailingSlashes(named) + "/NAME"))")
+    }
+    try checkIsNoLink(named)
+  }
+
+  /// Refuses a folder that would be made where a home keeps what is its own, and one behind a link.
   static func checkFolder(_ named: String, in home: Home) throws {
+    let named = withoutTrailingSlashes(named)
+    try checkIsNoLink(named)
     try checkIsOutside(destination(of: named), named, home, nil)
   }
 
-  /// The path behind links, in a folder by its one name.
-  private static func destination(of named: String) -> String {
-    var path = named
-    for _ in 0..<linksMax {
-      guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
-      path = target.hasPrefix("/") ? target : "\(parentFolder(of: path))/\(target)"
-    }
-    return "\(realPath(parentFolder(of: path)))/\(Files.name(of: path))"
+  static func withoutTrailingSlashes(_ path: String) -> String {
+    var path = path[...]
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return String(path)
   }
 
-  private static let linksMax = 40
+  private static func checkIsNoLink(_ named: String) throws {
+    var status = stat()
+    guard lstat(named, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return }
+    // As /dev/stdout: it is only another name of a device.
+    if stat(named, &status) == 0, status.st_mode & S_IFMT == S_IFCHR { return }
+    let target = try? FileManager.default.destinationOfSymbolicLink(atPath: named)
+    throw WaymarkError.failed(
+      "file",
+      "\(named) is a link\(target.map { " to \($0)" } ?? ""), and output is not written through links; nothing was written.",
+      next: "name the file itself, or another one")
+  }
+
+  private static func isThere(_ named: String) -> WaymarkError {
+    .needsYes(
+      "Overwrite \(named)? It is there already.", next: "the same command with --yes, or another name")
+  }
+
+  /// The path in a folder by its one name.
+  private static func destination(of named: String) -> String {
+    "\(realPath(parentFolder(of: named)))/\(Files.name(of: named))"
+  }
 
   private static func checkIsOutside(
     _ path: String, _ named: String, _ home: Home, _ folder: String?
@@ -67,7 +111,7 @@ struct OutputFile {
         "is_key", "\(named) holds a key, which is never written over; nothing was written.",
         next: "name another file")
     }
-    // A store that is, or was, in use has its lock beside it; a backup has none.
+    // A store that is, or was, in use has its lock next to it; a backup has none.
     if head.starts(with: Data("SQLite format 3\0".utf8)), Files.exists(path + ".lock") {
       throw WaymarkError.failed(
         "is_store", "\(named) is the store of a node, which is never written over; nothing was written.",
@@ -92,8 +136,8 @@ extension Home {
   }
 
   private static let names: Set<String> = [
-    "keys", "settings.json", "config.json", "incarnation", "backups", "joining", "verifying", "verify-first",
-    "ballast", "control.sock",
+    "keys", "settings.json", "config.json", "incarnation", "backups", "joining", "join-pending", "verifying",
+    "verify-first", "ballast", "control.sock",
   ]
 }
 
@@ -102,4 +146,16 @@ func realPath(_ path: String) -> String {
   guard let resolved = realpath(path, nil) else { return path }
   defer { free(resolved) }
   return String(cString: resolved)
+}
+
+/// The directory that relative paths begin in.
+///
+/// - Throws: `WaymarkError` if it was removed: a relative path would then mean one in the root directory.
+package func workingDirectory() throws -> String {
+  guard let path = getcwd(nil, 0) else {
+    throw WaymarkError.failed(
+      "no_directory", "The current directory is gone.", next: "cd to one that exists, then try again")
+  }
+  defer { free(path) }
+  return String(cString: path)
 }

@@ -64,7 +64,7 @@ public enum Reason: String, CaseIterable, Sendable {
   case badSignature = "bad_signature"
   /// The same changes gave different data.
   case digestMismatch = "digest_mismatch"
-  /// The disk has altered what was stored.
+  /// The disk has damaged stored change sets.
   case damagedSet = "damaged_set"
   /// The disk is full; nothing more is stored.
   case diskFull = "disk_full"
@@ -232,8 +232,10 @@ extension Reason {
         next: "waymark verify --deep --repair, here and on {peer}")
     case .damagedSet:
       ReasonText(
-        .error, .command, "the disk has altered what was stored; no peer is sent it",
-        next: "waymark verify --deep")
+        .error, .command, "the disk has damaged stored change sets; peers that have them are asked again",
+        next:
+          "waymark run, until a device that has them connects; if none does, waymark restore FILE with a backup"
+      )
     case .diskFull:
       ReasonText(
         .error, .hands, "the disk is full; nothing more is stored",

@@ -54,16 +54,23 @@ extension Operation {
   var undone: OperationID? { verb == Operation.undoVerb ? target : nil }
 
   /// The operation by which this one is undone now; nil if it counts.
+  ///
+  /// A depth-first search with a stack of its own: a member can write a chain of undos of any length.
   func undo(in store: Store) throws -> Operation? {
-    var asked: Set<OperationKey> = [key]
-    return try undo(in: store, &asked)
-  }
-
-  private func undo(in store: Store, _ asked: inout Set<OperationKey>) throws -> Operation? {
-    for undo in try store.undos(of: key.id) where asked.insert(undo.key).inserted {
-      if try undo.undo(in: store, &asked) == nil { return undo }
+    var visited: Set<OperationKey> = [key]
+    var path = [(operation: self, undos: try store.undos(of: key.id)[...])]
+    while true {
+      if let undo = path[path.count - 1].undos.popFirst() {
+        guard visited.insert(undo.key).inserted else { continue }
+        path.append((undo, try store.undos(of: undo.key.id)[...]))
+      } else {
+        // Nothing undoes the last operation of the path, so it counts and the one before it does not.
+        let undo = path.removeLast().operation
+        guard !path.isEmpty else { return nil }
+        path.removeLast()
+        if path.isEmpty { return undo }
+      }
     }
-    return nil
   }
 }
 
@@ -72,27 +79,87 @@ final class RecordStates {
   private let record: RecordKey
   private let held: RecordState
   private let store: Store
+  private let pace: Pace
   private var known: [Set<Int64>: RecordState] = [:]
+  /// The sets that wrote to the record, newest first; read when first asked for.
+  private var places: [SetPlace]?
 
-  init(_ record: RecordKey, _ held: RecordState, _ store: Store) {
+  init(_ record: RecordKey, _ held: RecordState, _ store: Store, _ pace: Pace) {
     self.record = record
     self.held = held
     self.store = store
+    self.pace = pace
   }
 
   /// What the record would be without a group, if the group makes a cell show what it shows; nil if another
-  /// write does.
+  /// write does. Of a record that is merged field by field only the cell asked about is given.
   ///
   /// Above the group's write there may be others that were undone: they don't stand in its way as long as the
   /// cell shows the same without them.
-  func without(_ group: Set<Int64>, _ field: FieldNumber, _ groups: UndoGroups) throws -> RecordState? {
+  func without(_ group: Set<Int64>, _ field: FieldNumber, _ groups: UndoGroups) async throws -> RecordState? {
+    isWhole ? try await whole(without: group, groups) : try await cell(field, without: group, groups)
+  }
+
+  /// Goes down the writes of the cell: each is looked at once, however many were undone.
+  private func cell(
+    _ field: FieldNumber, without group: Set<Int64>, _ groups: UndoGroups
+  ) async throws -> RecordState? {
+    var left: Set<Int64> = []
+    var (state, position) = (held, 0)
+    search: while let author = state.cells[field]?.author {
+      if group.contains(author.origin.number) {
+        return try await below(position, field) { left.contains($0) || group.contains($0) }.state
+      }
+      for void in try groups.void(around: author) {
+        let next = try await below(position, field) { left.contains($0) || void.contains($0) }
+        guard isSame(state, next.state, field) else { continue }
+        left.formUnion(void)
+        (state, position) = next
+        continue search
+      }
+      return nil
+    }
+    return nil
+  }
+
+  /// What a cell would show if the writes above a position did not count, nor some below it; and where in `places` the
+  /// write of that is.
+  private func below(
+    _ position: Int, _ field: FieldNumber, leaving isLeft: (Int64) -> Bool
+  ) async throws -> (state: RecordState, position: Int) {
+    var state = RecordState()
+    let places = try await sortedPlaces()
+    for index in position..<places.count where !isLeft(places[index].origin.number) {
+      try await pace.step()
+      let write = try store.write(of: record, in: places[index].origin.number)
+      guard let content = write.content(field) else { continue }
+      state.cells[field] = RecordState.Cell(content: content, author: write.place)
+      return (state, index)
+    }
+    state.cells[field] = try store.state(of: record) { _ in false }.cells[field]
+    return (state, places.count)
+  }
+
+  private func sortedPlaces() async throws -> [SetPlace] {
+    if let places { return places }
+    var found: [SetPlace] = []
+    for number in try store.writeNumbers(of: record) {
+      found.append(try store.place(number))
+      try await pace.step()
+    }
+    found.sort { $0.origin.stamp > $1.origin.stamp }
+    places = found
+    return found
+  }
+
+  private func whole(without group: Set<Int64>, _ groups: UndoGroups) async throws -> RecordState? {
     var left: Set<Int64> = []
     var state = held
-    search: while let author = state.cells[cell(field)]?.author {
-      if group.contains(author.origin.number) { return try self.state(left.union(group)) }
+    search: while let author = state.cells[Fields.life]?.author {
+      if group.contains(author.origin.number) { return try await self.state(left.union(group)) }
       for void in try groups.void(around: author) {
-        let next = try self.state(left.union(void))
-        guard isSame(state, next, field) else { continue }
+        let next = try await self.state(left.union(void))
+        guard isSame(state, next, Fields.life) else { continue }
         left.formUnion(void)
         state = next
         continue search
@@ -107,11 +174,9 @@ final class RecordStates {
 
   private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
 
-  private func cell(_ field: FieldNumber) -> FieldNumber { isWhole ? Fields.life : field }
-
-  private func state(_ left: Set<Int64>) throws -> RecordState {
+  private func state(_ left: Set<Int64>) async throws -> RecordState {
     if let known = known[left] { return known }
-    let state = try store.state(of: record) { !left.contains($0.origin.number) }
+    let state = try await store.state(of: record, pace) { !left.contains($0.origin.number) }
     known[left] = state
     return state
   }
@@ -126,5 +191,16 @@ final class RecordStates {
   private static func shown(_ state: RecordState) -> [FieldNumber: [UInt8]] {
     let null = Value.null.encoded
     return state.contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
+  }
+}
+
+extension Store {
+  /// As `state(of:counting:)`, giving way between slices.
+  func state(
+    of record: RecordKey, _ pace: Pace, counting counts: (SetPlace) throws -> Bool
+  ) async throws -> RecordState {
+    var search = try RecordStateSearch(of: record, in: self, counting: counts)
+    while try search.step(counts) { try await pace.step() }
+    return search.state
   }
 }

@@ -26,19 +26,24 @@ struct UndoPlan {
     let reason: Reason
   }
 
-  /// - Parameter isForced: takes back also what was changed since, and what others gave children to.
-  init(of operation: Operation, in store: Store, isForced: Bool, now: Moment) throws {
-    let undoing = try Undoing(operation, store)
+  /// - Parameters:
+  ///   - isForced: takes back also what was changed since, and what others gave children to.
+  ///   - pace: when to give way; the plan is one for the store as it was if that changes meanwhile.
+  init(
+    of operation: Operation, in store: Store, isForced: Bool, now: Moment, _ pace: Pace
+  ) async throws {
+    let undoing = try Undoing(operation, store, pace)
     change = ChangePlan(now: now)
     var records: [(key: RecordKey, held: RecordState, wanted: WantedRecord)] = []
-    for (record, fields) in try undoing.writtenFields() {
+    for (record, fields) in try await undoing.writtenFields() {
       let held = try store.state(of: record)
-      let (wanted, changed) = try undoing.wanted(record, fields, held, isForced: isForced)
+      let (wanted, changed) = try await undoing.wanted(record, fields, held, isForced: isForced)
       if let changed { left.append(changed) }
       records.append((record, held, wanted))
+      try await pace.step()
     }
     let goers = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
-    let kept = isForced ? [:] : try undoing.inUse(goers, written: Set(records.map(\.key)))
+    let kept = isForced ? [:] : try await undoing.inUse(goers, written: Set(records.map(\.key)))
     // Of what goes whole nothing is left alone.
     left.removeAll { goers.contains($0.record) && kept[$0.record] == nil }
     for (record, held, wanted) in records {
@@ -47,6 +52,7 @@ struct UndoPlan {
       } else {
         try change.bring(record, from: held, to: wanted)
       }
+      try await pace.step()
     }
     left.sort { $0.record < $1.record }
   }
@@ -59,9 +65,11 @@ private struct Undoing {
   private let own: Set<Int64>
   private let groups: UndoGroups
   private let group: Set<Int64>
+  private let pace: Pace
 
-  init(_ operation: Operation, _ store: Store) throws {
+  init(_ operation: Operation, _ store: Store, _ pace: Pace) throws {
     self.store = store
+    self.pace = pace
     self.operation = operation
     own = operation.numbers
     groups = UndoGroups(store)
@@ -69,31 +77,40 @@ private struct Undoing {
   }
 
   /// The fields that the operation wrote, record by record; those that no write changes are left out.
-  func writtenFields() throws -> [(RecordKey, Set<FieldNumber>)] {
+  func writtenFields() async throws -> [(RecordKey, Set<FieldNumber>)] {
     var written: [RecordKey: Set<FieldNumber>] = [:]
-    try store.forEachEntry(of: operation.sets) { entry, body, _ in
-      let isWhole = entry.key.kind.mergeClass == .wholeRecord
-      let fields =
-        entry.type != .put || isWhole ? [Fields.life] : body.cells[entry.cells].map(\.field)
-      let counted = fields.filter { isWhole ? entry.type == .put : !Merge.isFixed(entry.key, $0) }
-      if !counted.isEmpty { written[entry.key, default: []].formUnion(counted) }
+    for set in operation.sets {
+      try store.forEachEntry(of: [set]) { entry, body, _ in
+        let isWhole = entry.key.kind.mergeClass == .wholeRecord
+        let fields =
+          entry.type != .put || isWhole ? [Fields.life] : body.cells[entry.cells].map(\.field)
+        let counted = fields.filter { isWhole ? entry.type == .put : !Merge.isFixed(entry.key, $0) }
+        if !counted.isEmpty { written[entry.key, default: []].formUnion(counted) }
+      }
+      try await pace.step()
     }
     return written.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   func wanted(
     _ record: RecordKey, _ fields: Set<FieldNumber>, _ held: RecordState, isForced: Bool
-  ) throws -> (WantedRecord, UndoPlan.LeftAlone?) {
-    let states = RecordStates(record, held, store)
-    let before = Memo { try stateBefore(record) }
+  ) async throws -> (WantedRecord, UndoPlan.LeftAlone?) {
+    let states = RecordStates(record, held, store, pace)
+    var known: RecordState?
+    func before() async throws -> RecordState {
+      if let known { return known }
+      let state = try await stateBefore(record)
+      known = state
+      return state
+    }
     var cells = held.cells
     var changed: [FieldNumber] = []
     for field in fields.sorted() where held.cells[field] != nil {
-      if let without = try states.without(group, field, groups) {
+      if let without = try await states.without(group, field, groups) {
         take(field, of: record, from: without, into: &cells)
-      } else if !states.showsSame(before: try before.value(), field) {
+      } else if !states.showsSame(before: try await before(), field) {
         changed.append(field)
-        if isForced { take(field, of: record, from: try before.value(), into: &cells) }
+        if isForced { take(field, of: record, from: try await before(), into: &cells) }
       }
     }
     let wanted = wanted(record, held, cells)
@@ -129,11 +146,14 @@ private struct Undoing {
   }
 
   /// What the author of the operation saw when writing it.
-  private func stateBefore(_ record: RecordKey) throws -> RecordState {
-    guard
-      let place = try store.writes(of: record).first(where: { own.contains($0.place.origin.number) })?.place
-    else { return try store.state(of: record) { _ in false } }
-    return try store.state(of: record) { try !own.contains($0.origin.number) && store.covers(place, $0) }
+  private func stateBefore(_ record: RecordKey) async throws -> RecordState {
+    let places = try store.writeNumbers(of: record).filter(own.contains).map(store.place)
+    guard let place = places.min(by: { $0.origin.stamp < $1.origin.stamp }) else {
+      return try store.state(of: record) { _ in false }
+    }
+    return try await store.state(of: record, pace) {
+      try !own.contains($0.origin.number) && store.covers(place, $0)
+    }
   }
 
   private static let alive = Value.bool(true).encoded
@@ -142,7 +162,7 @@ private struct Undoing {
 
   /// Which of the records that would go have living children, or are referred to, by records that neither go with
   /// them nor were written by the operation.
-  func inUse(_ goers: Set<RecordKey>, written: Set<RecordKey>) throws -> [RecordKey: [RecordKey]] {
+  func inUse(_ goers: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = try references(to: goers, written)
     var parents: [RecordKey: [RecordKey]] = [:]
     for record in goers {
@@ -153,6 +173,7 @@ private struct Undoing {
           users[record, default: []].append(child)
         }
       }
+      try await pace.step()
     }
     // What stays keeps what it belongs to.
     var waiting = Array(users.keys)
@@ -186,21 +207,6 @@ private struct Undoing {
       }
     }
     return users
-  }
-}
-
-/// A value that is computed when it is first asked for.
-private final class Memo<Result> {
-  private let compute: () throws -> Result
-  private var known: Result?
-
-  init(_ compute: @escaping () throws -> Result) { self.compute = compute }
-
-  func value() throws -> Result {
-    if let known { return known }
-    let result = try compute()
-    known = result
-    return result
   }
 }
 

@@ -24,7 +24,7 @@ struct Ballast {
   /// Takes the room if there is enough beside it.
   func hold() {
     guard let disk = Disk(directory), disk.hasRoom else { return }
-    let bytes = min(Self.bytesMax, disk.bytes / 8)
+    let bytes = Self.wholeBytes(disk)
     guard size < bytes else { return }
     unlink(path)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -37,6 +37,14 @@ struct Ballast {
       if write(file, block, block.count) != block.count { unlink(path) }
     #endif
   }
+
+  /// Whether `hold` has to be called again once the disk has room.
+  var isWaitingForRoom: Bool {
+    guard let disk = Disk(directory), !disk.hasRoom else { return false }
+    return size < Self.wholeBytes(disk)
+  }
+
+  private static func wholeBytes(_ disk: Disk) -> UInt64 { min(bytesMax, disk.bytes / 8) }
 
   func release() { unlink(path) }
 

@@ -16,7 +16,8 @@ public struct Home: Hashable, Sendable {
   ///   - path: relative ones begin where the process was started.
   ///   - passphrases: asked where a key file is sealed.
   public init(path: String, passphrases: PassphraseSource = .environment) {
-    let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    // Where the working directory is gone the path stays relative, and leads nowhere.
+    let absolute = path.hasPrefix("/") ? path : (try? workingDirectory() + "/" + path) ?? path
     self.path = Self.withoutTrailingSlash(absolute)
     self.passphrases = passphrases
     kept = nil
@@ -38,22 +39,40 @@ public struct Home: Hashable, Sendable {
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 
   /// What the flag names, else `WAYMARK_HOME`, else the place for data of applications on this system.
+  ///
+  /// - Throws: `WaymarkError` if what names it is empty, or nothing does.
   package static func resolve(
     flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment,
     passphrases: PassphraseSource = .environment
-  ) -> Home {
-    Home(path: directory(flag, environment), passphrases: passphrases)
+  ) throws -> Home {
+    Home(path: try directory(flag, environment), passphrases: passphrases)
   }
 
-  private static func directory(_ flag: String?, _ environment: [String: String]) -> String {
-    if let path = flag ?? environment["WAYMARK_HOME"], !path.isEmpty { return path }
-    let user = environment["HOME"] ?? "."
+  private static func directory(_ flag: String?, _ environment: [String: String]) throws -> String {
+    for (name, path) in [("--home", flag), ("WAYMARK_HOME", environment["WAYMARK_HOME"])] {
+      guard let path else { continue }
+      // An empty variable in a script must not mean the home of every day.
+      guard !path.isEmpty else {
+        throw WaymarkError.usage("\(name) is empty.", next: "name a directory: waymark --home DIR")
+      }
+      return path.hasPrefix("/") ? path : try workingDirectory() + "/" + path
+    }
     #if os(macOS)
+      let user = try userDirectory(environment)
       return user + "/Library/Application Support/Waymark"
     #else
       let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-      return (data ?? user + "/.local/share") + "/waymark"
+      return try (data ?? userDirectory(environment) + "/.local/share") + "/waymark"
     #endif
+  }
+
+  private static func userDirectory(_ environment: [String: String]) throws -> String {
+    guard let user = environment["HOME"], user.hasPrefix("/") else {
+      throw WaymarkError.usage(
+        "There is no home for the node: HOME is not set to an absolute path.",
+        next: "set HOME, or name a directory: waymark --home DIR")
+    }
+    return user
   }
 
   package var store: String { path + "/store.db" }
@@ -68,6 +87,9 @@ public struct Home: Hashable, Sendable {
   package var backups: String { path + "/backups" }
   /// Where a join lays the new store and keys before they take the place of the old.
   package var staging: String { path + "/joining" }
+
+  /// The key and the ticket of a join until it is complete; see `PendingJoin`.
+  var pendingJoin: String { path + "/join-pending" }
 
   /// Where a verification folds the log a second time.
   package var scratch: String { path + "/verifying" }

@@ -27,7 +27,7 @@ protocol HomeKeeping: Sendable {
 
   /// Writes a backup of what is committed now to a file.
   func backUp(
-    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool,
+    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork
 }
@@ -72,7 +72,7 @@ struct HomeFiles: HomeKeeping {
 
   /// From a connection of its own, which only reads.
   func backUp(
-    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool,
+    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork {
     let store = home.store
@@ -81,7 +81,8 @@ struct HomeFiles: HomeKeeping {
       Leftovers.add(partial)
       defer { Leftovers.forget(partial) }
       return try Store.backup(
-        storeAt: store, to: path, about: about, overwrites: overwrites, progress: progress)
+        storeAt: store, to: path, about: about, overwrites: overwrites, allowsDamage: allowsDamage,
+        progress: progress)
     }
   }
 }

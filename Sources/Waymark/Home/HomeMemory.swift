@@ -38,10 +38,13 @@ final class HomeMemory: HomeKeeping {
 
   /// Nobody else can read the store.
   func backUp(
-    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool,
+    _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork {
-    .done(try store.backup(to: path, about: about, overwrites: overwrites, progress: progress))
+    .done(
+      try store.backup(
+        to: path, about: about, overwrites: overwrites, allowsDamage: allowsDamage,
+        progress: progress))
   }
 }
 

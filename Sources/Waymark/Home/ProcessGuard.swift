@@ -1,3 +1,4 @@
+import Membership
 import Sodium
 import Synchronization
 import Transport
@@ -26,6 +27,17 @@ package enum ProcessGuard {
     silenceCrashes()
     let before = umask(0o077)
     mask.withLock { $0 = before }
+  }
+
+  /// Overwrites tickets in the arguments of this process, which every user of the machine can read. What was read of
+  /// them before stays.
+  package static func hideTickets() {
+    for index in 0..<Int(CommandLine.argc) {
+      guard let argument = CommandLine.unsafeArgv[index],
+        strncasecmp(argument, Ticket.mark, Ticket.mark.utf8.count) == 0
+      else { continue }
+      memset(argument, Int32(UInt8(ascii: "x")), strlen(argument))
+    }
   }
 
   /// Takes the places of standard input, output and error where the process came without: else the next file that is

@@ -79,11 +79,11 @@ extension Query<Attachment> {
   /// Those of one item.
   public static func of(_ parent: Attachment.Parent) -> Self {
     let field = Registry.attachment.number("parent")
-    var query = Self()
-    query.conditions = [
-      .init(field, .equals(.integer(Int64(parent.key.kind.rawValue)))),
-      .init(field, part: 1, .equals(.blob(parent.key.id.bytes))),
-    ]
-    return query
+    return Self().filter(
+      Condition(
+        .all([
+          .fixed(.init(field, .equals(.integer(Int64(parent.key.kind.rawValue))))),
+          .fixed(.init(field, part: 1, .equals(.blob(parent.key.id.bytes)))),
+        ])))
   }
 }

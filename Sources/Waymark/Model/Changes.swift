@@ -16,6 +16,7 @@ import Wire
 public struct Changes: Sendable {
   enum Step: Sendable {
     case save(SavedRecord)
+    case update(Kind, RecordID, @Sendable (RecordRow) -> SavedRecord)
     case delete(RecordKey, force: Bool)
     case restore(RecordKey)
   }
@@ -23,7 +24,23 @@ public struct Changes: Sendable {
   private(set) var steps: [Step] = []
 
   /// Makes a record, or writes what was changed since it was read; a deleted one comes back.
+  ///
+  /// To edit the record again afterwards, read it again: the value that is passed still counts from its own read.
   public mutating func save(_ record: some Record) { steps.append(.save(SavedRecord(record))) }
+
+  /// Reads a record when the change is carried out, and writes what the edit has changed: nothing is written in between.
+  ///
+  /// The change is refused with `not_found` if people can't see such a record then.
+  public mutating func update<Owner: Record>(
+    _ type: Owner.Type, _ id: UUID, _ edit: @escaping @Sendable (inout Owner) -> Void
+  ) {
+    steps.append(
+      .update(type.kind, RecordID(id)) { row in
+        var record = Owner(row)
+        edit(&record)
+        return SavedRecord(record)
+      })
+  }
 
   /// Makes or changes several records.
   public mutating func save(_ records: [some Record]) {

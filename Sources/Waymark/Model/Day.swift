@@ -26,6 +26,19 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     calendar = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
   }
 
+  /// When the day ends that a calendar in a zone shows at a time: the first millisecond of the next one, in milliseconds
+  /// since 1970.
+  static func end(after now: Int64, in zone: TimeZone) -> Int64 {
+    let today = Day(Date(milliseconds: now), in: zone)
+    // A zone may skip midnight, or a day, or repeat an hour: looking for the change is right for all of them.
+    var (before, after) = (now, now.clampedToCalendar + 2 * 86_400_000)
+    while after - before > 1 {
+      let middle = before + (after - before) / 2
+      if Day(Date(milliseconds: middle), in: zone) == today { before = middle } else { after = middle }
+    }
+    return after
+  }
+
   /// 1 to 9999.
   public var year: Int { calendar.year }
   /// 1 to 12.

@@ -8,8 +8,9 @@ extension Node {
   /// Writes several changes as one operation.
   ///
   /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on. Many records
-  /// in one change cost little more than one. To change one of them again, read it first, or watch it: a value that was
-  /// made here does not know what others have changed since. ``save(_:_:_:)`` gives such values back.
+  /// in one change cost little more than one. To change one of them again, read it first, watch it, or use
+  /// ``Changes/update(_:_:_:)``: the value that was passed still counts from its own read. ``save(_:_:_:)`` gives values back to go
+  /// on with.
   ///
   /// - Parameters:
   ///   - label: what the history calls it; 1 to 32 bytes.
@@ -28,9 +29,14 @@ extension Node {
 
   /// Makes a record, or writes what was changed since it was read; a deleted one comes back.
   ///
-  /// - Returns: the record as the store has it now: go on with this one.
+  /// A field is written if the value differs from what it was when the value was read, and from what the store holds now.
+  /// Fields that the person left alone keep what others have written to them since. A record that was made here writes
+  /// all fields that are not empty.
+  ///
+  /// - Returns: the record as the store has it now. Edit and save this one the next time: the value that was passed still
+  ///   counts from its own read, so that a field which is set back to what it was then would not be written. Where there
+  ///   is no value to keep, ``update(_:_:_:)`` reads, edits and saves at once.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
-  @discardableResult
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
     changes.save(record)
@@ -41,11 +47,39 @@ extension Node {
     }
   }
 
+  /// Reads a record, edits it and saves what the edit has changed, in one transaction: nothing is written in between.
+  ///
+  /// ```swift
+  /// try await node.update(Trip.self, id) { $0.name = "Roma" }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - type: the kind of record.
+  ///   - id: which one; ``Profile/only`` for the profile.
+  ///   - edit: changes what the store holds now.
+  /// - Returns: the record as the store has it now.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if people can't see such a record; else see
+  ///   ``change(_:_:)``. What `edit` throws; nothing is written then.
+  @discardableResult
+  public func update<Owner: Record>(
+    _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
+  ) throws -> Owner {
+    var record = Owner(try sayingWhy { try editable(type.kind, RecordID(id)) })
+    try edit(&record)
+    return try save(record)
+  }
+
+  /// The record that an update edits; the profile also where it was never written.
+  private func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
+    if kind.number == FixedRecords.profile.kind { return try heldProfile() }
+    guard let row = try store.visible(kind, id) else { throw WaymarkError.notFound(kind.name, id.uuid) }
+    return row
+  }
+
   /// Makes or changes several records of one kind as one operation.
   ///
-  /// - Returns: the records as the store has them now.
+  /// - Returns: the records as the store has them now: edit and save these the next time.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
-  @discardableResult
   public func save<Owner: Record>(_ records: [Owner]) throws -> [Owner] {
     var changes = Changes()
     changes.save(records)
@@ -62,9 +96,8 @@ extension Node {
   /// var (trip, hotel) = try await node.save(rome, Lodging(name: "Casa Rosa", tripID: rome.id))
   /// ```
   ///
-  /// - Returns: the records as the store has them now, in the same order: go on with these.
+  /// - Returns: the records as the store has them now, in the same order: edit and save these the next time.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
-  @discardableResult
   public func save<First: Record, Second: Record, each Other: Record>(
     _ first: First, _ second: Second, _ others: repeat each Other
   ) throws -> sending (First, Second, repeat each Other) {
@@ -130,6 +163,7 @@ extension Node {
       for step in changes.steps {
         switch step {
         case .save(let record): try saving.save(record)
+        case .update(let kind, let id, let edit): try saving.save(edit(try editable(kind, id)))
         case .delete(let key, let force):
           try saving.delete(key) { try mayDelete(organization: $0, force: force) }
         case .restore(let key): try saving.restore(key)
@@ -214,6 +248,9 @@ private struct Saving {
   }
 
   mutating func delete(_ key: RecordKey, _ check: (RecordRow) throws -> Void) throws {
+    guard key.kind != FixedRecords.profile.kind else {
+      throw WaymarkError.usage("The profile can't be deleted. Save it with empty fields instead.")
+    }
     guard let held = try store.record(key), held.isAlive else { return }
     if key.kind == FixedRecords.organization { try check(held) }
     drafts.append(EntryDraft(.delete, key))

@@ -11,13 +11,15 @@ import Wire
 /// refer to one another by id, never by reference, so that a value can be kept, compared and handed to any thread.
 ///
 /// Saving writes the fields that were changed since the value was read, and no others: what another device has
-/// changed meanwhile in other fields stays.
+/// changed in other fields stays. Go on with the value that saving returns, or edit in one step with
+/// ``Node/update(_:_:_:)``:
 ///
 /// ```swift
 /// var trip = Trip(name: "Rome")
 /// trip = try await node.save(trip)
 /// trip.notes = "Take the night train"
-/// try await node.save(trip)
+/// trip = try await node.save(trip)
+/// try await node.update(Trip.self, trip.id) { $0.isProtected = true }
 /// ```
 public protocol Record: Identifiable, Hashable, Sendable where ID == UUID {
   /// Makes a record with an id and nothing else.

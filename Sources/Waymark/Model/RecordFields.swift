@@ -28,14 +28,14 @@ public struct RecordFields<Owner: Record>: Sendable {
     }
   }
 
-  /// Where a property stands.
-  func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part {
+  /// The component of a field that a property shows; nil for what is not a single stored value.
+  func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part? {
     if path == id { return .id }
     for field in all {
       guard let part = field.parts.first(where: { $0.path == path }) else { continue }
       return RecordQuery.Part(field.number, part.index, absent: part.absent)
     }
-    preconditionFailure("\(path) can't be searched or sorted by: it is not a single stored value of a record")
+    return nil
   }
 }
 

@@ -31,6 +31,11 @@ extension Node {
   /// Refuses, in words, what only a member of the circle can do.
   func checkAdmitted() throws {
     try checkKeysAdmitted()
+    try checkNotExcluded()
+  }
+
+  /// Refuses, in words, what needs a device that is not out of the circle.
+  func checkNotExcluded() throws {
     guard let exclusion else { return }
     throw WaymarkError.failed(
       exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".",

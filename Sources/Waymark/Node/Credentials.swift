@@ -66,10 +66,16 @@ final class Credentials: Sendable {
     signers.withLock { $0[ticket]?.key } ?? identity.signing
   }
 
-  func spend(_ id: TicketID, on joiner: DeviceKey) throws(TicketLedger.Refusal) -> Role {
+  func role(of id: TicketID, for joiner: DeviceKey) throws(TicketLedger.Refusal) -> Role {
     try tickets.withLock { ledger throws(TicketLedger.Refusal) in
-      try ledger.spend(id, on: joiner, at: clock.wall())
+      try ledger.role(of: id, for: joiner, at: clock.wall())
     }
+  }
+
+  func spend(_ id: TicketID, on joiner: DeviceKey) { tickets.withLock { $0.spend(id, on: joiner) } }
+
+  func isSpent(_ id: TicketID, on joiner: DeviceKey) -> Bool {
+    tickets.withLock { $0.isSpent(id, on: joiner) }
   }
 }
 

@@ -10,12 +10,13 @@ import Wire
 
 /// Takes this device into the circle of a ticket.
 ///
-/// The new store and keys are laid beside the old and take their place at once when they are complete, so that
-/// a join that is interrupted leaves everything as it was.
+/// The device's new key is durable before the inviter is asked, and the new store is complete before it replaces the
+/// old one. A join that is interrupted leaves everything as it was; done again, it continues with the same key.
 public struct Joining: Sendable {
   private let home: Home
   private let ticket: Ticket
   private let name: String
+  private let keepsFormerName: Bool
   private let wall: @Sendable () -> Moment
 
   /// - Parameters:
@@ -27,11 +28,14 @@ public struct Joining: Sendable {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
 
+  /// - Parameter keepsFormerName: whether a device that the circle knows keeps the name that it has there.
   package init(
-    home: Home, ticket line: String, name: String, wall: @escaping @Sendable () -> Int64
+    home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
+    wall: @escaping @Sendable () -> Int64 = systemWall
   ) throws {
     self.home = home
     self.name = name
+    self.keepsFormerName = keepsFormerName
     self.wall = wall
     do {
       ticket = try Ticket(line: line)
@@ -61,46 +65,43 @@ public struct Joining: Sendable {
     return preview
   }
 
-  /// Asks the inviter, lays the new store, writes what this device held into it, and puts it in its place. No node
-  /// may have the home open.
+  /// The ticket of a join of this home that was interrupted and can be continued; nil if there is none.
+  package static func pendingTicket(in home: Home) -> String? {
+    PendingJoin(home).ticket.flatMap { systemWall() < $0.expiry ? $0.line : nil }
+  }
+
+  /// Asks the inviter, builds the new store with what this device held, and puts it in place. No node may have the
+  /// home open.
   ///
-  /// - Throws: `WaymarkError` with the code `ticket_refused`, `unreachable`, `store_held` or another of what is in the
-  ///   way; then all is as it was.
+  /// A device that has joined with this very ticket already is left as it is: ``NewMembership/wasMember``.
+  ///
+  /// - Parameter isConfirmed: whether a device that is a member of this circle is to get new keys, as another member.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if this device is a member and that is not confirmed;
+  ///   `ticket_refused`, `unreachable`, `store_held` or what else is in the way. Then everything is as it was.
   @discardableResult
-  public func join() async throws -> NewMembership {
+  public func join(isConfirmed: Bool = false) async throws -> NewMembership {
     do {
-      return try await carryOut()
+      return try await carryOut(isConfirmed)
     } catch {
       throw WaymarkError.opening(home, error)
     }
   }
 
-  private func carryOut() async throws -> NewMembership {
+  private func carryOut(_ isConfirmed: Bool) async throws -> NewMembership {
     try home.prepare()
     // Until the new store is in its place nobody writes to the old one: that would be lost.
-    let lock = try HomeLock(home)
+    let lock = try makeLock()
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)
-    if heldCircle() == ticket.circle {
-      do {
-        return try await joinWithStore(lock)
-      } catch let failure as WaymarkError where failure.code == "ticket_spent" {
-        throw WaymarkError.failed(
-          failure.code, "The ticket has been used, and this store is of its circle already.",
-          next: "waymark status")
-      }
-    }
+    if heldCircle() == ticket.circle { return try await joinWithStore(isConfirmed, lock) }
     let held = try heldRecords(lock)
-    let identity = try Identity.generate()
-    let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
-    guard let member = circle.evaluation.members[identity.device] else {
-      throw Self.refused(.other)
-    }
+    let (identity, circle) = try await askWithDurableKeys()
     let staged = Home(path: home.staging)
     try staged.discard()
     try staged.prepare()
     try identity.save(to: staged.deviceKey)
     try Node.makeStore(staged, circle.statements(notIn: []))
+    try Store(path: staged.store).setMeta(MetaKey.joinedWith, ticket.id.bytes)
     if !held.isEmpty {
       let node = try Node(home: staged, wall: wall)
       try await node.adopt(held)
@@ -110,7 +111,49 @@ public struct Joining: Sendable {
       Replacement(
         aside: try home.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: false),
       at: wall(), under: lock)
-    return NewMembership(circle: circle.id, device: identity.device, name: member.name)
+    try PendingJoin(home).discard()
+    return try membership(of: identity, in: circle)
+  }
+
+  private func makeLock() throws -> HomeLock {
+    do {
+      return try HomeLock(home)
+    } catch let failure as WaymarkError where failure.code == "store_held" && heldCircle() == ticket.circle {
+      throw WaymarkError(
+        exitCode: failure.exitCode, code: failure.code,
+        message:
+          "The store of this device is of this circle already, and its node is running; nothing was done.",
+        next: "waymark status; if this device was revoked, end its node, then waymark join")
+    }
+  }
+
+  // MARK: Asking
+
+  /// Asks with keys that are durable: those of an interrupted join of this circle, else new ones.
+  private func askWithDurableKeys(formerName: String? = nil) async throws -> (Identity, Circle) {
+    let pending = PendingJoin(home)
+    let (identity, isNew) = try pending.identity(for: ticket)
+    do {
+      return (identity, try await ask(identity, formerName))
+    } catch let failure as WaymarkError where failure.code == Self.keyInUse && !isNew {
+      // Revoked since the join was interrupted; revoked keys are never admitted again.
+      let identity = try pending.makeIdentity(for: ticket)
+      return (identity, try await ask(identity, formerName))
+    }
+  }
+
+  /// The circle, which has certified these keys.
+  private func ask(_ identity: Identity, _ formerName: String?) async throws -> Circle {
+    let name = keepsFormerName ? formerName ?? name : name
+    return try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
+  }
+
+  private func membership(
+    of identity: Identity, in circle: Circle, rewritten: Int = 0
+  ) throws -> NewMembership {
+    guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
+    return NewMembership(
+      circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
   }
 
   // MARK: The circle of the store that is here
@@ -122,48 +165,83 @@ public struct Joining: Sendable {
   }
 
   /// The store is of the ticket's circle already: it stays, and nothing is written again. Keys that wait for
-  /// admission are taken in, any others give way to new ones.
-  private func joinWithStore(_ lock: HomeLock) async throws -> NewMembership {
-    let waiting = try StoreGlance(path: home.store).meta(MetaKey.waiting).flatMap {
-      AwaitedAdmission(bytes: $0)
+  /// admission are admitted, a member is left alone, keys that were revoked or lost are replaced.
+  private func joinWithStore(_ isConfirmed: Bool, _ lock: HomeLock) async throws -> NewMembership {
+    let glance = try StoreGlance(path: home.store)
+    // Before the ticket is used: the key file may need a passphrase.
+    let present = try presentIdentity()
+    if let present, let waiting = glance.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
+      waiting.device == present.device
+    {
+      return try await admitWaiting(waiting, lock)
     }
-    if let waiting, try Identity.load(from: home).device == waiting.device {
-      let node = try Node(home: home, under: lock, wall: wall)
-      do {
-        let joined = try await admit(node)
-        await node.close()
-        return joined
-      } catch {
-        await node.close()
-        throw error
+    let circle = try Circle(statements: try glance.statements.map { try Statement($0) })
+    if let present, let member = circle.evaluation.members[present.device] {
+      if glance.meta(MetaKey.joinedWith) == ticket.id.bytes {
+        try PendingJoin(home).discard()
+        return NewMembership(
+          circle: circle.id, device: present.device, name: member.name, wasMember: true)
       }
+      if !isConfirmed, try await isStillMember(present) { throw Self.memberAlready(member.name) }
     }
-    return try await joinWithNewKeys(lock)
+    return try await joinWithNewKeys(
+      replacing: present?.device, called: present.flatMap { circle.evaluation.known($0.device) }?.name, lock)
   }
 
-  private func admit(_ node: Node) async throws -> NewMembership {
-    let identity = node.identity
-    let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
-    guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
-    try await node.admitted(by: circle.statements(notIn: []))
-    return NewMembership(circle: circle.id, device: identity.device, name: member.name)
-  }
-
-  private func joinWithNewKeys(_ lock: HomeLock) async throws -> NewMembership {
-    // Before the ticket is spent: it may need a passphrase.
-    let old = try formerDevice()
-    let identity = try Identity.generate()
-    let circle = try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
-    guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
-    let rewritten = try await home.replaceKeys(
-      of: old, with: identity, statements: circle.statements(notIn: []), wall: wall, under: lock)
-    return NewMembership(circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
-  }
-
-  /// Whose logs this store has written; nil if the key is lost or damaged.
-  private func formerDevice() throws -> DeviceKey? {
+  /// Asks the inviter whether a device that takes itself for a member is one; it may have been revoked without having
+  /// received that. An inviter that can't be asked does not count against it. The ticket is not spent.
+  private func isStillMember(_ identity: Identity) async throws -> Bool {
     do {
-      return try Identity.load(from: home).device
+      _ = try await ask(identity, nil)
+      return true
+    } catch let failure as WaymarkError where failure.code == Self.keyInUse {
+      return false
+    } catch let failure as WaymarkError where PairingExchange.saysLittle.contains(failure.code) {
+      return true
+    }
+  }
+
+  private static func memberAlready(_ name: String) -> WaymarkError {
+    .needsYes(
+      "This device (\(name)) is in this circle already; nothing was done. Joining again gives it new keys and makes "
+        + "it another member: “\(name)” stays in the circle until an admin revokes it. Join again?",
+      next: "waymark status; or waymark join --yes, to become another member all the same")
+  }
+
+  private func admitWaiting(_ waiting: AwaitedAdmission, _ lock: HomeLock) async throws -> NewMembership {
+    let node = try Node(home: home, under: lock, wall: wall)
+    do {
+      let identity = node.identity
+      let circle = try await ask(identity, waiting.name)
+      let joined = try membership(of: identity, in: circle)
+      try await node.admitted(by: circle.statements(notIn: []), with: ticket.id)
+      await node.close()
+      return joined
+    } catch {
+      await node.close()
+      throw error
+    }
+  }
+
+  private func joinWithNewKeys(
+    replacing old: DeviceKey?, called formerName: String?, _ lock: HomeLock
+  ) async throws -> NewMembership {
+    let (identity, circle) = try await askWithDurableKeys(formerName: formerName)
+    let rewritten = try await home.replaceKeys(
+      of: old, with: identity, statements: circle.statements(notIn: []), joinedWith: ticket.id, wall: wall,
+      under: lock)
+    try PendingJoin(home).discard()
+    var joined = try membership(of: identity, in: circle, rewritten: rewritten)
+    joined.formerMember = old.flatMap { circle.evaluation.members[$0] }.map {
+      DeviceReference(device: $0.device, name: $0.name)
+    }
+    return joined
+  }
+
+  /// The keys of this home; nil if they are lost or damaged.
+  private func presentIdentity() throws -> Identity? {
+    do {
+      return try Identity.load(from: home)
     } catch let error as HomeError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: error.code.rawValue, message: error.message,
@@ -178,13 +256,15 @@ public struct Joining: Sendable {
     return try Node.openStore(home, isLocked: true).visibleDrafts()
   }
 
+  private static let keyInUse = "key_in_use"
+
   static func refused(_ refusal: JoinRefusal) -> WaymarkError {
     let (code, message): (String, String) =
       switch refusal {
       case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
       case .ticketExpired: ("ticket_expired", "The ticket has expired.")
       case .circleFull: ("circle_full", "The circle has no room for another device.")
-      case .keyInUse: ("key_in_use", "The circle knows these keys already.")
+      case .keyInUse: (keyInUse, "The circle knows these keys already.")
       case .notAdmin: ("not_admin", "The inviting device is no admin of its circle any more.")
       case .badProof, .other: ("refused", "The inviting device refused.")
       }
@@ -250,7 +330,7 @@ struct PairingExchange: Sendable {
 
   /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
   /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
-  private static let saysLittle = ["unreachable", "ticket_refused", "wrong_device"]
+  static let saysLittle = ["unreachable", "ticket_refused", "wrong_device"]
   /// The inviter closes pairing for a while after ten that did not fit.
   private static let refusalsMax = 4
 
@@ -371,7 +451,7 @@ extension Node {
           next: "waymark join TICKET --yes")
       }
     }
-    let joined = try await joining.join()
+    let joined = try await joining.join(isConfirmed: isConfirmed)
     return document(
       "join",
       [

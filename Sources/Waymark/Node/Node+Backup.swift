@@ -6,8 +6,8 @@ import Wire
 /// Backups of a node's store. They are written from a second, reading connection, so that the node goes on with
 /// its work meanwhile.
 extension Node {
-  /// Takes an automatic backup before something that changes much, and gives its path. Only the newest ten are
-  /// kept.
+  /// Takes an automatic backup before something that changes much, and gives its path. The oldest ones
+  /// are removed, see `Home.pruneAutomaticBackups`.
   ///
   /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
   @discardableResult
@@ -22,24 +22,42 @@ extension Node {
         next: "see that the folder can be written to")
     }
     _ = try await backUp(to: path)
-    home.pruneAutomaticBackups()
+    pruneBackups()
     return path
   }
 
+  /// Removes automatic backups that are too many, and logs each.
+  func pruneBackups() {
+    guard (try? home.keeping.directory(for: "")) != nil else { return }
+    for name in home.pruneAutomaticBackups() {
+      log.info("backup", "removed the old automatic backup \(home.backups)/\(name)")
+    }
+  }
+
   /// Writes a backup of what is committed now.
+  ///
+  /// - Parameter allowsDamage: whether it is written though the disk has altered some change sets; else that needs a yes.
   func backUp(
-    to path: String, overwrites: Bool = false,
+    to path: String, overwrites: Bool = false, allowsDamage: Bool = true,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) async throws -> BackupSummary {
     do {
       switch try home.keeping.backUp(
-        store, to: path, try backupAbout(), overwrites: overwrites, progress: progress)
+        store, to: path, try backupAbout(), overwrites: overwrites, allowsDamage: allowsDamage,
+        progress: progress)
       {
       case .done(let summary): return summary
       case .elsewhere(let work): return try await offNode(work)
       }
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)
+    } catch let error as BackupDamageError {
+      throw WaymarkError.needsYes(
+        "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
+          + "(\(names(of: error.damaged)))?",
+        next:
+          "waymark run, until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
+          + "waymark backup --yes \(shellWord(path)), for everything else")
     }
   }
 
@@ -53,9 +71,27 @@ extension Node {
 }
 
 /// Runs long work on a thread of its own, away from the node and from the threads that all tasks share.
+///
+/// It stays part of the task: work that looks at `Task.isCancelled` ends with its command.
 func offNode<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-  try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(with: Swift.Result { try body() }) }
+  try await withTaskExecutorPreference(BlockingExecutor.shared) { try await concurrently(body) }
+}
+
+@concurrent
+private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
+  try Task.checkCancellation()
+  let result = try body()
+  try Task.checkCancellation()
+  return result
+}
+
+/// Threads that may block.
+private final class BlockingExecutor: TaskExecutor {
+  static let shared = BlockingExecutor()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 

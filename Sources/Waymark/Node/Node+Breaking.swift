@@ -16,6 +16,7 @@ extension Node {
     if let broken { return broken }
     let failure = WaymarkError.brokenStore(home, error)
     broken = failure
+    nodeChanged()
     store.leaveLogOnClose()
     home.markSuspect()
     log.error("store", "\(failure.message) Next: \(failure.next ?? "")")

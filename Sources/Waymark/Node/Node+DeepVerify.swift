@@ -21,9 +21,11 @@ extension Node {
     isVerifying = true
     defer { isVerifying = false }
     let check = DeepCheck(home)
-    var outcome = DeepOutcome(found: try await check.run(events))
-    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
+    var outcome = DeepOutcome(found: try await check.run(events), home: home, wall: wall())
     try checkOpen()
+    try repair(outcome.found.damagedSets)
+    outcome.hasPeers = !otherMembers.isEmpty
+    guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     outcome.backup = try await backUp(before: "repair")
     try checkOpen()
     // Folds the log again into new tables, in one transaction.
@@ -41,6 +43,7 @@ struct DeepCheck: Sendable {
 
   init(_ home: Home) { self.home = home }
 
+  /// - Throws: `WaymarkError`
   func run(_ events: @escaping @Sendable (JSON) -> Void) async throws -> DeepReport {
     do {
       return try await offNode {
@@ -59,6 +62,8 @@ struct DeepCheck: Sendable {
         "disk_full",
         "The disk of \(home.path) has no room for folding the log a second time; nothing was changed.",
         next: "make room on it (df -h \(shellWord(home.path))), then try again")
+    } catch {
+      throw WaymarkError.reading(home, error)
     }
   }
 
@@ -68,13 +73,22 @@ struct DeepCheck: Sendable {
   ) async throws -> DeepOutcome {
     let lock = try HomeLock(home)
     defer { lock.release() }
-    var outcome = DeepOutcome(found: try await run(events))
-    guard request.flag("repair"), outcome.isRepairable else { return outcome }
+    var outcome = DeepOutcome(found: try await run(events), home: home, wall: systemWall())
+    outcome.isClosed = true
+    guard request.flag("repair"), outcome.isRepairable || outcome.isRestorable else { return outcome }
     let present = try PresentStore(home)
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
     if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
-    do { try Store(path: home.store, refolds: true, isLocked: true).rest() }
+    // What is signed is whole, and a restore of the backup that was just written builds the rest of it.
+    guard outcome.isRepairable, !outcome.isRestorable else { return outcome }
+    do {
+      try Store(path: home.store, refolds: true, isLocked: true).rest()
+    } catch  where !isNoRoom(error) {
+      throw WaymarkError.failed(
+        "store", "The store in \(home.path) can't be repaired: \(error).",
+        next: home.restoreAdvice(now: systemWall()))
+    }
     outcome.after = try await run(events)
     return outcome
   }
@@ -85,8 +99,18 @@ struct DeepOutcome: Sendable {
   let found: DeepReport
   var after: DeepReport?
   var backup: String?
+  /// Whether there is another device that may have what is damaged here.
+  var hasPeers = false
+  /// Whether the store was verified without being opened, which it may not be able to be.
+  var isClosed = false
+  private let home: Home
+  private let wall: Moment
 
-  init(found: DeepReport) { self.found = found }
+  init(found: DeepReport, home: Home, wall: Moment) {
+    self.found = found
+    self.home = home
+    self.wall = wall
+  }
 
   /// Whether all that is signed is there and can be read: a backup of it is complete.
   var isLogWhole: Bool { found.counts[.log] == nil && found.counts[.file] == nil }
@@ -95,6 +119,9 @@ struct DeepOutcome: Sendable {
   var isRepairable: Bool {
     found.counts[.log] == nil && (found.counts[.records] != nil || found.counts[.file] != nil)
   }
+
+  /// Whether a restore of a backup of what is signed is what helps.
+  var isRestorable: Bool { found.counts[.log] == nil && found.counts[.index] != nil }
 
   func document(_ request: CommandRequest) -> JSON {
     let now = after ?? found
@@ -125,10 +152,18 @@ struct DeepOutcome: Sendable {
 
   /// What helps, by the worst that was found.
   private func next(_ report: DeepReport) -> String? {
-    if report.counts[.log] != nil {
-      return "waymark restore FILE with a backup; without one, move store.db away and waymark join TICKET"
+    if let count = report.counts[.log] {
+      let restoring = home.restoreAdvice(now: wall)
+      // Other devices send again what is damaged; what is missing or forged they can't.
+      return hasPeers && count == report.damagedSets.count
+        ? "waymark run, until a device that has the damaged change sets connects; if none does, "
+          + restoring
+        : restoring
     }
     let isRepaired = after != nil
+    if isClosed, isRestorable {
+      return backup == nil ? "waymark verify --deep --repair" : home.restoreAdvice(now: wall)
+    }
     if report.counts[.index] != nil || isRepaired && !report.isClean {
       return "waymark backup FILE, then waymark restore FILE: that builds everything from what is signed"
     }

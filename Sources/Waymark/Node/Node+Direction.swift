@@ -79,6 +79,7 @@ extension Node {
     try DirectionOrder.forget(store)
     guard let order = directions.pending else { return }
     directions.pending = nil
+    nodeChanged()
     log.info("direction", "\(order.verb) \(shown(order.operation)) is given up")
   }
 

@@ -174,6 +174,7 @@ extension Node {
     case .otherTime(let ahead):
       let isNew = network?.finder?.clocks.updateValue(ahead, forKey: device) == nil
       if isNew {
+        nodeChanged()
         log.warning(
           "network", "\(name(of: device)) is on this network; \(Reason.clocksDiffer.sentence(peer: "it"))")
       }
@@ -184,7 +185,7 @@ extension Node {
   private func found(_ device: DeviceKey, at address: String) {
     counters.beaconsBelieved += 1
     rememberSoon()
-    network?.finder?.clocks[device] = nil
+    if network?.finder?.clocks.removeValue(forKey: device) != nil { nodeChanged() }
     guard !isPaused(device) else { return }
     if network?.dialing.isFound(address) == false {
       log.info("network", "found \(name(of: device)) on this network, at \(address)")

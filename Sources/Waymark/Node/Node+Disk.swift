@@ -25,6 +25,7 @@ extension Node {
   func diskIsFull() {
     guard !isDiskFull else { return }
     isDiskFull = true
+    nodeChanged()
     ballast.shrinkToReserve()
     log.error("store", "the disk is full; nothing is stored until there is room")
     // It may be the write-ahead log that has filled it: then there is room at once.
@@ -38,11 +39,18 @@ extension Node {
     }
   }
 
+  /// A start may have used up the ballast to open the store, or found no room for it. It is held again as soon as there
+  /// is room: the next time the disk runs full it is needed.
+  func restoreBallast() {
+    if !isDiskFull, ballast.isWaitingForRoom { awaitRoom(5_000) }
+  }
+
   private func lookAtDisk() {
-    guard isDiskFull else { return }
+    guard broken == nil else { return }
     guard ballast.hasRoom else { return awaitRoom(5_000) }
-    isDiskFull = false
     ballast.hold()
+    guard isDiskFull else { return }
+    isDiskFull = false
     log.info("store", "there is room on the disk again")
     turn { $0.roomAgain(now: time) }
   }

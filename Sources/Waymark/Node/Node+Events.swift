@@ -6,13 +6,14 @@ import Wire
 /// Something a person should know until it is over or the node starts again.
 enum NodeNotice: Hashable, Sendable {
   case storeFailed(String)
-  case damagedSet(number: Int64?)
   case digestMismatch(device: DeviceKey, Lane)
 }
 
 extension Node {
   func notice(_ notice: NodeNotice) {
-    if !notices.contains(notice) { notices.append(notice) }
+    guard !notices.contains(notice) else { return }
+    notices.append(notice)
+    nodeChanged()
   }
 
   /// Writes to the log what the replica reports, and keeps what `status` should say.
@@ -65,6 +66,13 @@ extension Node {
       lookForOvertakingAnew()
       settingsDidFold()
       watching.changed(Topic.all)
+    case .damaged(let sets):
+      log.error(
+        "store",
+        "the disk has damaged \(plural(sets.count, "stored change set")): \(names(of: sets)). No peer is sent it; "
+          + "peers that have it are asked for it. Next: waymark status")
+    case .repaired(let sets):
+      log.info("store", "peers sent \(plural(sets.count, "damaged change set")) again: \(names(of: sets))")
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -101,12 +109,6 @@ extension Node {
       switch notice {
       case .storeFailed(let why):
         NoticeSnapshot(.storeFailed, text: "the store refused to write: \(why)")
-      case .damagedSet(let number):
-        NoticeSnapshot(
-          .damagedSet,
-          text:
-            "the disk has altered change set \(number.map(String.init) ?? "of a cut log"): no peer is sent it",
-          next: "waymark verify --deep")
       case .digestMismatch(let device, let lane):
         NoticeSnapshot(
           .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
@@ -119,6 +121,7 @@ extension Node {
         NoticeSnapshot(
           .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
+    if let notice = damageNotice() { found.append(notice) }
     if let notice = discoveryNotice() { found.append(notice) }
     if let exclusion { found.append(exclusion) }
     found += unheardNotices()

@@ -54,9 +54,14 @@ extension Node {
       await Task.yield()
     }
     throw WaymarkError.failed(
-      "not_comparable", "There are too many records to compare, or they change all the time.",
+      WaymarkError.notComparableCode, "There are too many records to compare, or they change all the time.",
       next: "waymark sync on --yes turns sync on without comparing")
   }
+}
+
+extension WaymarkError {
+  /// Of what can't be compared, although the peer is there and willing.
+  static let notComparableCode = "not_comparable"
 }
 
 /// How many records of a kind are where.

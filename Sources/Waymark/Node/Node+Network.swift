@@ -2,6 +2,7 @@ import Dispatch
 import Membership
 import Replication
 import SecureChannel
+import Storage
 import Transport
 import Wire
 
@@ -38,9 +39,11 @@ extension Node {
       throw error
     }
     logExclusion()
+    pruneBackups()
     if discovers { beginDiscovery() }
     watchInterfaces()
     dial()
+    nodeChanged()
     return listener.address.description
   }
 
@@ -51,6 +54,8 @@ extension Node {
     logGate()
     handle(.started)
     scheduleRest()
+    restoreBallast()
+    scheduleStoreCheck()
     guard member != nil else { return }
     try announce(network?.reachableAddresses ?? [])
     try showDevelopmentEntitlement()
@@ -93,6 +98,7 @@ extension Node {
       forgetQuestions(id, of: device)
     }
     network = nil
+    nodeChanged()
   }
 
   // MARK: Links
@@ -172,10 +178,12 @@ extension Node {
   /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
   /// link only so much, so that one that sends without end does not keep the others waiting; and more of one that
   /// has sent much, for what many sets write to one page is written once.
-  private func takeInboxes(endOf ended: (any NodeLink)? = nil) {
+  func takeInboxes(endOf ended: (any NodeLink)? = nil) {
     var inputs: [Input] = []
     var isMore = false
     for (id, active) in network?.links.sorted(by: { $0.key < $1.key }) ?? [] {
+      // What it has brought is not stored yet: nothing more of it is read until it is.
+      guard active.link === ended || !replicator.isWaiting(id) else { continue }
       let taken = active.link.takeInbox(atMost: active.link === ended ? .max : active.turnBytes)
       network?.links[id]?.turnBytes =
         taken.isMore ? min(active.turnBytes * 2, Limits.turnBytesMax) : Limits.turnBytesBegin
@@ -199,6 +207,10 @@ extension Node {
 
   private func closed(_ link: any NodeLink, _ end: LinkEnd, _ dialled: String?) {
     takeInboxes(endOf: link)
+    if let id = id(of: link), replicator.isWaiting(id) {
+      // Its end comes after all that it has brought.
+      return executor.async { [weak self] in self?.assumeIsolated { $0.closed(link, end, dialled) } }
+    }
     if let id = id(of: link) {
       let session = replica.sessions[id]
       network?.links[id] = nil

@@ -50,11 +50,15 @@ extension Node {
       request.isProven(handshakeHash: pairing.handshakeHash.bytes, authenticated: pairing.remote)
     else { return .refused(.badProof) }
     do {
-      let role = try credentials.spend(pairing.ticket, on: request.device)
+      let role = try credentials.role(of: pairing.ticket, for: request.device)
       let signer = credentials.signer(of: pairing.ticket)
       let (reply, certificate) = try circle.welcome(request, role: role, by: signer, at: wall())
-      if let certificate { handle(.statementsAdded([certificate.bytes])) }
-      if case .accepted = reply { joined(request) }
+      if let certificate {
+        credentials.spend(pairing.ticket, on: request.device)
+        handle(.statementsAdded([certificate.bytes]))
+      }
+      // A member that only asks whether it is one leaves the ticket to the device that it is meant for.
+      if case .accepted = reply, credentials.isSpent(pairing.ticket, on: request.device) { joined(request) }
       return reply
     } catch TicketLedger.Refusal.spent {
       return .refused(.ticketSpent)

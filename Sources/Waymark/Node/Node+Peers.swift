@@ -69,6 +69,7 @@ extension Node {
     if isPaused { paused.insert(device) } else { paused.remove(device) }
     try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
     pausedPeers = paused
+    nodeChanged()
     if isPaused {
       for session in replica.sessions.values where session.device == device { hangUp(session.link) }
     } else {

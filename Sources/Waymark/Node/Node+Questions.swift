@@ -22,6 +22,7 @@ extension Node {
     try checkOpen()
     switch reply {
     case .answer(let answer): return answer
+    case .refused(.theirs(.tooManyHeads)): throw tooManyHeads(peer)
     case .refused(let reason): throw refused(Reason(reason), by: peer)
     }
   }
@@ -63,6 +64,16 @@ extension Node {
     guard network != nil else { return .notServing }
     let reason = ((try? peerSnapshots(wall())) ?? []).first { $0.device == peer }?.reason ?? .offline
     return refused(reason == .inSync ? .offline : reason, by: peer)
+  }
+
+  /// Why a peer can't be asked for its heads although its lane is open.
+  func tooManyHeads(_ peer: DeviceKey) -> WaymarkError {
+    .failed(
+      WaymarkError.notComparableCode,
+      "\(name(of: peer)) has more than \(Limits.headsPerMessageMax) logs and branches, too many for one answer.",
+      next: replica.preference
+        ? "waymark history, then waymark revoke NAME for the device that began so many logs"
+        : "waymark sync on --preview, then waymark sync on, which merges the records of both")
   }
 
   private func refused(_ reason: Reason, by peer: DeviceKey) -> WaymarkError {

@@ -79,8 +79,8 @@ extension Node {
   }
 
   private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
-    guard let network else { return (.offline, .offline) }
     if exclusion != nil { return (.refused, .turnedAway) }
+    guard let network else { return (.offline, .offline) }
     if network.dialing.isPenalised(device, now: steady) { return (.refused, .badSignature) }
     if let refusal = network.refusals[device] { return (.refused, refusal) }
     if network.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
@@ -118,6 +118,8 @@ extension Reason {
     case .entitlementExpired: self = .entitlementExpired
     case .entitlementNotYetValid: self = .entitlementNotYetValid
     case .syncOff: self = .syncOff
+    case .revoked: self = .revoked
+    case .notAMember: self = .notAMember
     }
   }
 
@@ -135,7 +137,7 @@ extension Reason {
     case .freeTier, .entitlementNotYetValid: self = .peerFreeTier
     case .entitlementExpired: self = .peerEntitlementExpired
     case .clockAhead: self = .peerClockAhead
-    case .paused, .peerNotPremium: self = .refusedByPeer
+    case .paused, .peerNotPremium, .tooManyHeads: self = .refusedByPeer
     default: self = .peerSyncOff
     }
   }

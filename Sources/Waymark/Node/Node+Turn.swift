@@ -1,6 +1,7 @@
 import Membership
 import Replication
 import Storage
+import Transport
 import Wire
 
 extension Node {
@@ -22,7 +23,22 @@ extension Node {
   }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
-  func foldDue() throws { try turn { try $0.foldDue(now: time) } }
+  ///
+  /// Every read comes through here, so watchers are told only if something was folded: one that was told of its own
+  /// read would read again, and again.
+  func foldDue() throws {
+    if try replicator.foldDue(now: time) { afterTurn() }
+  }
+
+  /// Goes on with sets that had no room in this turn, behind whatever else waits for one.
+  func goOnSoon() {
+    executor.async { [weak self] in
+      self?.assumeIsolated { node in
+        node.turn { $0.goOn(now: node.time) }
+        node.takeInboxes()
+      }
+    }
+  }
 
   func storeFailed(_ error: any Error) {
     guard !isNoRoom(error) else { return diskIsFull() }
@@ -30,13 +46,8 @@ extension Node {
       storeBroke(error)
       return
     }
-    if case StoreError.damagedSet(let number) = error {
-      let name = number.map { " \($0)" } ?? ""
-      log.error(
-        "store", "the disk has altered change set\(name): no peer is sent it. Next: waymark verify --deep")
-      notice(.damagedSet(number: number))
-      return
-    }
+    // The set is remembered, and status names it.
+    if case StoreError.damagedSet = error { return }
     log.error("store", "the store refused a transaction: \(error)")
     notice(.storeFailed("\(error)"))
   }

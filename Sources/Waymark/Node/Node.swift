@@ -2,6 +2,7 @@ import Membership
 import Replication
 import Sodium
 import Storage
+import Synchronization
 import Transport
 import Wire
 
@@ -54,6 +55,8 @@ public actor Node {
   var counters = Counters()
   /// What the operation did that only this disk has, by the sets that were counted.
   var lossContent: (sets: [ChangeSetID], content: OperationContent)?
+  /// Commands that have begun and not ended.
+  nonisolated let commandsUnderWay = Atomic(0)
   /// The command line's socket, while the node serves it.
   var control: ControlServer?
 
@@ -129,8 +132,11 @@ public actor Node {
   }
 
   /// A circle has taken in the keys that waited.
-  func admitted(by statements: [Statement]) throws {
+  ///
+  /// - Parameter ticket: the one that this device joined with; nil if it was admitted by the root key.
+  func admitted(by statements: [Statement], with ticket: TicketID? = nil) throws {
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.joinedWith, ticket?.bytes)
     try store.setMeta(MetaKey.waiting, nil)
     waiting = nil
   }
@@ -213,6 +219,8 @@ extension MetaKey {
   static let mockPurchase = "mock-purchase"
   /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.
   static let waiting = "awaited-admission"
+  /// The id of the ticket with which this device joined.
+  static let joinedWith = "joined-with"
   /// One byte: whether this very device completed onboarding.
   static let completedOnboarding = "completed-onboarding"
 

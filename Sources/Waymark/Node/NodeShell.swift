@@ -17,6 +17,14 @@ final class NodeShell: ReplicatorShell {
     onNode { $0.schedule(timer, after: milliseconds) }
   }
 
+  func beginPiece() -> () -> Bool {
+    guard let node else { return { true } }
+    let end = node.steady + Limits.turnMilliseconds
+    return { node.steady >= end }
+  }
+
+  func goOnSoon() { onNode { $0.goOnSoon() } }
+
   func note(_ event: ReplicaEvent) { onNode { $0.note(event) } }
 
   func note(_ event: ReplicatorEvent) { onNode { $0.note(event) } }

@@ -78,8 +78,8 @@ public struct Readmission: Sendable {
           wall: wall, under: lock)
       }
       return NewMembership(
-        circle: standing.circle.id, device: identity.device, name: name(standing), rewritten: rewritten
-      )
+        circle: standing.circle.id, device: identity.device, name: name(standing, identity),
+        rewritten: rewritten)
     } catch {
       await node.close()
       throw error
@@ -104,16 +104,18 @@ public struct Readmission: Sendable {
     else { throw Joining.refused(.circleFull) }
     let body = DeviceCertificate(
       circle: standing.circle.id, issuer: DeviceKey(root), device: identity.device,
-      transport: identity.transportKey, name: name(standing), role: .admin, issued: wall())
+      transport: identity.transportKey, name: name(standing, identity), role: .admin, issued: wall())
     do {
       return try Statement(signing: body, with: root)
     } catch {
       throw WaymarkError.badValue(
-        "name", name(standing), allowed: "1 to 64 bytes without control characters")
+        "name", name(standing, identity), allowed: "1 to 64 bytes without control characters")
     }
   }
 
-  private func name(_ standing: Standing) -> String { name ?? standing.name ?? hostName }
+  private func name(_ standing: Standing, _ identity: Identity) -> String {
+    standing.circle.evaluation.freeName(name ?? standing.name ?? hostName, for: identity.device)
+  }
 
   private var noStore: WaymarkError {
     WaymarkError(
@@ -150,8 +152,10 @@ extension Home {
   ///
   /// What a revocation leaves out of the old device's logs is written again, so that nothing is lost that its
   /// owner wrote before the device knew; gives the number of such records.
+  ///
+  /// - Parameter joinedWith: the ticket, if there was one.
   func replaceKeys(
-    of old: DeviceKey?, with identity: Identity, statements: [Statement],
+    of old: DeviceKey?, with identity: Identity, statements: [Statement], joinedWith: TicketID? = nil,
     wall: @escaping @Sendable () -> Int64, under lock: HomeLock
   ) async throws -> Int {
     let staged = Home(path: staging)
@@ -160,6 +164,7 @@ extension Home {
     try identity.save(to: staged.deviceKey)
     try copyStore(to: staged, under: lock)
     try Node.makeStore(staged, statements)
+    try Store(path: staged.store).setMeta(MetaKey.joinedWith, joinedWith?.bytes)
     let written = try old.map { try Store(path: staged.store).states(writtenBy: $0) } ?? [:]
     var rewritten = 0
     if !written.isEmpty {

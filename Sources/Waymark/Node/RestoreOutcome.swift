@@ -14,6 +14,8 @@ struct RestoreOutcome: Sendable {
   let isAdmitted: Bool
   let founds: Bool
   let changeSets: Int64
+  /// Change sets of the backup that are damaged, or build on one that is lost.
+  let missing: Int
   let records: Int64
   var loss: PresentStore.Loss?
   /// Where the old store went.
@@ -32,7 +34,8 @@ struct RestoreOutcome: Sendable {
         .init("device", isPreview && !keepsKeys ? .null : .string(device.description)),
         .init("name", .string(name)), .init("newKeys", .bool(!keepsKeys)),
         .init("admitted", .bool(isAdmitted)),
-        .init("changeSets", .integer(changeSets)), .init("records", .integer(records)),
+        .init("changeSets", .integer(changeSets)), .init("missing", .integer(missing)),
+        .init("records", .integer(records)),
         .init("setAside", loss.map { $0.changeSets.map { .integer($0) } ?? .null } ?? .integer(0)),
         .init("keptAt", .text(aside)),
         .init("keptBackup", .text(aside.flatMap { keepsReadable ? $0 + "/store.waymark" : nil })),

@@ -10,6 +10,7 @@ struct RestorePlan: Sendable {
   let circle: Circle
   let identity: Identity
   private let hasNewKeys: Bool
+  private let isPartial: Bool
   let founds: Bool
   private let name: String
   private let kept: [String: [UInt8]]
@@ -20,6 +21,7 @@ struct RestorePlan: Sendable {
     self.backup = backup
     founds = order.foundsCircle
     name = order.name
+    isPartial = order.isPartial
     var circle = try Self.circle(backup)
     if let held = present.circle, held.id == circle.id { circle.insert(held.statements(notIn: [])) }
     let held = Files.exists(home.deviceKey) ? try Identity.load(from: home) : nil
@@ -64,7 +66,7 @@ struct RestorePlan: Sendable {
     guard circle.evaluation.members.count < Limits.devicesMax else { throw Joining.refused(.circleFull) }
     let certificate = DeviceCertificate(
       circle: circle.id, issuer: DeviceKey(root), device: identity.device, transport: identity.transportKey,
-      name: name, role: .admin, issued: now)
+      name: circle.evaluation.freeName(name), role: .admin, issued: now)
     do {
       circle.insert([try Statement(signing: certificate, with: root)])
     } catch {
@@ -92,7 +94,9 @@ struct RestorePlan: Sendable {
   var isAdmitted: Bool { circle.evaluation.isMember(identity.device) }
 
   /// Makes the store from nothing: verifies and folds every change set of the backup.
-  func makeStore(in target: Home, now: Moment, _ events: (JSON) -> Void) throws {
+  ///
+  /// - Returns: how many change sets of it are missing; none unless the restore is partial.
+  func makeStore(in target: Home, now: Moment, _ events: (JSON) -> Void) throws -> Int {
     if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
     try Node.makeStore(target, circle.statements(notIn: []))
     let store = try Store(path: target.store)
@@ -105,10 +109,11 @@ struct RestorePlan: Sendable {
     let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
     // Sets may build on others that a cut has left out.
     _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
+    var partial = PartialRestore(store, circle, horizon)
     try BackupSource.reading(backup.path) {
       var done: Int64 = 0
       try BackupFile(path: backup.path).forEachPart(of: Self.partSets) { part in
-        try take(part, after: done, into: store, horizon)
+        if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon) }
         done += Int64(part.count)
         events([
           "type": "progress", "stage": "verifying", "file": .string(backup.path), "done": .integer(done),
@@ -117,6 +122,7 @@ struct RestorePlan: Sendable {
       }
     }
     try store.rest()
+    return partial.missing
   }
 
   private func take(
@@ -127,7 +133,7 @@ struct RestorePlan: Sendable {
     for (offset, raw) in part.enumerated() {
       let number = done + Int64(offset) + 1
       guard let set = try? VerifiedChangeSet(verifying: raw) else {
-        throw BackupError.damaged("the signature of change set \(number) does not hold")
+        throw BackupError.damagedSet("the signature of change set \(number) does not hold")
       }
       guard set.header.circle == circle.id, circle.evaluation.admission(of: set.header.log) != .unknownDevice
       else { throw BackupError.damaged("change set \(number) is not of this circle") }
@@ -137,7 +143,7 @@ struct RestorePlan: Sendable {
     for (offset, placement) in report.placements.enumerated() {
       if case .place = placement { continue }
       if placement == .excluded { continue }
-      throw BackupError.damaged("change set \(done + Int64(offset) + 1) has lost one that it builds on")
+      throw BackupError.damagedSet("change set \(done + Int64(offset) + 1) has lost one that it builds on")
     }
   }
 
@@ -160,7 +166,8 @@ struct RestorePlan: Sendable {
     try Node.makeStore(staged, [statement])
   }
 
-  func outcome(in staged: Home) throws -> RestoreOutcome {
+  /// - Parameter missing: change sets of the backup that are not in the store.
+  func outcome(in staged: Home, missing: Int) throws -> RestoreOutcome {
     let store = try Store(path: staged.store)
     let circle = try Circle(statements: try store.statements().map { try Statement($0) })
     return RestoreOutcome(
@@ -168,6 +175,7 @@ struct RestorePlan: Sendable {
       device: identity.device, name: circle.evaluation.members[identity.device]?.name ?? name,
       keepsKeys: !hasNewKeys,
       isAdmitted: circle.evaluation.isMember(identity.device), founds: founds,
-      changeSets: backup.changeSets, records: Int64(try store.visibleCounts().values.reduce(0, +)))
+      changeSets: backup.changeSets - Int64(missing), missing: missing,
+      records: Int64(try store.visibleCounts().values.reduce(0, +)))
   }
 }

@@ -46,6 +46,12 @@ struct BackupSource: Sendable {
         "newer_backup",
         "\(path) was written by a newer version of Waymark (format \(found), this one reads \(known)); "
           + "nothing was changed.", next: "bring this program up to date, then restore again")
+    } catch BackupError.damagedSet(let why) {
+      throw WaymarkError.failed(
+        "damaged_backup", "\(path) is damaged: \(why). Nothing was changed.",
+        next:
+          "restore an older backup, or waymark restore --partial \(shellWord(path)): that restores everything that is "
+          + "intact, and says what is missing")
     } catch BackupError.damaged(let why) {
       throw WaymarkError.failed(
         "damaged_backup", "\(path) is damaged: \(why). Nothing was changed.",

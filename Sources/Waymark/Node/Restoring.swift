@@ -21,6 +21,8 @@ public struct Restoring: Sendable {
     package var rootKey: String?
     /// Whether to found a new circle and write the visible records again there.
     package var foundsCircle = false
+    /// Whether to restore what is intact of a backup with damaged change sets.
+    package var isPartial = false
 
     package init(file: String, name: String) {
       self.file = file
@@ -99,15 +101,15 @@ public struct Restoring: Sendable {
     let target = plan.founds ? Home(path: staged.path + "/source") : staged
     try target.prepare()
     let now = wall()
-    try await offNode { try plan.makeStore(in: target, now: now, events) }
-    guard plan.founds else { return try plan.outcome(in: staged) }
+    let missing = try await offNode { try plan.makeStore(in: target, now: now, events) }
+    guard plan.founds else { return try plan.outcome(in: staged, missing: missing) }
     let drafts = try Store(path: target.store).visibleDrafts()
     try plan.foundCircle(in: staged, now: now)
     let node = try Node(home: staged, wall: wall)
     if !drafts.isEmpty { try await node.write("restore", drafts) }
     await node.close()
     try target.discard()
-    return try plan.outcome(in: staged)
+    return try plan.outcome(in: staged, missing: missing)
   }
 
   /// The copy of the preferences beside the store follows what was restored.

@@ -11,6 +11,8 @@ struct Timers {
     case disk
     case interfaces
     case beacons
+    case watch
+    case storeCheck
   }
 
   private let executor: QueueExecutor

@@ -74,7 +74,7 @@ extension Node {
   }
 
   func evaluateWaiters() {
-    watching.changed([.node])
+    nodeChanged()
     var current = waiters
     let met = current.release(self)
     waiters = current

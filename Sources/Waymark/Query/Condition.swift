@@ -4,14 +4,19 @@ import Storage
 /// What records of a ``Query`` must be: written with operators on key paths.
 ///
 /// `\.name == "Rome"`, `\.startDate >= .now`, `\.endDate == nil`, joined with `&&`, `||` and `!`. Nothing is greater
-/// or less than a value that is nil.
+/// or less than a value that is nil. ``QueryTime/now`` is the time at which the query is read, not the time at which
+/// it was written down.
 public struct Condition<Owner: Record>: Hashable, Sendable {
-  let condition: RecordQuery.Condition
+  let term: QueryTerm
 
-  init(_ condition: RecordQuery.Condition) { self.condition = condition }
+  init(_ term: QueryTerm) { self.term = term }
 
   init(_ property: PartialKeyPath<Owner>, _ test: RecordQuery.Test) {
-    condition = .part(Owner.fields.part(property), test)
+    term = Owner.fields.part(property).map { .fixed(.part($0, test)) } ?? .unsupported("\(property)")
+  }
+
+  init(_ property: PartialKeyPath<Owner>, _ test: NowTest) {
+    term = Owner.fields.part(property).map { .now($0, test) } ?? .unsupported("\(property)")
   }
 
   /// A text that contains another, whatever the case.
@@ -19,7 +24,7 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
     Condition(property, .contains(text))
   }
 
-  /// A text that begins with another, letter for letter.
+  /// A text that begins with another, whatever the case.
   public static func begins(_ property: KeyPath<Owner, String>, with text: String) -> Condition {
     Condition(property, .begins(with: text))
   }
@@ -28,27 +33,26 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
   public static func isOne<Property: QueryValue>(
     of values: some Sequence<Property>, _ property: KeyPath<Owner, Property>
   ) -> Condition {
-    let part = Owner.fields.part(property)
-    return Condition(.part(part, .isOne(of: values.map(\.queryOperand.column))))
+    Condition(property, .isOne(of: values.map(\.queryOperand.column)))
   }
 
   /// Records with these ids.
   public static func ids(_ ids: some Sequence<UUID>) -> Condition {
-    Condition(.ids(ids.map { .init($0) }))
+    Condition(.fixed(.ids(ids.map { .init($0) })))
   }
 
   /// What meets both.
   public static func && (left: Condition, right: Condition) -> Condition {
-    Condition(.all([left.condition, right.condition]))
+    Condition(.all([left.term, right.term]))
   }
 
   /// What meets one of them, or both.
   public static func || (left: Condition, right: Condition) -> Condition {
-    Condition(.any([left.condition, right.condition]))
+    Condition(.any([left.term, right.term]))
   }
 
   /// What does not meet it.
-  public static prefix func ! (condition: Condition) -> Condition { Condition(.not(condition.condition)) }
+  public static prefix func ! (condition: Condition) -> Condition { Condition(.not(condition.term)) }
 }
 
 /// A property that has this value; nil is a value too.
@@ -66,6 +70,7 @@ public func != <Owner: Record, Property: QueryValue>(
 }
 
 /// A property that is greater or the same.
+@_disfavoredOverload
 public func >= <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
@@ -73,6 +78,7 @@ public func >= <Owner: Record, Property: QueryValue>(
 }
 
 /// A property that is less or the same.
+@_disfavoredOverload
 public func <= <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
@@ -80,6 +86,7 @@ public func <= <Owner: Record, Property: QueryValue>(
 }
 
 /// A property that is greater.
+@_disfavoredOverload
 public func > <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
@@ -87,6 +94,7 @@ public func > <Owner: Record, Property: QueryValue>(
 }
 
 /// A property that is less.
+@_disfavoredOverload
 public func < <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {

@@ -6,7 +6,8 @@ import Storage
 extension Node {
   /// The records that a query asks for.
   ///
-  /// - Throws: ``WaymarkError`` if the store can't be read.
+  /// - Throws: ``WaymarkError`` if the store can't be read, and with the code `unsupported_property` if a key path of
+  ///   the query is not a stored property.
   public func records<Owner>(_ query: Query<Owner>) throws -> [Owner] { try read(.records(query)) }
 
   /// The record with an id; nil if people can't see one.
@@ -17,7 +18,8 @@ extension Node {
   /// How many records a query asks for.
   public func count<Owner>(_ query: Query<Owner>) throws -> Int { try read(.count(query)) }
 
-  /// The records of a query, now and again after each change that concerns them.
+  /// The records of a query, now and again after each change that concerns them, and when the time reaches a date that
+  /// the query compares with ``QueryTime/now``.
   ///
   /// ```swift
   /// for await trips in node.watch(Trip.all.sorted(by: \.startDate)) { show(trips) }
@@ -31,29 +33,29 @@ extension Node {
 extension Reading {
   /// The records that a query asks for.
   public static func records<Owner>(_ query: Query<Owner>) -> Reading where Value == [Owner] {
-    Reading([.kind(Owner.kind.number)]) { node in
+    Reading(.records, [.kind(Owner.kind.number)]) { node, time in
       var found: [Owner] = []
-      try node.store.forEach(query.stored) { found.append(Owner($0)) }
+      try node.forEach(query, &time) { found.append($0) }
       return found
     }
   }
 
   /// The record with an id; nil if people can't see one.
   public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> Reading where Value == Owner? {
-    Reading([.kind(Owner.kind.number)]) { node in
+    Reading(.record, [.kind(Owner.kind.number)]) { node, _ in
       try node.store.visible(Owner.kind, RecordID(id)).map { Owner($0) }
     }
   }
 
   /// How many records a query asks for.
   public static func count<Owner>(_ query: Query<Owner>) -> Reading where Value == Int {
-    Reading([.kind(Owner.kind.number)]) { try $0.store.count(query.stored) }
+    Reading(.count, [.kind(Owner.kind.number)]) { try $0.count(query, &$1) }
   }
 }
 
 extension Reading<Profile> {
   /// The person's profile; without a name until somebody has given one.
   public static var profile: Reading {
-    Reading([.kind(Registry.profile.number)]) { Profile(try $0.heldProfile()) }
+    Reading(.profile, [.kind(Registry.profile.number)]) { node, _ in Profile(try node.heldProfile()) }
   }
 }

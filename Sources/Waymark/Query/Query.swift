@@ -15,12 +15,14 @@ import Storage
 /// ```
 ///
 /// Properties are named by key paths to what a record has itself: its id, texts, numbers, flags, dates, ids, words. A key
-/// path to anything else is a mistake of the program and ends it. Filters always come first, then the order, then the
+/// path to a part of one, as `\.name.count`, compiles, and reading the query fails with `unsupported_property`. Filters always come first, then the order, then the
 /// page, whatever was called first. Without a sort order, records come as people read them: trips and items by time,
 /// organizations with None first and then by name, habits and categories in their own order.
 public struct Query<Owner: Record>: Hashable, Sendable {
-  var conditions: [RecordQuery.Condition] = []
+  private var terms: [QueryTerm] = []
   private var order: [RecordQuery.Order]?
+  /// The first property that it can't be sorted by.
+  private var unsupported: String?
   private var limit: Int?
   private var offset = 0
 
@@ -29,18 +31,21 @@ public struct Query<Owner: Record>: Hashable, Sendable {
   /// Only records of which this holds too.
   public func filter(_ condition: Condition<Owner>) -> Query {
     var query = self
-    query.conditions.append(condition.condition)
+    query.terms.append(condition.term)
     return query
   }
 
   /// Sorted by this property, in place of the usual order or after what was named before; those without a value last.
   ///
   /// Text comes in the order of the alphabet, whatever the case of its ASCII letters.
-  public func sorted<Property>(
+  public func sorted<Property: QueryValue>(
     by property: KeyPath<Owner, Property>, order direction: SortOrder = .forward
   ) -> Query {
     var query = self
-    let part = Owner.fields.part(property)
+    guard let part = Owner.fields.part(property) else {
+      query.unsupported = unsupported ?? "\(property)"
+      return query
+    }
     let term: RecordQuery.Order =
       direction == .forward
       ? .ascending(part.field, part: part.index) : .descending(part.field, part: part.index)
@@ -63,14 +68,23 @@ public struct Query<Owner: Record>: Hashable, Sendable {
     return query
   }
 
-  var stored: RecordQuery {
+  /// What the store is asked for.
+  ///
+  /// - Throws: ``WaymarkError`` for a key path that is not a stored property.
+  func stored(_ now: Moment) throws -> RecordQuery {
+    if let unsupported { throw QueryTerm.unsupported(unsupported) }
     var query = RecordQuery(Owner.kind.number)
-    query.conditions = conditions
+    query.conditions = try terms.map { try $0.condition(now) }
     query.order = order ?? Owner.fields.order
     query.limit = limit
     query.offset = offset
     return query
   }
+}
+
+extension Query {
+  /// All comparisons with now.
+  var comparisons: [(part: RecordQuery.Part, test: NowTest)] { terms.flatMap(\.comparisons) }
 }
 
 extension Record {

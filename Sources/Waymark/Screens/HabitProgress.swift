@@ -98,7 +98,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
 }
 
 extension Reading {
-  /// Habits and what was done for them, counted as the profile says.
+  /// Habits and what was done for them, counted as the profile says. A watch reads again when the day ends.
   ///
   /// - Parameters:
   ///   - habits: which habits.
@@ -107,22 +107,22 @@ extension Reading {
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> Reading where Value == [HabitProgress] {
-    Reading(habitTopics) { node in
-      let count = DayCount(try Reading<Profile>.profile.read(node))
-      return try Reading<[Habit]>.records(habits).read(node).map {
-        try node.progress(of: $0, count, since: since, now: now)
+    Reading(.progress, habitTopics) { node, time in
+      let count = try node.dayCount(&time, isNow: now == nil)
+      return try Reading<[Habit]>.records(habits).read(node, &time).map {
+        try node.progress(of: $0, count, since: since, now ?? Date(milliseconds: time.now))
       }
     }
   }
 
-  /// One habit and what was done for it; nil if people can't see it.
+  /// One habit and what was done for it; nil if people can't see it. A watch reads again when the day ends.
   public static func progress(
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> Reading where Value == HabitProgress? {
-    Reading(habitTopics) { node in
-      let count = DayCount(try Reading<Profile>.profile.read(node))
-      return try Reading<Habit?>.record(Habit.self, habit).read(node).map {
-        try node.progress(of: $0, count, since: since, now: now)
+    Reading(.habitProgress, habitTopics) { node, time in
+      let count = try node.dayCount(&time, isNow: now == nil)
+      return try Reading<Habit?>.record(Habit.self, habit).read(node, &time).map {
+        try node.progress(of: $0, count, since: since, now ?? Date(milliseconds: time.now))
       }
     }
   }
@@ -133,14 +133,24 @@ extension Reading {
 }
 
 extension Node {
+  /// How days are counted; the value is read again when today ends.
+  fileprivate func dayCount(_ time: inout ReadingTime, isNow: Bool) throws -> DayCount {
+    let count = DayCount(try Reading<Profile>.profile.read(self, &time))
+    if isNow { time.changes(at: Day.end(after: time.now, in: count.zone)) }
+    return count
+  }
+
   fileprivate func progress(
-    of habit: Habit, _ count: DayCount, since: Day?, now: Date?
+    of habit: Habit, _ count: DayCount, since: Day?, _ now: Date
   ) throws -> HabitProgress {
     var logs = HabitLog.all.filter(\.habitID == habit.id)
     // Two days of the calendar are the furthest that zones lie apart.
     if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
-    let found = try Reading<[HabitLog]>.records(logs).read(self)
-      .filter { log in since.map { count.day(of: log) >= $0 } ?? true }
-    return HabitProgress(habit, found, count: count, now: now ?? Date(milliseconds: wall()))
+    var found: [HabitLog] = []
+    try store.forEach(try logs.stored(now.milliseconds)) { row in
+      let log = HabitLog(row)
+      if since.map({ count.day(of: log) >= $0 }) ?? true { found.append(log) }
+    }
+    return HabitProgress(habit, found, count: count, now: now)
   }
 }

@@ -31,7 +31,7 @@ public struct OrganizationList: Equatable, Sendable {
 extension Reading<OrganizationList> {
   /// All organizations in the order of a picker.
   public static var organizations: Reading {
-    Reading([.kind(Organization.kind.number)]) { node in
+    Reading(.organizations, [.kind(Organization.kind.number)]) { node, _ in
       OrganizationList(try node.store.visible(Organization.kind))
     }
   }

@@ -57,8 +57,8 @@ extension Reading {
   /// for await trips in node.watch(.overviews(of: Trip.all)) { … }
   /// ```
   public static func overviews(of trips: Query<Trip>) -> Reading where Value == [TripOverview] {
-    Reading(tripTopics) { node in
-      let found = try Reading<[Trip]>.records(trips).read(node)
+    Reading(.overviews, tripTopics) { node, time in
+      let found = try Reading<[Trip]>.records(trips).read(node, &time)
       // A few are looked up one by one, many at once.
       guard found.count > lookupsMax else {
         return try found.map { TripOverview($0, try node.store.tripSummary(RecordID($0.id))) }
@@ -70,15 +70,15 @@ extension Reading {
 
   /// A trip with its totals; nil if people can't see one.
   public static func overview(of trip: Trip.ID) -> Reading where Value == TripOverview? {
-    Reading(tripTopics) { node in
-      try Reading<Trip?>.record(Trip.self, trip).read(node)
+    Reading(.overview, tripTopics) { node, time in
+      try Reading<Trip?>.record(Trip.self, trip).read(node, &time)
         .map { TripOverview($0, try node.store.tripSummary(RecordID(trip))) }
     }
   }
 
   /// All lodging, transportation and activities of a trip in the order of time; those without a time last.
   public static func timeline(of trip: Trip.ID) -> Reading where Value == [TimelineItem] {
-    Reading(tripTopics) { node in
+    Reading(.timeline, tripTopics) { node, _ in
       try node.store.timeline(of: RecordKey(kind: KindNumbers.trip, id: RecordID(trip)))
         .compactMap { TimelineItem($0.record) }
     }

@@ -1,20 +1,67 @@
-/// Something that a node can tell, and tell again after each change: records, a timeline, the peers, the gate.
+import Replication
+
+/// A value that a node can read, and read again after each change: records, a timeline, the peers, the gate.
 ///
-/// ``Node/read(_:)`` reads it once, ``Node/watch(_:)->Watch<Value>`` for as long as somebody listens. The readings there are stand as
-/// static members:
+/// ``Node/read(_:)`` reads it once. ``Node/watch(_:)->Watch<Value>`` gives it now and after each change. All readings
+/// are static members of this type:
 ///
 /// ```swift
 /// let timeline = try await node.read(.timeline(of: trip.id))
-/// for await organizations in node.watch(.organizations(matching: "air")) { … }
+/// for await organizations in node.watch(.organizations) { show(organizations.matching("air")) }
 /// ```
 public struct Reading<Value: Sendable & Equatable>: Sendable {
-  /// Only a change of one of these can change what is read.
+  let name: ReadingName
+  /// The value can change only with one of these, or with the time; see ``ReadingTime``.
   let topics: Set<Topic>
-  let read: @Sendable (isolated Node) throws -> Value
+  /// Announces nothing to watchers: a watcher would wake itself.
+  let read: @Sendable (isolated Node, inout ReadingTime) throws -> Value
 
-  init(_ topics: Set<Topic>, _ read: @escaping @Sendable (isolated Node) throws -> Value) {
+  init(
+    _ name: ReadingName, _ topics: Set<Topic>,
+    _ read: @escaping @Sendable (isolated Node, inout ReadingTime) throws -> Value
+  ) {
+    self.name = name
     self.topics = topics
     self.read = read
+  }
+}
+
+/// All readings, by the names that the log calls them.
+enum ReadingName: String, CaseIterable, Sendable {
+  case conflicts
+  case count
+  case habitProgress
+  case history
+  case massDeletes
+  case members
+  case onboarding
+  case organizations
+  case overview
+  case overviews
+  case peers
+  case profile
+  case progress
+  case record
+  case records
+  case setting
+  case status
+  case syncState
+  case timeline
+}
+
+/// The time of one read, and when the passing of time alone will change what was read.
+struct ReadingTime: Sendable {
+  /// The node's wall clock at the read.
+  let now: Moment
+  /// The earliest moment at which the value may differ although nothing was written; nil if it never does.
+  private(set) var due: Moment?
+
+  init(now: Moment) { self.now = now }
+
+  /// What was read may differ from a moment on; one that has passed counts as the next millisecond.
+  mutating func changes(at moment: Moment) {
+    let moment = max(moment, now == .max ? now : now + 1)
+    due = min(due ?? moment, moment)
   }
 }
 
@@ -23,6 +70,9 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read.
   public func read<Value>(_ reading: Reading<Value>) throws -> Value {
-    try sayingWhy { try reading.read(self) }
+    try sayingWhy {
+      var time = ReadingTime(now: wall())
+      return try reading.read(self, &time)
+    }
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Replication
 import Storage
 import Transport
@@ -13,6 +14,12 @@ struct Watching {
   private var waiting: [UInt64: Waiter] = [:]
   private var byTopic: [Topic: Set<UInt64>] = [:]
   private var nextID: UInt64 = 0
+  /// Those whose values the time changes, and when.
+  private var due: [UInt64: Moment] = [:]
+  /// The clock by which `due` was computed.
+  private var clock: ClockSetting?
+  /// When the timer rings that looks at `due`, by the steady clock; nil if none is set.
+  private var alarm: Moment?
   /// How long readings for watchers took, all together.
   private var spentMilliseconds: Moment = 0
 
@@ -46,9 +53,37 @@ struct Watching {
     return nextID
   }
 
-  mutating func add(_ id: UInt64, _ topics: Set<Topic>, _ continuation: CheckedContinuation<Bool, Never>) {
+  mutating func add(
+    _ id: UInt64, _ topics: Set<Topic>, due moment: Moment?, _ continuation: CheckedContinuation<Bool, Never>
+  ) {
     waiting[id] = Waiter(topics: topics, continuation: continuation)
     for topic in topics { byTopic[topic, default: []].insert(id) }
+    if let moment { due[id] = moment }
+  }
+
+  /// Sets the timer for the next value that the time changes.
+  ///
+  /// It rings at least once a minute, since nothing tells of a clock that was set or a machine that slept.
+  ///
+  /// - Returns: how long to wait; nil if no new timer is needed.
+  mutating func setAlarm(_ clock: ClockSetting, wall: Moment, steady: Moment) -> Moment? {
+    guard let next = due.values.min() else { return nil }
+    if self.clock == nil { self.clock = clock }
+    let (wait, isTooFar) = next.subtractingReportingOverflow(wall)
+    let bounded = isTooFar ? Self.lookMilliseconds : min(max(wait, 1), Self.lookMilliseconds)
+    if let alarm, alarm <= steady + bounded { return nil }
+    alarm = steady + bounded
+    return bounded
+  }
+
+  /// The timer has rung: releases those whose time has come, and all that depend on the time if the clock or the time
+  /// zone was changed.
+  mutating func ring(_ clock: ClockSetting, wall: Moment) {
+    alarm = nil
+    let isSame = self.clock?.isSame(as: clock) ?? false
+    self.clock = clock
+    for (id, moment) in due where !isSame || moment <= wall { release(id, true) }
+    if due.isEmpty { self.clock = nil }
   }
 
   mutating func changed(_ topics: some Sequence<Topic>) {
@@ -74,30 +109,65 @@ struct Watching {
 
   private mutating func release(_ id: UInt64, _ isChanged: Bool) {
     guard let waiter = waiting.removeValue(forKey: id) else { return }
+    due[id] = nil
     for topic in waiter.topics { byTopic[topic]?.remove(id) }
     waiter.continuation.resume(returning: isChanged)
   }
 
   private static let restMillisecondsMax: Moment = 1_000
+  private static let lookMilliseconds: Moment = 60_000
+}
+
+/// How a machine's clock is set: what makes the day and the time that people read.
+struct ClockSetting: Hashable, Sendable {
+  /// The wall clock less the steady clock, which does not run while a machine sleeps.
+  let offset: Moment
+  let zone: String
+
+  /// Whether nobody has set the clock or the zone; a clock that is slewed into step moves far less.
+  func isSame(as other: ClockSetting) -> Bool {
+    zone == other.zone && abs(offset - other.offset) < 1_000
+  }
 }
 
 extension Node {
   /// How many watchers wait for a change.
   public var watchers: Int { watching.count }
 
-  /// Waits until one of the topics has changed since a revision; false if nobody wants to know any more.
-  func changed(_ topics: Set<Topic>, since revision: UInt64) async -> Bool {
+  /// Waits until one of the topics has changed since a revision, or a time has come; false if the task is cancelled or
+  /// the node closes.
+  func changed(_ topics: Set<Topic>, since revision: UInt64, or due: Moment?) async -> Bool {
     if watching.haveChanged(topics, since: revision) { return true }
+    if let due, due <= wall() { return true }
     let id = watching.makeID()
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard replicator.isOpen, !Task.isCancelled else { return continuation.resume(returning: false) }
-        watching.add(id, topics, continuation)
+        watching.add(id, topics, due: due, continuation)
+        if due != nil { setWatchAlarm() }
       }
     } onCancel: {
       executor.async { [weak self] in self?.assumeIsolated { $0.watching.cancel(id) } }
     }
   }
+
+  private func setWatchAlarm() {
+    guard let wait = watching.setAlarm(clockSetting, wall: wall(), steady: steady) else { return }
+    timers.schedule(.watch, after: wait) { [weak self] in
+      self?.assumeIsolated { node in
+        node.timers.forget(.watch)
+        node.watching.ring(node.clockSetting, wall: node.wall())
+        node.setWatchAlarm()
+      }
+    }
+  }
+
+  private var clockSetting: ClockSetting {
+    ClockSetting(offset: wall() &- steady, zone: TimeZone.current.identifier)
+  }
+
+  /// Tells watchers that something about this node, its peers or its circle may have changed.
+  func nodeChanged() { watching.changed([.node]) }
 
   /// Waits for the time that the node keeps for other work; false if the task is cancelled meanwhile.
   func rest(_ pause: Watching.Pause) async -> Bool {

@@ -52,7 +52,7 @@ enum LogFormat: String, CaseIterable, Sendable {
         "type": "log", "time": .string(LogTime.full(now, zone)), "level": .string("\(level)"),
         "area": .string(area), "message": .string(message),
       ]
-      return line.text()
+      return line.text(.line)
     }
   }
 
@@ -62,7 +62,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     case .text: nil
     case .journal:
       "<3>" + printable(failure.message) + (failure.next.map { " Next: \(printable($0))" } ?? "")
-    case .json: failure.json.text()
+    case .json: failure.json.text(.line)
     }
   }
 }

@@ -49,7 +49,7 @@ struct ManualPage {
       "waymark init --name laptop", "waymark service install        # or: waymark run", "waymark invite",
     ])
     text("and on the other device, with the ticket that was printed:")
-    asItStands(["waymark join TICKET --name phone", "waymark service install"])
+    asItStands(["waymark join --name phone     # asks for the ticket", "waymark service install"])
     text("Data goes to standard output, everything else to standard error.")
   }
 

@@ -96,6 +96,11 @@ struct Service: Hashable, Sendable {
       # A large import may keep the node busy for minutes.
       WatchdogSec=10min
       UMask=0077
+      # A core file would hold the keys.
+      LimitCORE=0
+      # What is imported can be large; the rest of the machine must not suffer for it.
+      MemoryMax=50%
+      TasksMax=512
 
       NoNewPrivileges=yes
       KeyringMode=private

@@ -10,7 +10,7 @@ struct ServiceCommands {
     var service = Service(
       manager: .here, program: Self.program, home: home.path,
       isUsualHome: home
-        == Home.resolve(flag: nil, environment: environment.filter { $0.key != "WAYMARK_HOME" }))
+        == (try? Home.resolve(flag: nil, environment: environment.filter { $0.key != "WAYMARK_HOME" })))
     service.passphraseFile = environment["WAYMARK_PASSPHRASE_FILE"].flatMap {
       $0.isEmpty ? nil : $0.hasPrefix("/") ? $0 : FileManager.default.currentDirectoryPath + "/" + $0
     }

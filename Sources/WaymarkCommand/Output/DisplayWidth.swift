@@ -1,3 +1,5 @@
+import Waymark
+
 /// How many columns of a terminal a text takes, and texts made fit for one.
 extension StringProtocol {
   var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
@@ -56,11 +58,4 @@ func printable(_ text: String) -> String {
   return String(
     String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? ($0 == "\n" ? " " : "\u{FFFD}") : $0 })
   )
-}
-
-private func isControl(_ scalar: Unicode.Scalar) -> Bool {
-  switch scalar.value {
-  case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069: true
-  default: false
-  }
 }

@@ -17,6 +17,10 @@ struct Terminal: Sendable {
   let canAsk: Bool
   /// Whether the program ends where its data can't be written; a node goes on.
   var endsUnread = true
+  /// Whether data that can't be written is dropped: for progress, which must not end the work that it is about.
+  var dropsUnwritten = false
+  /// Whether what the output is about has been done, so that the command must not be run again for it.
+  var isDone = false
 
   static let widthMax = 100
 
@@ -82,13 +86,20 @@ struct Terminal: Sendable {
 
   /// Who no longer reads ends the program quietly; any other reason is said.
   private func unwritten(_ code: Int32, _ descriptor: Int32) {
-    guard descriptor == output.descriptor else { return }
-    let status = code == EPIPE ? 0 : Application.report(Self.unwritable(code), on: self)
+    guard descriptor == output.descriptor, !dropsUnwritten else { return }
+    let status = code == EPIPE ? 0 : Application.report(unwritable(code), on: self)
     if endsUnread { exit(status) }
   }
 
-  private static func unwritable(_ code: Int32) -> WaymarkError {
+  private func unwritable(_ code: Int32) -> WaymarkError {
     let isFull = [ENOSPC, EDQUOT, EFBIG].contains(code)
+    if isDone {
+      return WaymarkError(
+        exitCode: ExitCode.outputLost, code: "output_lost",
+        message: "The command has been carried out; only its output can't be written to standard output: "
+          + "\(String(cString: strerror(code)).lowercased()).",
+        next: "don't run it again; waymark history shows what was done")
+    }
     return WaymarkError(
       exitCode: ExitCode.failed, code: isFull ? "disk_full" : "output",
       message: "Can't write to standard output: \(String(cString: strerror(code)).lowercased()).",

@@ -9,6 +9,7 @@ extension Rendering {
     data.line(
       "Wrote \(printable(document["file"]?.string ?? "")): \(counts.joined(separator: " in ")), "
         + byteText(document["bytes"]?.integer ?? 0))
+    if let text = document["text"]?.string { notes.paragraph(printable(text), .careful) }
     notes.paragraph("It holds no keys. Keep a copy of them too: waymark paths says where they are.")
   }
 
@@ -33,6 +34,11 @@ extension Rendering {
       notes.paragraph(
         "The store that was here is in \(printable(kept))"
           + (isReadable ? "; store.waymark there can be restored in its turn." : "."))
+    }
+    if let missing = document["missing"]?.integer, missing > 0 {
+      notes.paragraph(
+        "\(counted(missing, "change set")) of the backup \(missing == 1 ? "is" : "are") damaged and missing here. waymark "
+          + "status names what peers are asked for.", .careful)
     }
     if isPreview { return notes.paragraph("Nothing was changed. Next: waymark restore without --preview") }
     if document["admitted"]?.boolean == false {

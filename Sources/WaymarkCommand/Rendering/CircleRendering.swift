@@ -24,10 +24,28 @@ extension Rendering {
   private func peerName(_ document: JSON) -> String { printable(document["name"]?.string ?? "the peer") }
 
   private mutating func founded(_ document: JSON, _ word: String) {
+    let name = printable(document["name"]?.string ?? "")
     data.pairs([
       ("circle", document["circle"]?.string ?? ""), ("device", document["device"]?.string ?? ""),
-      ("name", printable(document["name"]?.string ?? "")),
+      ("name", name),
     ])
+    if document["wasMember"]?.boolean == true {
+      return notes.paragraph(
+        "This device (\(name)) has joined with this ticket already; nothing was done. Next: waymark status")
+    }
+    if let asked = document["askedName"]?.string, asked != document["name"]?.string {
+      notes.paragraph(
+        name.hasPrefix(printable(asked))
+          ? "Another device is called “\(printable(asked))”, so this one is called “\(name)”."
+          : "The circle knows this device as “\(name)” already.")
+    }
+    if let former = document["formerMember"]?["name"]?.string,
+      let id = document["formerMember"]?["device"]?.string
+    {
+      notes.paragraph(
+        "“\(printable(former))” stays in the circle with the keys from before. "
+          + "To take it out: waymark revoke \(id.prefix(16)), on an admin device")
+    }
     if let rewritten = document["rewritten"]?.integer, rewritten > 0 {
       notes.paragraph(
         "\(counted(rewritten, "record")) that the revocation had left out \(rewritten == 1 ? "is" : "are") written "
@@ -68,8 +86,11 @@ extension Rendering {
     let isActive = document["active"]?.boolean == true
     guard document["preference"] != nil else { return said(document) }
     if document["preview"]?.boolean == true { return preview(document) }
+    let isExcluded = ["revoked", "not_a_member"].contains(document["reason"]?.string)
     var line = isWanted ? "sync on" : "sync off"
-    if isWanted, !isActive {
+    if isExcluded {
+      line += " · records stay on this device" + (reasonText(document).map { ": \($0)" } ?? "")
+    } else if isWanted, !isActive {
       line += " · records stay on this device for now" + (reasonText(document).map { ": \($0)" } ?? "")
     } else if isActive {
       line += " · records sync with every device that has premium and sync on"
@@ -77,7 +98,9 @@ extension Rendering {
       line += " · records stay on this device"
     }
     data.paragraph(line)
-    if isWanted, let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
+    if isWanted || isExcluded, let next = document["next"]?.string {
+      notes.paragraph("Next: \(printable(next))")
+    }
   }
 
   private func reasonText(_ document: JSON) -> String? {

@@ -51,7 +51,11 @@ extension Rendering {
 
   private mutating func entitlement(_ document: JSON) {
     let premium = document["premium"] ?? document
-    if premium["active"]?.boolean == true {
+    if let text = document["text"]?.string {
+      data.line(data.paint("out of the circle", .bad))
+      data.paragraph(printable(text))
+      if let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
+    } else if premium["active"]?.boolean == true {
       let until = premium["validUntil"]?.string.map { " until \(time.full($0))" } ?? ""
       data.line("premium\(until) · source: \(printable(premium["source"]?.string ?? ""))", .good)
     } else {

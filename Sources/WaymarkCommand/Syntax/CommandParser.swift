@@ -16,10 +16,10 @@ struct Invocation: Equatable, Sendable {
 /// Turns the words of a command line into a request, or into an error that says what to type.
 struct CommandParser {
   let table: [CommandSpec]
-  /// Relative paths begin here.
-  let directory: String
+  /// Relative paths begin here; nil where the working directory is gone.
+  let directory: String?
 
-  init(table: [CommandSpec] = CommandTable.all, directory: String) {
+  init(table: [CommandSpec] = CommandTable.all, directory: String?) {
     self.table = table
     self.directory = directory
   }
@@ -27,7 +27,7 @@ struct CommandParser {
   func parse(_ arguments: [String]) throws -> Invocation {
     let tokens = try self.tokens(arguments)
     var globals = GlobalOptions()
-    for option in tokens.options { apply(option, to: &globals) }
+    for option in tokens.options { try apply(option, to: &globals) }
     if tokens.operands.isEmpty { return help([], globals) }
     if globals.help { return help(tokens.operands.map(\.self), globals) }
     let (spec, operands) = try command(tokens.operands)
@@ -130,9 +130,10 @@ struct CommandParser {
     return (["waymark help"] + (known ?? group)).joined(separator: " ")
   }
 
-  private func apply(_ option: Option, to globals: inout GlobalOptions) {
+  private func apply(_ option: Option, to globals: inout GlobalOptions) throws {
     switch option.flag {
-    case "--home": globals.home = option.value.flatMap { $0.isEmpty ? nil : absolute($0) }
+    // An empty one is refused where the home is looked for.
+    case "--home": globals.home = try option.value.map { $0.isEmpty ? $0 : try absolute($0) }
     case "--json": globals.json = true
     case "--no-color": globals.noColor = true
     case "--yes": globals.yes = true
@@ -237,7 +238,7 @@ struct CommandParser {
   ) throws -> JSON {
     switch type {
     case .text: return .string(text)
-    case .path: return .string(text == "-" ? text : absolute(text))
+    case .path: return .string(text == "-" ? text : try absolute(text))
     case .duration:
       guard let milliseconds = Duration.milliseconds(in: text) else {
         throw WaymarkError.usage(
@@ -268,8 +269,12 @@ struct CommandParser {
     return words.dropLast().joined(separator: ", ") + " or " + last
   }
 
-  private func absolute(_ path: String) -> String {
-    path.hasPrefix("/") ? path : directory + "/" + path
+  private func absolute(_ path: String) throws -> String {
+    if path.hasPrefix("/") { return path }
+    guard !path.isEmpty else {
+      throw WaymarkError.usage("The name of a file is empty.", next: "waymark help")
+    }
+    return try (directory ?? workingDirectory()) + "/" + path
   }
 }
 

@@ -19,7 +19,7 @@ extension CommandTable {
   static let examples: [String: String] = [
     "init": "--name laptop",
     "invite": "--expires 1h",
-    "join": "TICKET --name phone",
+    "join": "--name phone",
     "run": "--listen [::]:7433",
     "members list": "",
     "revoke": "phone --preview",

@@ -47,9 +47,12 @@ enum CommandTable {
         rootKey("in place of a ticket: the root key of the circle that this store is of"),
       ],
       details: """
-        With - the ticket is read from standard input. Data that is here already comes along: it is shown,
-        backed up, and written again in the new circle. A device of the same circle keeps its store; one that
-        was revoked gets new keys. With --root-key this device becomes an admin, though nobody else is there.
+        Without TICKET it asks for one at the terminal, with - it reads standard input; on the
+        command line other users of this machine can see it for a moment. Data that is here already
+        comes along: it is shown, backed up, and written again in the new circle. A device that is a
+        member already is left alone, unless --yes; one that was revoked keeps its store and name,
+        and gets new keys. If the join is interrupted, run it again: it continues with the same key.
+        With --root-key this device becomes an admin without an inviter.
         """),
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",
@@ -365,7 +368,8 @@ enum CommandTable {
       words: ["backup"], summary: "write all of the circle that this device holds to one file, without keys",
       operands: [.init(placeholder: "FILE", key: "file", type: .path)],
       details: """
-        A running node goes on with its work meanwhile. --yes overwrites a file that is there. Keep the keys
+        A running node goes on with its work meanwhile. Every change set is verified on the way; where the disk
+        has damaged some, the backup needs --yes. --yes also overwrites a file that is there. Keep the keys
         folder (waymark paths) apart from it: with them the backup comes back as the same device.
         """),
     CommandSpec(
@@ -377,11 +381,14 @@ enum CommandTable {
           flag: "--root-key", placeholder: "FILE", summary: "take this device into the circle at once",
           type: .path),
         .init(flag: "--new-circle", placeholder: nil, summary: "write the records again in a new circle"),
+        .init(
+          flag: "--partial", placeholder: nil,
+          summary: "restore what is intact of a damaged backup, and say what is missing"),
         .init(flag: "--preview", placeholder: nil, summary: "verify and count only, change nothing"),
       ],
       details: """
         Stop the node first. Every signature is verified before anything changes, and the present store is kept
-        among the backups. With the keys that were here the device is the same one; without them it can be read
+        among the backups (of such folders the newest five stay). With the keys that were here the device is the same one; without them it can be read
         at once and joins the circle with a ticket, or with the root key. Changes that other devices have made
         since the backup come back from them.
         """),

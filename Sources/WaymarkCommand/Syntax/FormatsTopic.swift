@@ -29,9 +29,10 @@ enum FormatsTopic {
                   Imported again, also when edited in a calendar, they give the same records; what has
                   no start is left out, and of an organization only its name is there.
       json        Everything, with the names of waymark KIND show, lists by kind, bytes as base64.
-      csv         Everything, one file for each kind (RFC 4180), attachments as files. A text that a
-                  spreadsheet would take for a formula (it begins with = + - @, a tab, a line break or
-                  an apostrophe) gets an apostrophe in front: take the first one away to get it back.
+      csv         Everything, one file for each kind (RFC 4180), attachments as files.
       loop-csv and csv are several files: name a new folder with --output. --trip T exports one trip.
+      In both, = + - @ or a tab gets an apostrophe in front where a spreadsheet would run a formula:
+      at the beginning of a text, and after a quotation mark, a semicolon, a tab or a line break.
+      Importing loop-csv takes it away again.
       """)
 }

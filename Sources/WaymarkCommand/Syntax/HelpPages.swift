@@ -49,7 +49,7 @@ enum HelpPages {
   private static func overview(_ page: inout Page) {
     page.line("waymark: your trips and habits on all your devices, without a server", .strong)
     page.paragraph(
-      "First steps: waymark init, waymark invite; on the next device waymark join TICKET; then waymark run")
+      "First steps: waymark init, waymark invite; on the next device waymark join; then waymark run")
     page.gap()
     for group in CommandTable.groups {
       page.line(group.title, .faint)

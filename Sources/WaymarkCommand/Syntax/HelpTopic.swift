@@ -152,17 +152,22 @@ struct HelpTopic {
     text: """
       Exit codes
          0  done
-         1  failed
+         1  failed; nothing was changed, unless the message says otherwise
          2  usage, or a name that could mean more than one thing
          3  the node is not running, and this needs it
          4  needs premium
          5  not in sync (wait, status --check)
          6  conflicts wait (status --check)
-         7  refused without --yes
+         7  refused without --yes: it would overwrite a file, or needs a decision
+         9  carried out, but its output could not be written: don't run it again
         10  no store here
         11  the store is held by another process
         12  a key file is wrong or can't be read
        130  interrupted
+
+      A file that a command writes is readable by this user only, except that of metrics --write,
+      and replaces another only after a yes; directories, links and pipes are refused. After 9 the
+      change is there: waymark history.
       """)
 
   private static let keys = HelpTopic(

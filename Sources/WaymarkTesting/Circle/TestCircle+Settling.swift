@@ -30,6 +30,47 @@ extension TestCircle {
     }
   }
 
+  /// Does something that asks other devices or waits for them, and moves the clock until it is done.
+  ///
+  /// A call such as `turnSyncOn()` or `syncPreview()` asks every peer and waits
+  /// for its answer, by the circle's time. On a clock that stands still it would wait forever.
+  ///
+  /// ```swift
+  /// let preview = try await circle.during { try await circle["phone"].syncPreview() }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - duration: how far the clock may be moved.
+  ///   - body: what to do; it must not move the clock.
+  /// - Returns: what `body` returns.
+  /// - Throws: what `body` throws, and ``TestGroundError`` if it takes more than half a minute of real time.
+  public func during<Outcome: Sendable>(
+    atMost duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Outcome
+  ) async throws -> Outcome {
+    let patience = Patience()
+    let end = clock.passed + duration.wholeMilliseconds
+    let running = UnderWay()
+    running.begin()
+    let work = Task {
+      defer { running.end() }
+      return try await body()
+    }
+    while running.count > 0 {
+      try await clock.quiet(patience)
+      // The body may have been answered, and be about to ask the next question.
+      for _ in 0..<Self.turnsOfBody where running.count > 0 { await Task.yield() }
+      guard running.count > 0, clock.isQuiet else { continue }
+      if try await clock.advanceToNext(by: end) { continue }
+      guard await running.over(by: patience.end) != nil else {
+        work.cancel()
+        throw TestGroundError(description: "not done after \(patience), and \(duration) of the circle's time")
+      }
+    }
+    return try await work.value
+  }
+
+  private static let turnsOfBody = 20
+
   /// Throws unless the devices hold the same: settings on all of them, records on those that sync records.
   ///
   /// - Parameter names: the devices to compare; all that are open if there is none.

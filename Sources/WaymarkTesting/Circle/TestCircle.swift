@@ -21,7 +21,7 @@ import Wire
 ///
 /// Connections are up when the circle is made, and both lanes are open between devices that are premium. Nothing
 /// happens between devices that the test does not wait for with ``settle(atMost:)`` or brings about by moving the
-/// ``clock``: who waits for another device on a clock that stands still waits for ever.
+/// ``clock``. A call that waits for another device goes inside ``during(atMost:_:)``, which moves the clock until it is done.
 ///
 /// Call ``close()`` at the end of the test.
 public final class TestCircle: Sendable {

@@ -94,6 +94,9 @@ public final class VirtualClock: Sendable {
 
   var passed: Int64 { state.withLock { $0.passed } }
 
+  /// Whether no message is on its way.
+  var isQuiet: Bool { underWay.count == 0 }
+
   private func move(to target: Int64, asleep: Bool = false) async throws {
     try beginMoving()
     defer { state.withLock { $0.isMoving = false } }

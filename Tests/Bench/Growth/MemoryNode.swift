@@ -74,6 +74,8 @@ extension MemoryNode: ReplicatorShell {
     network.schedule(timer, after: milliseconds, for: number, order: timerCount)
   }
 
+  func beginPiece() -> () -> Bool { { false } }
+  func goOnSoon() {}
   func note(_ event: ReplicaEvent) {}
   func note(_ event: ReplicatorEvent) {}
   func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }

@@ -38,6 +38,7 @@ private func isReadAsAnother(_ message: Message) -> Bool {
   switch message {
   case .summary(let summary): return Lane.allCases.contains { summary[$0].reason == .paused }
   case .refusal(_, let reason): return reason == .paused
+  case .goodbye(nil): return true
   case .answer(_, let answer):
     guard case .inventory(let items) = answer.content else { return false }
     return items.contains { $0.rank.map { $0.updatedAt == $0.stamp.clock.milliseconds } ?? false }

@@ -127,7 +127,7 @@ final class Host {
 
   private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
     Committed(
-      items: items, heads: report.heads, settingsDigest: report.settingsDigest,
+      items: items, heads: report.heads, goneHeads: report.goneHeads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest,
       newestForeignClock: report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero,
       nextParkedClock: report.nextParkedClock)

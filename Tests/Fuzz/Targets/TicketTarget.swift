@@ -74,8 +74,9 @@ private func useLedger(_ choices: inout Choices) throws {
       let ticket = choices.pick(tickets)
       let joiner = DeviceKey(choices.pick(Cast.everyone))
       guard (try? ledger.begin(ticket.id, from: "bob", at: now)) != nil,
-        (try? ledger.spend(ticket.id, on: joiner, at: now)) != nil
+        (try? ledger.role(of: ticket.id, for: joiner, at: now)) != nil
       else { continue }
+      ledger.spend(ticket.id, on: joiner)
       try require(now < ticket.expiry, "a ticket was good after its time")
       try require(joiners[ticket.id] ?? joiner == joiner, "two devices joined with one ticket")
       joiners[ticket.id] = joiner

@@ -31,7 +31,7 @@ import Wire
     Damage(rule: .state, sql: "UPDATE digests SET sum = zeroblob(32) WHERE lane = 1 AND bucket = 1"),
     Damage(rule: .state, sql: "DELETE FROM digests WHERE lane = 0"),
     Damage(rule: .journal, sql: "DELETE FROM rivals"),
-    Damage(rule: .journal, sql: "UPDATE rivals SET differs = 1 - differs"),
+    Damage(rule: .journal, sql: "UPDATE contested_cells SET is_conflict = 1 - is_conflict"),
     Damage(rule: .journal, sql: "UPDATE rivals SET content = x'f6'"),
     Damage(rule: .journal, sql: "UPDATE rivals SET number = 1"),
     Damage(rule: .journal, sql: "DELETE FROM hidden_writes"),

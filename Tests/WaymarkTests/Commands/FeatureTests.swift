@@ -155,7 +155,7 @@ struct ProfileTests {
 struct IsolationTests {
   @Test func `the default data directory is out of bounds in tests`() throws {
     RealData.putOutOfBounds()
-    let home = Home.resolve(flag: nil)
+    let home = try Home.resolve(flag: nil)
     #expect(home.path.hasPrefix("/dev/null/"))
     #expect(throws: (any Error).self) { _ = try Node.initialize(home: home, name: "laptop") }
   }

@@ -1,6 +1,11 @@
 import Foundation
+import Membership
+import Records
+import Replication
+import Storage
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 
@@ -64,6 +69,24 @@ extension SocketCircle {
     #expect(preview["notAsked"]?.array?.map { [$0["name"], $0["reason"]] } == [["carol", "peer_sync_off"]])
     #expect(try await circle.run("bob", "status")["lanes"] == before)
     #expect(try await circle.run("bob", "sync.status")["preference"] == false)
+  }
+
+  @Test func `a preview works with a peer that has more logs than an answer holds, and mirror says so`()
+    async throws
+  {
+    let circle = try await twoHistories()
+    defer { circle.end() }
+    try await circle["alice"].storeLogs(Limits.headsPerMessageMax + 1)
+    let preview = try await circle.run("bob", "sync.on", ["preview": true])
+    #expect(preview["notAsked"] == .array([]))
+    #expect(counts(preview, "trip") == [2, 1, 0, 0])
+    let confirmation = try await circle.failure("bob", "sync.on")
+    #expect(confirmation?.message.hasPrefix("Turning sync on brings two sets of records together") == true)
+    let failure = try await circle.failure("bob", "mirror", ["from": "alice", "yes": true])
+    #expect(
+      failure?.message == "alice has more than 8192 logs and branches, too many for one answer.",
+      "\(String(describing: failure))")
+    #expect(failure?.next?.hasPrefix("waymark sync on --preview") == true)
   }
 
   @Test func `the same data counts as the same, whoever imported it`() async throws {
@@ -142,5 +165,24 @@ extension SocketCircle {
     let alone = try await TestNode.founder("alone")
     #expect(try await failure(alone, "verify")?.exitCode == ExitCode.notRunning)
     await alone.close()
+  }
+}
+
+extension Node {
+  /// Puts logs of this device with one set each into its store, without telling peers.
+  fileprivate func storeLogs(_ count: Int) throws {
+    guard let key = try store.visible(Registry.trip).first?.key else { return }
+    let sets = try (0..<count).map { number in
+      let log = LogKey(
+        device: identity.device, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
+      var author = Author(
+        position: AuthorPosition(
+          circle: circle.id, log: log, sequence: 0, id: nil, clock: .zero, unseen: []),
+        key: identity.signing)
+      let operation = OperationDraft(id: OperationID(Bytes16(7, UInt64(number))), verb: "trip.edit")
+      let draft = EntryDraft(.put, key, [(2, .text("\(number)"))])
+      return try author.write([draft], operation: operation, wall: wall())[0]
+    }
+    _ = try store.commit(sets, horizon: Clock(raw: .max))
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Testing
+import WaymarkTesting
 import Wire
 
 @testable import Waymark
@@ -14,18 +15,21 @@ import Wire
   /// A server in a folder of its own, until the body ends.
   private func serving(
     _ handler: @escaping ControlServer.Handler = echo, patience: Int64 = 120_000,
-    _ body: (Home) async throws -> Void
+    isAlive: @escaping @Sendable () -> Bool = { true }, _ body: (Home) async throws -> Void
   ) async throws {
     let folder = try Folder()
     let home = Home(path: folder.path)
-    let server = try ControlServer(at: try .toServe(home), patience: patience, handler: handler)
+    let server = try ControlServer(
+      at: try .toServe(home), patience: patience, isAlive: isAlive, handler: handler)
     server.start()
     defer { server.stop() }
     try await body(home)
   }
 
   private func connected(_ home: Home) throws -> LineSocket {
-    guard let socket = ControlPlace.all(of: home).first?.connect() else { throw Missing("nobody listens") }
+    guard let socket = try ControlPlace.all(of: home).first?.connect() else {
+      throw Missing("nobody listens")
+    }
     return socket
   }
 
@@ -173,7 +177,7 @@ import Wire
     for open: mode_t in [0o701, 0o710, 0o777, 0o1777] {
       chmod(runtime, open)
       #expect(throws: HomeError.self, "\(String(open, radix: 8))") { try place.check() }
-      #expect(place.connect() == nil)
+      #expect(try place.connect() == nil)
     }
     chmod(runtime, 0o700)
     if geteuid() == 0 {
@@ -361,6 +365,63 @@ import Wire
         try await Task.sleep(for: .milliseconds(100))
       }
     }
+  }
+
+  // MARK: Signs of life
+
+  @Test func `a client that pings hears each second that a long command is at work`() async throws {
+    let handler: ControlServer.Handler = { request, _ in
+      if request.command == "long" { try? await Task.sleep(for: .seconds(5)) }
+      return ["type": "result", "document": .string(request.command)]
+    }
+    try await serving(handler) { home in
+      let plain = try connected(home)
+      #expect(try await ask(plain, "long") == "long")
+      let client = try connected(home)
+      #expect(try await ask(client, "ping") == "ping")
+      client.writeLine(CommandRequest("long").json.bytes())
+      var types: [String?] = []
+      while types.last != "result" { types.append(try await answer(client)["type"]?.string) }
+      #expect(types.count > 2 && types.dropLast().allSatisfy { $0 == "alive" })
+    }
+  }
+
+  @Test func `a node that takes up nothing is said not to answer, and gets no command`() async throws {
+    let asked = Mutex<[String]>([])
+    let handler: ControlServer.Handler = { request, _ in
+      asked.withLock { $0.append(request.command) }
+      try? await Task.sleep(for: .seconds(3_600))
+      return .null
+    }
+    try await serving(handler, isAlive: { false }) { home in
+      let failure = await #expect(throws: WaymarkError.self) {
+        try await WaymarkClient.perform(CommandRequest("trip.add"), home: home)
+      }
+      #expect(failure?.code == "not_answering" && failure?.exitCode == ExitCode.notRunning)
+      #expect(failure?.message.contains("(process \(ProcessInfo.processInfo.processIdentifier))") == true)
+      #expect(asked.withLock { $0 } == ["ping"])
+    }
+  }
+
+  @Test func `a node that knows no ping is waited for`() async throws {
+    let handler: ControlServer.Handler = { request, _ in
+      guard request.command != "ping" else { return WaymarkError.usage("There is no command `ping`.").json }
+      try? await Task.sleep(for: .seconds(5))
+      return ["type": "result", "document": .string(request.command)]
+    }
+    try await serving(handler, isAlive: { false }) { home in
+      let said = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
+      #expect(said == "trip.list")
+    }
+  }
+
+  @Test func `a command whose turn comes after its client has left is not carried out`() async throws {
+    let alice = try await TestNode.founder("alice")
+    var request = CommandRequest("trip.add", fields("name=Rome"))
+    request.caller = CommandCaller { true }
+    let outcome = await alice.node.answer(request) { _ in }
+    #expect(throws: WaymarkError.cancelled) { try outcome.get() }
+    #expect(try await alice.run("status")["counts"]?["trips"] == 0)
   }
 
   @Test func `who has said all and still listens has not hung up`() async throws {

@@ -84,8 +84,8 @@ struct DurableFileTests {
     let folder = try Folder()
     let before = umask(0o077)
     defer { umask(before) }
-    try Files.replace(folder.file("open"), with: [1])
-    try Files.replace(folder.file("private"), with: [1], mode: 0o600)
+    try Files.replace(folder.file("open"), with: [1], mode: 0o644)
+    try Files.replace(folder.file("private"), with: [1])
     #expect(mode(folder.file("open")) == 0o644)
     #expect(mode(folder.file("private")) == 0o600)
   }

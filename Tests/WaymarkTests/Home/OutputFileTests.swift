@@ -7,9 +7,9 @@ import WaymarkTesting
 
 /// What a person names for something to be written to.
 struct OutputFileTests {
-  private func refusal(_ path: String, _ home: Home? = nil) -> String? {
+  private func refusal(_ path: String, _ home: Home? = nil, yes: Bool = true) -> String? {
     do {
-      try OutputFile(path, in: home).write([1, 2, 3])
+      try OutputFile(path, in: home, overwrites: yes).write([1, 2, 3])
       return nil
     } catch {
       return (error as? WaymarkError)?.code ?? "\(error)"
@@ -24,7 +24,7 @@ struct OutputFileTests {
       let before = try bytes(key)
       symlink(key, key + ".link")
       #expect(refusal(key) == "is_key")
-      #expect(refusal(key + ".link") == "is_key")
+      #expect(refusal(key + ".link") == "file")
       #expect(try bytes(key) == before)
     }
   }
@@ -50,24 +50,108 @@ struct OutputFileTests {
     #expect(folder.names == ["home", "way"])
     #expect(refusal(home.path + "/export.json", home) == nil)
     #expect(throws: WaymarkError.self) { try OutputFile.checkFolder(home.path + "/joining", in: home) }
-    #expect(throws: Never.self) { try OutputFile(home.backups + "/a", in: home, except: home.backups) }
+    #expect(throws: Never.self) {
+      try OutputFile(home.backups + "/a", in: home, except: home.backups, overwrites: false)
+    }
   }
 
-  @Test func `a link is followed, a device is written to, and a pipe is refused`() throws {
+  @Test func `a file that is there is replaced only with a yes, and is its owner's alone`() throws {
+    let folder = try Folder()
+    let file = try folder.write([9], "file")
+    chmod(file, 0o644)
+    #expect(refusal(file, yes: false) == "needs_yes")
+    #expect(try bytes(file) == [9])
+    #expect(refusal(file) == nil)
+    #expect(try bytes(file) == [1, 2, 3])
+    #expect(refusal(folder.file("new"), yes: false) == nil)
+    for name in ["file", "new"] {
+      var status = stat()
+      #expect(stat(folder.file(name), &status) == 0 && status.st_mode & 0o777 == 0o600)
+    }
+  }
+
+  @Test func `a directory, a link and a pipe are refused, and a device is written to`() throws {
     let folder = try Folder()
     let real = try folder.write([9], "real")
+    mkdir(folder.file("directory"), 0o700)
+    for name in ["directory", "directory/", "directory//", "new/", "directory/."] {
+      #expect(refusal(folder.path + "/" + name) == "file", "\(name)")
+    }
     symlink("real", folder.file("link"))
-    #expect(refusal(folder.file("link")) == nil)
-    #expect(try bytes(real) == [1, 2, 3])
-    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link")) == "real")
     symlink("later", folder.file("dangling"))
-    #expect(refusal(folder.file("dangling")) == nil)
-    #expect(try bytes(folder.file("later")) == [1, 2, 3])
-    #expect(refusal("/dev/null") == nil)
+    for yes in [true, false] {
+      #expect(refusal(folder.file("link"), yes: yes) == "file")
+      #expect(refusal(folder.file("dangling"), yes: yes) == "file")
+    }
+    #expect(try bytes(real) == [9])
+    #expect(folder.names == ["dangling", "directory", "link", "real"])
+    symlink("/dev/null", folder.file("null"))
+    #expect(refusal(folder.file("null"), yes: false) == nil)
+    #expect(refusal("/dev/null", yes: false) == nil)
     var status = stat()
     #expect(stat("/dev/null", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR)
     mkfifo(folder.file("pipe"), 0o600)
     #expect(refusal(folder.file("pipe")) == "file")
+  }
+
+  // MARK: Folders
+
+  private let files: [(path: String, bytes: [UInt8])] = [("a.csv", [1]), ("b/c.csv", [2]), ("b/d.csv", [3])]
+
+  private func modes(_ path: String) throws -> [String: Int] {
+    var modes: [String: Int] = [:]
+    for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
+      modes[name] = (attributes[.posixPermissions] as? NSNumber)?.intValue
+    }
+    return modes
+  }
+
+  @Test func `a folder is made, or filled if it is empty, for its owner alone`() throws {
+    let folder = try Folder()
+    mkdir(folder.file("empty"), 0o755)
+    var before = stat()
+    #expect(stat(folder.file("empty"), &before) == 0)
+    for name in ["new/", "empty"] {
+      try Folders.create(folder.path + "/" + name, with: files)
+      #expect(
+        try modes(folder.path + "/" + name) == [
+          "a.csv": 0o600, "b": 0o700, "b/c.csv": 0o600, "b/d.csv": 0o600,
+        ])
+    }
+    #expect(folder.names == ["empty", "new"])
+    var after = stat()
+    #expect(stat(folder.file("empty"), &after) == 0)
+    #expect(after.st_ino == before.st_ino, "the person's folder stays the same one")
+    #expect(throws: WaymarkError.self) { try Folders.create(folder.file("new"), with: files) }
+  }
+
+  @Test func `a folder export that fails leaves nothing, and no link is followed`() throws {
+    let folder = try Folder()
+    mkdir(folder.file("elsewhere"), 0o700)
+    mkdir(folder.file("empty"), 0o700)
+    symlink("elsewhere", folder.file("link"))
+    symlink("nowhere", folder.file("dangling"))
+    let names = folder.names
+    for name in ["link", "dangling", "missing/new"] {
+      #expect(throws: WaymarkError.self, "\(name)") { try Folders.create(folder.file(name), with: files) }
+    }
+    for name in ["new", "empty"] {
+      #expect(throws: WaymarkError.self, "\(name)") {
+        try Folders.create(folder.file(name), with: files + [("a.csv", [4])])
+      }
+    }
+    #expect(folder.names == names)
+    #expect(try modes(folder.path).keys.sorted() == names)
+  }
+
+  @Test func `a folder of another user is not written into`() throws {
+    let folder = try Folder()
+    mkdir(folder.file("theirs"), 0o777)
+    // Only the administrator can give a folder away.
+    guard chown(folder.file("theirs"), 65_534, 65_534) == 0 else { return }
+    #expect(throws: WaymarkError.self) { try Folders.create(folder.file("theirs"), with: files) }
+    #expect(try modes(folder.file("theirs")).isEmpty)
   }
 
   @Test func `a lock that can't be taken is said in words`() throws {

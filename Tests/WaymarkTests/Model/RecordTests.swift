@@ -72,13 +72,86 @@ import WaymarkTesting
     var mine = read
     var other = read
     other.notes = "from elsewhere"
-    try await alice.node.save(other)
+    _ = try await alice.node.save(other)
     mine.name = "Roma"
     let after = try await alice.node.save(mine)
     #expect((after.name, after.notes) == ("Roma", "from elsewhere"))
     let before = try await alice.run("status")["lanes"]?["records"]?["changeSets"]
-    try await alice.node.save(after)
+    _ = try await alice.node.save(after)
     #expect(try await alice.run("status")["lanes"]?["records"]?["changeSets"] == before)
+  }
+
+  @Test func `an edit that starts from what saving returned can be taken back`() async throws {
+    let node = try await kept()
+    var trip = try await node.save(Trip(name: "Rome", startDate: .now, notes: "by train"))
+    trip.notes = ""
+    trip.startDate = nil
+    trip = try await node.save(trip)
+    #expect(trip.notes == "" && trip.startDate == nil)
+    // A form that saves while the person types and takes it all back.
+    for name in ["Rom", "Roma", "Rome"] {
+      trip.name = name
+      trip = try await node.save(trip)
+      #expect(try await node.record(Trip.self, trip.id)?.name == name)
+    }
+  }
+
+  @Test func `an update reads, edits and saves at once`() async throws {
+    let node = try await kept()
+    let trip = try await node.save(Trip(name: "Rome", startDate: .now, notes: "by train"))
+    try await node.update(Trip.self, trip.id) { $0.notes = "" }
+    try await node.update(Trip.self, trip.id) { $0.startDate = nil }
+    for name in ["Rom", "Roma", "Rome"] {
+      let saved = try await node.update(Trip.self, trip.id) { $0.name = name }
+      #expect(saved.name == name && saved.notes == "" && saved.startDate == nil)
+    }
+    #expect(try await node.history(limit: 1).first?.verb == "trip.edit")
+    #expect(try await node.update(Profile.self, Profile.only) { $0.name = "Anna" }.name == "Anna")
+    #expect(try await node.profile().name == "Anna")
+    struct Doubt: Error {}
+    await #expect(throws: Doubt.self) {
+      try await node.update(Trip.self, trip.id) { trip in
+        trip.name = "Oslo"
+        throw Doubt()
+      }
+    }
+    #expect(try await node.record(Trip.self, trip.id)?.name == "Rome")
+    try await node.delete(trip)
+    #expect(
+      try await refusal { try await node.update(Trip.self, trip.id) { $0.name = "Oslo" } } == "not_found")
+    #expect(try await node.count(Trip.all) == 0)
+  }
+
+  @Test func `an update in a change edits what the store holds then, or nothing is written`() async throws {
+    let node = try await kept()
+    let trip = try await node.save(Trip(name: "Rome", notes: "by train"))
+    try await node.update(Trip.self, trip.id) { $0.name = "Roma" }
+    let operation = try await node.change("app.plan") { changes in
+      changes.update(Trip.self, trip.id) { $0.notes = $0.name == "Roma" ? "" : "read too early" }
+      changes.update(Profile.self, Profile.only) { $0.name = "Anna" }
+      changes.save(Lodging(name: "Casa Rosa", tripID: trip.id))
+    }
+    #expect(try await node.record(Trip.self, trip.id)?.notes == "")
+    #expect(try await (node.profile().name, node.count(Lodging.all)) == ("Anna", 1))
+    try await node.undo(try #require(operation))
+    let before = try await node.record(Trip.self, trip.id)
+    #expect((before?.name, before?.notes) == ("Roma", "by train"))
+    let refused = try await refusal {
+      try await node.change { changes in
+        changes.update(Trip.self, trip.id) { $0.name = "Oslo" }
+        changes.update(Trip.self, UUID()) { $0.name = "Oslo" }
+      }
+    }
+    #expect(refused == "not_found")
+    #expect(try await node.record(Trip.self, trip.id)?.name == "Roma")
+  }
+
+  @Test func `the profile can't be deleted`() async throws {
+    let node = try await kept()
+    let profile = try await node.update(Profile.self, Profile.only) { $0.name = "Anna" }
+    #expect(try await refusal { try await node.delete(profile) } == "usage")
+    #expect(try await node.profile().name == "Anna")
+    #expect(try await node.history(limit: 5).map(\.verb) == ["profile.edit"])
   }
 
   @Test func `several changes are one change set and one undo`() async throws {
@@ -107,7 +180,7 @@ import WaymarkTesting
     #expect(trip.createdDate != nil && (hotel.tripID, ride.tripID) == (trip.id, trip.id))
     var elsewhere = trip
     elsewhere.notes = "By night"
-    try await node.save(elsewhere)
+    _ = try await node.save(elsewhere)
     trip.name = "Roma"
     (trip, hotel) = try await node.save(trip, hotel)
     // Only what was changed since it came back is written.
@@ -115,7 +188,7 @@ import WaymarkTesting
     ride.name = ""
     hotel.name = "Casa"
     let (refused, fine) = (ride, hotel)
-    await #expect(throws: WaymarkError.self) { try await node.save(fine, refused) }
+    await #expect(throws: WaymarkError.self) { _ = try await node.save(fine, refused) }
     #expect(try await node.record(Lodging.self, hotel.id)?.name == "Casa Rosa")
   }
 
@@ -131,20 +204,20 @@ import WaymarkTesting
         return "\(error)"
       }
     }
-    #expect(await code { try await $0.save(Trip(name: "")) } != nil)
-    #expect(await code { try await $0.save(Organization(name: "None")) } == "bad_value")
-    #expect(await code { try await $0.save(Lodging(name: "Casa", tripID: UUID())) } == "not_found")
+    #expect(await code { _ = try await $0.save(Trip(name: "")) } != nil)
+    #expect(await code { _ = try await $0.save(Organization(name: "None")) } == "bad_value")
+    #expect(await code { _ = try await $0.save(Lodging(name: "Casa", tripID: UUID())) } == "not_found")
     var habit = Habit(name: "Water")
     habit.colorHex = "blue"
     let bad = habit
-    #expect(await code { try await $0.save(bad) } == "bad_value")
+    #expect(await code { _ = try await $0.save(bad) } == "bad_value")
     for number in [Double.nan, .infinity, -.infinity] {
       var (category, habit) = (HabitCategory(key: "health", name: "Health"), Habit(name: "Water"))
       category.personalityWeights = ["openness": number]
       habit.place.location = Coordinate(latitude: 41.9, longitude: number)
       let (weighed, placed) = (category, habit)
-      #expect(await code { try await $0.save(weighed) } == "bad_value")
-      #expect(await code { try await $0.save(placed) } == "bad_value")
+      #expect(await code { _ = try await $0.save(weighed) } == "bad_value")
+      #expect(await code { _ = try await $0.save(placed) } == "bad_value")
     }
     #expect(
       await code { node in
@@ -158,7 +231,7 @@ import WaymarkTesting
     let trip = try await alice.node.save(Trip(name: "Rome"))
     var hotel = Lodging(name: "Casa", tripID: trip.id)
     hotel.organizationID = organization.id
-    try await alice.node.save(hotel)
+    _ = try await alice.node.save(hotel)
     #expect(await code { try await $0.delete(organization) } == "in_use")
     #expect(await code { try await $0.delete(Organization(id: Organization.none)) } == "usage")
     #expect(await code { try await $0.delete(organization, force: true) } == nil)
@@ -171,9 +244,9 @@ import WaymarkTesting
     let saved = try await node.save(profile)
     #expect(saved.id == Profile.only && profile.id == Profile.only)
     #expect(try await node.profile().name == "Eve")
-    await #expect(throws: WaymarkError.self) { try await node.save(HabitCategory(id: UUID())) }
-    try await node.save(HabitCategory(key: "health", name: "Health"))
-    try await node.save(HabitCategory(key: "health", name: "Body"))
+    await #expect(throws: WaymarkError.self) { _ = try await node.save(HabitCategory(id: UUID())) }
+    _ = try await node.save(HabitCategory(key: "health", name: "Health"))
+    _ = try await node.save(HabitCategory(key: "health", name: "Body"))
     #expect(try await node.records(HabitCategory.all).map(\.name) == ["Body"])
   }
 
@@ -195,7 +268,7 @@ import WaymarkTesting
   @Test func `a deleted record comes back with what belongs to it`() async throws {
     let alice = try await TestNode.founder("alice")
     let trip = try await alice.node.save(Trip(name: "Rome"))
-    try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
+    _ = try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
     try await alice.node.delete(trip)
     #expect(try await alice.node.records(Lodging.all).isEmpty)
     #expect(try await alice.node.restore(Trip.self, trip.id) == trip)
@@ -207,7 +280,7 @@ import WaymarkTesting
     let trip = try await alice.node.save(Trip(name: "Rome"))
     await alice.close()
     let calls: [@Sendable (Node) async throws -> Void] = [
-      { try await $0.save(trip) }, { try await $0.save([trip]) }, { try await $0.delete(trip) },
+      { _ = try await $0.save(trip) }, { _ = try await $0.save([trip]) }, { try await $0.delete(trip) },
       { try await $0.restore(Trip.self, trip.id) }, { _ = try await $0.records(Trip.all) },
       { _ = try await $0.profile() }, { _ = try await $0.avatar() }, { try await $0.setAvatar(nil) },
       { try await $0.log(trip.id) }, { try await $0.setValue(1, of: trip.id) },

@@ -71,7 +71,7 @@ struct RepairTests {
         _ = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
       })
     #expect(refused.code == "store_damaged")
-    #expect(refused.next?.hasPrefix("waymark backup FILE, then waymark restore FILE") == true)
+    #expect(refused.next == "waymark verify --deep --repair")
     let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: file) }
     _ = try await WaymarkClient.perform(CommandRequest("backup", ["file": .string(file)]), home: home)
@@ -157,6 +157,31 @@ struct RepairTests {
     #expect(found["backup"] == .null)
     let texts = found["findings"]?.array?.compactMap { $0["text"]?.string } ?? []
     #expect(texts.contains { $0.contains(saying) }, "\(texts)")
+  }
+
+  @Test
+  func
+    `a store that fails to open because its index rows are damaged comes back from a backup of what is signed`()
+    async throws
+  {
+    let alice = try await node()
+    let home = alice.home
+    let before = try await shown { try await alice.run($0) }
+    await alice.close()
+    do { try Connection(.file(home.store)).execute("UPDATE branches SET lane = 9") }
+    func perform(_ arguments: JSON) async throws -> JSON {
+      try await WaymarkClient.perform(CommandRequest("verify", arguments), home: home)
+    }
+    await #expect(throws: WaymarkError.self) {
+      try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
+    }
+    #expect(try await perform(["deep": true])["next"] == "waymark verify --deep --repair")
+    let repaired = try await perform(["deep": true, "repair": true])
+    let kept = try #require(repaired["backup"]?.string) + "/store.waymark"
+    #expect(repaired["next"]?.string?.hasPrefix("waymark restore \(kept), the newest backup here") == true)
+    let order = Restoring.Order(file: kept, name: "alice")
+    _ = try await Restoring(home: home, order: order, wall: { TestNode.morning }).perform(isConfirmed: true)
+    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
   }
 
   @Test func `only the newest ten automatic backups are kept`() async throws {

@@ -170,7 +170,7 @@ struct RestoreTests {
       let source = try BackupSource(file)
       let plan = try RestorePlan(
         source, try PresentStore(home), home, Restoring.Order(file: file, name: "x"), now: TestNode.morning)
-      try plan.makeStore(in: staged, now: TestNode.morning) { _ in }
+      _ = try plan.makeStore(in: staged, now: TestNode.morning) { _ in }
       let aside = home.backups + "/aside"
       let files = FileManager.default
       try Data("same circle\n\(aside)\n".utf8).write(to: URL(filePath: home.staging + "/ready"))

@@ -50,7 +50,7 @@ import WaymarkTesting
   @Test func `a habit that is done or not is not done where its day is set to nothing`() async throws {
     let node = try await TestNode.founder("alice").node
     let habit = Habit(name: "Run")
-    try await node.save(habit)
+    _ = try await node.save(habit)
     try await node.setValue(1, of: habit.id, on: day("2026-05-03"))
     #expect(try await node.records(HabitLog.all).count == 1)
     try await node.setValue(0, of: habit.id, on: day("2026-05-03"))
@@ -154,8 +154,8 @@ import WaymarkTesting
   @Test func `progress is read with the profile's zone, and again when that changes`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
-    try await node.save(habit)
-    try await node.save(
+    _ = try await node.save(habit)
+    _ = try await node.save(
       HabitLog(habitID: habit.id, date: day("2026-05-02").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo))
     let readings = Watcher(node.watch(.progress(of: habit.id)))
     let first = try #require(try await readings.next("progress"))
@@ -163,7 +163,7 @@ import WaymarkTesting
     #expect(first.today == Day(Date(timeIntervalSince1970: Double(TestNode.morning) / 1_000), in: .current))
     var profile = try await node.profile()
     (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Europe/Rome", .home)
-    try await node.save(profile)
+    _ = try await node.save(profile)
     let second = try #require(try await readings.next("progress by the zone at home"))
     #expect(second.values.keys.sorted() == [day("2026-05-02")])
     #expect(try await node.read(.progress(of: Habit.all, since: day("2026-05-03"))).first?.values == [:])
@@ -175,10 +175,10 @@ import WaymarkTesting
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     let losAngeles = try #require(TimeZone(identifier: "America/Los_Angeles"))
-    try await node.save(habit)
+    _ = try await node.save(habit)
     var profile = try await node.profile()
     (profile.name, profile.homeTimezone, profile.displayZone) = ("Anna", "Asia/Tokyo", .home)
-    try await node.save(profile)
+    _ = try await node.save(profile)
     func values() async throws -> [String: Double] {
       let progress = try #require(try await node.read(.progress(of: habit.id)))
       return Dictionary(uniqueKeysWithValues: progress.values.map { ($0.key.description, $0.value) })
@@ -195,11 +195,11 @@ import WaymarkTesting
   @Test func `an entry that was moved to another day stays there when its first day is set`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
-    try await node.save(habit)
+    _ = try await node.save(habit)
     try await node.setValue(4, of: habit.id, on: day("2026-05-01"), zone: rome)
     var moved = try #require(try await node.records(HabitLog.all).first)
     moved.move(to: day("2026-05-02").noon(in: rome), zone: rome)
-    try await node.save(moved)
+    _ = try await node.save(moved)
     try await node.setValue(7, of: habit.id, on: day("2026-05-01"), zone: rome)
     let logs = try await node.records(HabitLog.all)
     #expect(Set(logs.map { "\($0.day) \($0.value ?? 0)" }) == ["2026-05-01 7.0", "2026-05-02 4.0"])
@@ -208,7 +208,7 @@ import WaymarkTesting
   @Test func `entries add up, and a day can be set to a value or cleared`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
-    try await node.save(habit)
+    _ = try await node.save(habit)
     try await node.log(habit.id, 2, zone: rome)
     try await node.log(habit.id, 3, zone: rome)
     func values() async throws -> [Double] {

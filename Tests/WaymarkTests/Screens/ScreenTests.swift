@@ -16,7 +16,7 @@ import WaymarkTesting
   @Test func `a picker has None first, then the alphabet, and finds whatever the case`() async throws {
     let lists = Watcher(node.watch(.organizations))
     #expect(try await lists.next("None").all.map(\.name) == ["None"])
-    try await node.save(["ÉCOLE", "beta", "Alpha Air", "Zug"].map { Organization(name: $0) })
+    _ = try await node.save(["ÉCOLE", "beta", "Alpha Air", "Zug"].map { Organization(name: $0) })
     let list = try await lists.next("four organizations")
     #expect(list.all.map(\.name) == ["None", "Alpha Air", "beta", "Zug", "ÉCOLE"])
     #expect(list.matching("école").map(\.name) == ["ÉCOLE"])
@@ -51,7 +51,7 @@ import WaymarkTesting
     #expect(timeline.map(\.item.name) == ["Casa", "Train", "Colosseum", "Someday"])
     #expect(timeline[0].day == Day("2026-05-01") && timeline[3].day == nil)
     // A hundred trips are read with their totals in one go.
-    try await node.save((0..<100).map { Trip(name: "Journey \($0)") })
+    _ = try await node.save((0..<100).map { Trip(name: "Journey \($0)") })
     let all = try await node.read(.overviews(of: Trip.all))
     #expect(all.count == 101 && all.first { $0.id == trip.id }?.items == 4)
   }

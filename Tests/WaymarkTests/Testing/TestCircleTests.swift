@@ -168,11 +168,8 @@ struct TestCircleTests {
     try await circle.settle()
 
     await circle.disconnect("phone", "laptop")
-    var (here, there) = (trip, try #require(try await circle["laptop"].record(Trip.self, trip.id)))
-    here.name = "Roma"
-    there.notes = "Take the night train"
-    try await circle["phone"].save(here)
-    try await circle["laptop"].save(there)
+    try await circle["phone"].update(Trip.self, trip.id) { $0.name = "Roma" }
+    try await circle["laptop"].update(Trip.self, trip.id) { $0.notes = "Take the night train" }
 
     await circle.connect("phone", "laptop")
     try await circle.settle()
@@ -227,6 +224,50 @@ struct TestCircleTests {
       try await circle.settle(atMost: .zero)
     }
     #expect(failure?.description.contains("alice and bob are not connected") == true)
+    await circle.close()
+  }
+
+  @Test func `a person previews and turns on sync while the clock is moved for the questions`() async throws {
+    let circle = try await TestCircle("alice", "bob", isSyncing: false)
+    _ = try await circle["alice"].save(Trip(name: "Rome"))
+    _ = try await circle["bob"].save(Trip(name: "Oslo"))
+    try await circle.turnSyncOn("bob")
+    try await circle.settle()
+    let preview = try await within("a preview") {
+      try await circle.during { try await circle["alice"].syncPreview() }
+    }
+    #expect(preview.peers.map(\.name) == ["bob"])
+    let refused = try await refusal {
+      try await within("the question") {
+        _ = try await circle.during { try await circle["alice"].turnSyncOn() }
+      }
+    }
+    #expect(refused == "needs_yes")
+    let state = try await within("sync on") {
+      try await circle.during { try await circle["alice"].turnSyncOn(isConfirmed: true) }
+    }
+    #expect(state.isActive)
+    try await circle.settle()
+    try await circle.assertConverged()
+    #expect(try await trips(circle, "alice") == ["Oslo", "Rome"])
+    await circle.close()
+  }
+
+  @Test func `a wait for an unreachable peer ends by the circle's time`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    let bob = try await circle["bob"].status().device
+    await circle.disconnect("alice", "bob")
+    let before = circle.clock.now
+    let refused = try await refusal {
+      try await within("the end of the wait") {
+        try await circle.during {
+          try await circle["alice"].waitUntilInSync(with: bob, timeout: .seconds(40))
+        }
+      }
+    }
+    #expect(
+      refused == "offline" || refused == "dial_timeout" || refused == "no_route", "\(refused ?? "none")")
+    #expect(circle.clock.now >= before + 40)
     await circle.close()
   }
 

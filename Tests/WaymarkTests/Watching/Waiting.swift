@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Waymark
@@ -74,5 +75,24 @@ actor Watcher<Value: Sendable & Equatable> {
     let value = await ahead.next()
     iterator = ahead
     return value
+  }
+}
+
+/// How often something happened.
+final class Counter: Sendable {
+  private let value = Mutex(0)
+
+  func add() { value.withLock { $0 += 1 } }
+
+  var count: Int { value.withLock { $0 } }
+}
+
+extension Reading {
+  /// The same reading, which counts how often it is read.
+  func counted(by counter: Counter) -> Reading {
+    Reading(name, topics) { node, time in
+      counter.add()
+      return try read(node, &time)
+    }
   }
 }

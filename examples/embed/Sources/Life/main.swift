@@ -21,10 +21,10 @@ func shown<Value>(_ watch: Watch<Value>, _ isRight: (Value) -> Bool) async -> Va
 print("Anna opens the app on her phone.")
 let phone = try await Node.open(Home(folder.appending(path: "phone")), name: "Anna's phone")
 expect(try await phone.onboarding() == .newUser, "She is new here.")
-var profile = try await phone.profile()
-profile.name = "Anna"
-profile.homeTimezone = "Europe/Rome"
-try await phone.save(profile)
+try await phone.update(Profile.self, Profile.only) { profile in
+  profile.name = "Anna"
+  profile.homeTimezone = "Europe/Rome"
+}
 try await phone.set(.colorScheme, to: .dark)
 try await phone.completeOnboarding()
 
@@ -82,11 +82,11 @@ print("She renames the trip on both while they can't hear one another.")
 guard let laptopKey = try await phone.peers().first?.device else { fatalError("no peer") }
 try await phone.pause(laptopKey)
 trip.name = "Roma"
-try await phone.save(trip)
-var other = try await laptop.record(Trip.self, trip.id)!
-other.name = "Eternal City"
-other.notes = "Pack light"
-try await laptop.save(other)
+trip = try await phone.save(trip)
+let other = try await laptop.update(Trip.self, trip.id) { trip in
+  trip.name = "Eternal City"
+  trip.notes = "Pack light"
+}
 try await phone.resume(laptopKey)
 let conflict = await shown(phone.watch(.conflicts)) { $0.count == 1 }[0]
 let merged = try await phone.record(Trip.self, trip.id)!

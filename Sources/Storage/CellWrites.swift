@@ -1,0 +1,140 @@
+// Protocol/merge.md, "Operations and undo"
+
+import Replication
+
+/// The writes of one cell, and which of them each has seen.
+///
+/// The writes of one branch of a log have each seen those before them. So what a write has seen of a branch is a number:
+/// how many of the branch's writes, from the oldest on. A question about one write takes a step for each branch (or for
+/// each pair of branches), however many writes there are:
+///
+///     branch a    a1 ── a2 ── a3            b2 has seen (2, 1): a1, a2, and b1
+///                         ╲
+///     branch b    b1 ──────── b2
+package final class CellWrites {
+  package struct Write {
+    /// Where it stands in the order in which writes win; the highest wins.
+    package let index: Int
+    package let place: SetPlace
+    /// Equal for equal contents.
+    package let content: Int
+
+    package init(_ index: Int, _ place: SetPlace, _ content: Int) {
+      (self.index, self.place, self.content) = (index, place, content)
+    }
+  }
+
+  private struct Branch {
+    let number: Int64
+    /// From the oldest on.
+    var writes: [Write] = []
+    /// For each count of writes from the oldest on, less one: the highest of them, and the highest that says something
+    /// else than that one.
+    var highest: [(write: Write, other: Write?)] = []
+
+    /// How many of the writes are no newer than a sequence.
+    func count(through sequence: Int64) -> Int {
+      var (low, high) = (0, writes.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if writes[middle].place.sequence <= sequence { low = middle + 1 } else { high = middle }
+      }
+      return low
+    }
+  }
+
+  private let store: Store
+  private let branches: [Branch]
+  /// For each index, in which branch a write is, and how many of that branch are older.
+  private var positions: [Int: (branch: Int, position: Int)] = [:]
+  /// How many writes of each branch a write has seen, itself left out.
+  private var seen: [Int: [Int32]] = [:]
+  private static let seenMax = 2_000_000
+
+  package init(_ writes: [Write], in store: Store) {
+    self.store = store
+    var branches: [Int64: Branch] = [:]
+    for write in writes {
+      branches[write.place.branch, default: Branch(number: write.place.branch)].writes.append(write)
+    }
+    self.branches = branches.values.sorted { $0.number < $1.number }.map { branch in
+      var branch = branch
+      branch.writes.sort { $0.place.sequence < $1.place.sequence }
+      for write in branch.writes {
+        guard let (best, other) = branch.highest.last else {
+          branch.highest.append((write, nil))
+          continue
+        }
+        let (top, below) = write.index > best.index ? (write, best) : (best, write)
+        let candidates = [below, other].compactMap(\.self).filter { $0.content != top.content }
+        branch.highest.append((top, candidates.max { $0.index < $1.index }))
+      }
+      return branch
+    }
+    for (number, branch) in self.branches.enumerated() {
+      for (position, write) in branch.writes.enumerated() { positions[write.index] = (number, position) }
+    }
+  }
+
+  /// The highest write that a write has seen.
+  package func before(_ index: Int) throws -> Int? {
+    let seen = try seen(by: index)
+    return zip(branches, seen).compactMap { branch, count in
+      count > 0 ? branch.highest[Int(count) - 1].write.index : nil
+    }.max()
+  }
+
+  /// The highest write that says something else, has not seen this one, and was not met by one that had; nil if none is
+  /// higher than this one.
+  package func winner(over index: Int) throws -> Int? {
+    guard let (home, position) = positions[index] else { return nil }
+    let content = branches[home].writes[position].content
+    // Of each branch what counts is below its first write that has seen this one, and was seen by all such writes: an
+    // author who took its own write back before the two met has lost nothing here.
+    var limits = branches.map(\.writes.count)
+    for number in branches.indices {
+      guard let first = try firstFollower(of: position, in: home, number) else { continue }
+      limits[number] = min(limits[number], first)
+      let seen = try seen(by: branches[number].writes[first].index)
+      for other in branches.indices where other != number {
+        limits[other] = min(limits[other], Int(seen[other]))
+      }
+    }
+    let found = zip(branches, limits).compactMap { branch, limit -> Int? in
+      guard limit > 0 else { return nil }
+      let (highest, other) = branch.highest[limit - 1]
+      return highest.content != content ? highest.index : other?.index
+    }.max()
+    return found.flatMap { $0 > index ? $0 : nil }
+  }
+
+  /// The position of the first write of a branch that has seen a write.
+  private func firstFollower(of position: Int, in home: Int, _ branch: Int) throws -> Int? {
+    let writes = branches[branch].writes
+    guard branch != home else { return position + 1 < writes.count ? position + 1 : nil }
+    var (low, high) = (0, writes.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if try seen(by: writes[middle].index)[home] > Int32(position) {
+        high = middle
+      } else {
+        low = middle + 1
+      }
+    }
+    return low < writes.count ? low : nil
+  }
+
+  private func seen(by index: Int) throws -> [Int32] {
+    if let known = seen[index] { return known }
+    guard let (home, position) = positions[index] else { return branches.map { _ in 0 } }
+    let place = branches[home].writes[position].place
+    let found = try branches.indices.map { number -> Int32 in
+      guard number != home else { return Int32(position) }
+      let newest = try store.newestSeen(by: place, of: branches[number].number)
+      return Int32(branches[number].count(through: newest))
+    }
+    if seen.count * branches.count > Self.seenMax { seen = [:] }
+    seen[index] = found
+    return found
+  }
+}

@@ -1,0 +1,75 @@
+// Protocol/store.md, "A damaged change set"
+
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+/// A stored change set whose bytes are no longer those that were signed. It keeps its position in its log, so that
+/// every set that follows it stays valid.
+package struct DamagedSet: Hashable, Sendable {
+  package let id: ChangeSetID
+  package let log: LogKey
+  package let sequence: UInt64
+  /// Whether the tables were built without its writes.
+  package var isUnfolded = false
+
+  /// The set as the tip that a peer is asked for.
+  package var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
+}
+
+/// The damaged sets that have been found, kept in the store: each stays named until its bytes are replaced.
+struct DamagedSets: Equatable {
+  private static let key = "damaged"
+  private(set) var byID: [ChangeSetID: DamagedSet] = [:]
+  private var isSaved = true
+
+  init() {}
+
+  /// Reads what was kept. A line that can't be read is left out: its set is found again when it is read next.
+  init(_ connection: Connection) throws {
+    let bytes = try Store.metaBytes(Self.key, connection) ?? []
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
+      let words = line.split(separator: " ").map(String.init)
+      guard words.count == 6, let id = ChangeSetID(hex: words[0]), let device = DeviceKey(hex: words[1]),
+        let incarnation = Incarnation(hex: words[2]),
+        let lane = UInt8(words[3]).flatMap(Lane.init(rawValue:)),
+        let sequence = UInt64(words[4])
+      else { continue }
+      byID[id] = DamagedSet(
+        id: id, log: LogKey(device: device, incarnation: incarnation, lane: lane), sequence: sequence,
+        isUnfolded: words[5] == "unfolded")
+    }
+  }
+
+  /// The sets in order of logs.
+  var sorted: [DamagedSet] {
+    byID.values.sorted { ($0.log, $0.sequence, $0.id) < ($1.log, $1.sequence, $1.id) }
+  }
+
+  subscript(id: ChangeSetID) -> DamagedSet? { byID[id] }
+
+  /// Adds a set that was found; one that is missing from the tables stays so until its bytes are replaced.
+  mutating func add(_ set: DamagedSet) {
+    var set = set
+    if let known = byID[set.id] { set.isUnfolded = set.isUnfolded || known.isUnfolded }
+    guard byID[set.id] != set else { return }
+    byID[set.id] = set
+    isSaved = false
+  }
+
+  mutating func remove(_ id: ChangeSetID) {
+    if byID.removeValue(forKey: id) != nil { isSaved = false }
+  }
+
+  /// Writes the list if it has changed.
+  mutating func save(_ connection: Connection) throws {
+    guard !isSaved else { return }
+    let lines = sorted.map { set in
+      "\(set.id) \(set.log.device) \(set.log.incarnation) \(set.log.lane.rawValue) \(set.sequence) "
+        + (set.isUnfolded ? "unfolded\n" : "folded\n")
+    }
+    try Store.setMeta(Self.key, .blob(Array(lines.joined().utf8)), connection)
+    isSaved = true
+  }
+}

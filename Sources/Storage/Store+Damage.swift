@@ -1,0 +1,228 @@
+// Protocol/store.md, "A damaged change set"
+
+package import Replication
+import SQLite
+package import Wire
+
+/// What happens when the disk has altered a stored change set: it is remembered, left out of what is folded and sent,
+/// and replaced when a peer sends the same set again. Nothing else in the log depends on its bytes: its id, clock and
+/// position are columns of their own.
+extension Store {
+  /// The damaged sets that are known, in order of logs.
+  package var damagedSets: [DamagedSet] { damage.sorted }
+
+  /// A set that is still what was verified when it was received; nil if it is damaged, which is then remembered.
+  func intactSet(_ number: Int64) throws -> VerifiedChangeSet? {
+    do { return try storedSet(number) } catch StoreError.damagedSet { return nil }
+  }
+
+  /// Remembers that a set is damaged.
+  func noteDamaged(_ number: Int64, isUnfolded: Bool = false) throws {
+    damage.add(DamagedSet(try fold.causality.place(number), isUnfolded: isUnfolded))
+    // Part of the transaction that is under way. Without one, what finds no room now is found again by the next read.
+    if !connection.isInTransaction { try? damage.save(connection) }
+  }
+
+  // MARK: Position without bytes
+
+  /// The header of a damaged set: its own if that is intact, else what the tables say of its position.
+  func positionHeader(_ number: Int64) throws -> ChangeSetHeader {
+    let place = try fold.causality.place(number)
+    let (bytes, operation) = try connection.with(
+      "SELECT header, operation FROM change_sets WHERE number = ?1"
+    ) {
+      row in
+      try row.bind(1, number)
+      return try row.step() ? (row.bytes(0), row.bytes(1)) : ([], [])
+    }
+    if let header = Self.header(bytes, place.origin.stamp.set) { return header }
+    let sequence = UInt64(bitPattern: place.sequence)
+    let below = sequence > 1 ? logs.path(place.branch, through: sequence - 1).first : nil
+    return ChangeSetHeader(
+      circle: CircleID(.zero), log: place.log, sequence: sequence,
+      previous: try below.flatMap { try id($0.branch, $0.last) }, clock: place.origin.stamp.clock,
+      dependencies: try declaredDependencies(place),
+      operation: OperationID(bytes: operation) ?? OperationID(.zero),
+      bodyBytes: 0, bodyHash: .zero)
+  }
+
+  /// Decodes a header if it is the one that an id was made of.
+  static func header(_ bytes: [UInt8], _ id: ChangeSetID) -> ChangeSetHeader? {
+    ChangeSetID(header: bytes) == id ? try? ChangeSetHeader(decoding: bytes) : nil
+  }
+
+  private func declaredDependencies(_ place: SetPlace) throws -> [Dependency] {
+    let sql = "SELECT dep_branch, dep_sequence FROM dependencies WHERE branch = ?1 AND sequence = ?2"
+    return try connection.with(sql) { row in
+      try row.bind(1, place.branch)
+      try row.bind(2, place.sequence)
+      var found: [Dependency] = []
+      while try row.step() {
+        let sequence = UInt64(bitPattern: row.integer(1))
+        guard let log = logs[branch: row.integer(0)]?.log, let id = try id(row.integer(0), sequence) else {
+          continue
+        }
+        found.append(
+          Dependency(device: log.device, incarnation: log.incarnation, sequence: sequence, id: id))
+      }
+      return found.sorted()
+    }
+  }
+
+  /// The position headers of all sets whose own headers are damaged, for a log that is about to be rebuilt. A row whose
+  /// signed bytes are whole under another id is one whose id was damaged: it gets the right one back.
+  func damagedHeaders() throws -> [ChangeSetID: ChangeSetHeader] {
+    let rows = try connection.with("SELECT number, id, header FROM change_sets") { row in
+      var found: [(number: Int64, id: ChangeSetID)] = []
+      while try row.step() {
+        guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
+        if ChangeSetID(header: row.bytes(2)) != id { found.append((row.integer(0), id)) }
+      }
+      return found
+    }
+    var headers: [ChangeSetID: ChangeSetHeader] = [:]
+    for (number, id) in rows {
+      if let raw = try rawSet(number), let set = try? VerifiedChangeSet(verifying: raw) {
+        try connection.with("UPDATE change_sets SET id = ?2 WHERE number = ?1") { row in
+          try row.bind(1, number)
+          try row.bind(2, set.id.bytes)
+          try row.run()
+        }
+      } else {
+        headers[id] = try positionHeader(number)
+        try noteDamaged(number)
+      }
+    }
+    return headers
+  }
+
+  private func rawSet(_ number: Int64) throws -> RawChangeSet? {
+    try connection.with("SELECT header, signature, body FROM change_sets WHERE number = ?1") { row in
+      try row.bind(1, number)
+      guard try row.step() else { return nil }
+      return RawChangeSet(header: row.bytes(0), signature: row.bytes(1), body: row.bytes(2))
+    }
+  }
+
+  /// Forgets damaged sets that a rebuilt log has no position for.
+  func forgetDisplacedDamage() throws {
+    for set in damage.sorted where try logs.stored(set.id, set.log, set.sequence) == nil {
+      damage.remove(set.id)
+    }
+  }
+
+  // MARK: Repair
+
+  /// Replaces the bytes of a damaged set by those of the same set that was received again.
+  func replace(_ damaged: DamagedSet, by set: VerifiedChangeSet) throws {
+    guard let branch = try logs.branch(of: set.id, damaged.log, damaged.sequence),
+      let stretch = logs.path(branch.number, through: damaged.sequence).first,
+      let number = try logs.number(stretch.branch, damaged.sequence)
+    else { return }
+    let sql = "UPDATE change_sets SET header = ?2, signature = ?3, body = ?4 WHERE number = ?1"
+    try connection.with(sql) { row in
+      try row.bind(1, number)
+      try row.bind(2, set.raw.header)
+      try row.bind(3, set.raw.signature)
+      try row.bind(4, set.raw.body)
+      try row.run()
+    }
+    forgetPast()
+    damage.remove(set.id)
+  }
+
+  /// Stores the positions of sets that one builds on and that are not here: it tells their ids, logs and sequences. Those
+  /// whose predecessors are not here either stay away.
+  package func keepAncestors(of header: ChangeSetHeader, horizon: Clock) throws {
+    let missing = try logs.missingGround(of: header)
+    if let previous = header.previous, missing.contains(previous) {
+      try keepPosition(previous, header.log, header.sequence - 1, horizon)
+    }
+    for dependency in header.dependencies where missing.contains(dependency.id) {
+      let log = dependency.log(lane: header.log.lane)
+      try keepPosition(dependency.id, log, dependency.sequence, horizon)
+    }
+  }
+
+  private func keepPosition(
+    _ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64, _ horizon: Clock
+  ) throws {
+    let previous = logs[log].first { $0.sequence &+ 1 == sequence }?.head
+    guard sequence == 1 || previous != nil else { return }
+    let header = ChangeSetHeader(
+      circle: CircleID(.zero), log: log, sequence: sequence, previous: previous?.id,
+      // The earliest that it can have been, so that it is before all that has seen it.
+      clock: previous?.clock.next ?? Clock(raw: 1), dependencies: [], operation: OperationID(.zero),
+      bodyBytes: 0, bodyHash: .zero)
+    _ = try keepDamaged(
+      id, header, RawChangeSet(header: [], signature: [], body: []), horizon: horizon)
+  }
+
+  /// Stores a set of which only the position is known: restored without its bytes, so that the sets that follow it keep
+  /// theirs. Peers are asked for it.
+  ///
+  /// - Parameters:
+  ///   - header: what is known of it: signed itself, or made of what a signed set tells.
+  ///   - raw: what is left of its bytes.
+  /// - Returns: false if what it builds on is not stored either.
+  package func keepDamaged(
+    _ id: ChangeSetID, _ header: ChangeSetHeader, _ raw: RawChangeSet, horizon: Clock
+  ) throws -> Bool {
+    try atomically {
+      guard try logs.stored(id, header.log, header.sequence) == nil, try logs.hasGround(header) else {
+        return false
+      }
+      let place = try logs.append(header, id, raw, logs.isEnded(header.log) ? .held : .waits)
+      damage.add(DamagedSet(place, isUnfolded: false))
+      var report = CommitReport()
+      var moved: Set<LogKey> = [header.log]
+      try foldWaiting(horizon, &report, &moved)
+      try finish(&report)
+      return true
+    }
+  }
+
+  // MARK: Checking
+
+  /// How far a check of stored sets came.
+  package struct CheckedStretch: Sendable {
+    /// The number of the newest set that was checked; nil once there is none left.
+    package var last: Int64?
+    package var count = 0
+    package var damaged = 0
+  }
+
+  /// Verifies hashes and signature of the stored sets after a number, as many as are wanted; damaged ones are
+  /// remembered.
+  package func check(after number: Int64, setsMax: Int, bytesMax: Int) throws -> CheckedStretch {
+    let sql = """
+      SELECT number, id, header, signature, body FROM change_sets WHERE number > ?1 ORDER BY number LIMIT ?2
+      """
+    var stretch = CheckedStretch()
+    var damaged: [Int64] = []
+    try connection.with(sql) { row in
+      try row.bind(1, number)
+      try row.bind(2, setsMax)
+      var bytes = 0
+      while bytes < bytesMax, try row.step() {
+        let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
+        stretch.last = row.integer(0)
+        stretch.count += 1
+        bytes += raw.byteCount
+        let id = ChangeSetID(bytes: row.bytes(1))
+        if id.map({ raw.isIntact(as: $0) }) != true { damaged.append(row.integer(0)) }
+      }
+    }
+    for number in damaged { try noteDamaged(number) }
+    stretch.damaged = damaged.count
+    return stretch
+  }
+}
+
+extension DamagedSet {
+  init(_ place: SetPlace, isUnfolded: Bool) {
+    self.init(
+      id: place.origin.stamp.set, log: place.log, sequence: UInt64(bitPattern: place.sequence),
+      isUnfolded: isUnfolded)
+  }
+}

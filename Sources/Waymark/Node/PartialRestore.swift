@@ -1,0 +1,66 @@
+// Protocol/store.md, "Backups"
+
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// Restores what is intact of a backup with damaged change sets.
+///
+/// A damaged set is stored as a position without content where its signed header, or a set that builds on it, tells the
+/// position. So nothing else is lost with it, and peers can be asked for it.
+struct PartialRestore {
+  private let store: Store
+  private let circle: Circle
+  private let horizon: Clock
+  /// Change sets that are damaged, or build on one whose position is lost.
+  private(set) var missing = 0
+
+  init(_ store: Store, _ circle: Circle, _ horizon: Clock) {
+    self.store = store
+    self.circle = circle
+    self.horizon = horizon
+  }
+
+  /// Verifies sets and stores those that are intact; they come in causal order.
+  mutating func take(_ part: [RawChangeSet]) throws {
+    var run: [VerifiedChangeSet] = []
+    for raw in part {
+      if let set = try? VerifiedChangeSet(verifying: raw), isOfCircle(set.header) {
+        run.append(set)
+        continue
+      }
+      try place(run)
+      run = []
+      missing += 1
+      guard let (id, header) = raw.signedHeader, isOfCircle(header) else { continue }
+      try store.keepAncestors(of: header, horizon: horizon)
+      _ = try store.keepDamaged(id, header, raw, horizon: horizon)
+    }
+    try place(run)
+  }
+
+  private func isOfCircle(_ header: ChangeSetHeader) -> Bool {
+    header.circle == circle.id && circle.evaluation.admission(of: header.log) != .unknownDevice
+  }
+
+  private mutating func place(_ run: [VerifiedChangeSet]) throws {
+    guard !run.isEmpty else { return }
+    let placements = try store.commit(run, horizon: horizon).placements
+    for (set, placement) in zip(run, placements) where try !isPlaced(set, placement) { missing += 1 }
+  }
+
+  /// Whether a set is in the store, at the second attempt if the positions of what it builds on had to be made first.
+  private func isPlaced(_ set: VerifiedChangeSet, _ placement: Placement) throws -> Bool {
+    switch placement {
+    case .place, .duplicate, .excluded: return true
+    case .refused, .displaced: return false
+    case .missing:
+      try store.keepAncestors(of: set.header, horizon: horizon)
+      switch try store.commit([set], horizon: horizon).placements.first {
+      case .place, .duplicate, .excluded: return true
+      case .refused, .displaced, .missing, nil: return false
+      }
+    }
+  }
+}

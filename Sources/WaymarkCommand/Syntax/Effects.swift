@@ -1,0 +1,22 @@
+import Waymark
+
+extension Invocation {
+  /// Whether something is different after the command: then a script that could not read the output must not run it
+  /// again. Every command counts that is not known to only read.
+  var changesSomething: Bool {
+    if arguments["preview"]?.boolean == true { return false }
+    if ["output", "report", "write"].contains(where: { self[$0] != nil }) { return true }
+    switch words.joined(separator: " ") {
+    case "verify": return arguments["repair"]?.boolean == true
+    case "log level": return self["level"] != nil
+    default: return !Self.readingWords.contains(words.last ?? "")
+    }
+  }
+
+  /// The last words of commands that only read.
+  private static let readingWords: Set<String> = [
+    "completions", "doctor", "export", "get", "help", "history", "issue", "list", "manual", "metrics",
+    "paths", "ping",
+    "show", "status", "timeline", "version", "wait", "why",
+  ]
+}

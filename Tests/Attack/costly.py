@@ -1,0 +1,91 @@
+"""Valid sets that cost a node as much as they can: by members without premium, in the settings lane.
+
+Each attack is measured by what an honest change from Alice to Bob takes meanwhile. Only Alice is attacked.
+"""
+
+import multiprocessing
+import os
+import time
+
+from change_set import PUT, SETTINGS, body_of, seal
+from channel import Ended, Silence
+from circle import Ticket
+from client import Client
+from encoding import encode
+from session import HEADS, SETS, milliseconds
+
+# A kind of the settings lane that no version knows.
+KIND = 9_000
+RECORD = bytes(15) + b"\1"
+PER_MESSAGE = 500
+
+
+def set_of(client, value, record=RECORD, incarnation=None, sequence=1, previous=None):
+    # The last 16 bits of a clock count: no two sets are of the same time.
+    clock = (milliseconds() << 16) + int.from_bytes(os.urandom(2), "big")
+    return seal(
+        client.key, client.circle.id, incarnation or os.urandom(16), SETTINGS, sequence, previous, clock, [],
+        os.urandom(16), body_of([[PUT, KIND, record, {0: True, 1: value}]]))
+
+
+def concurrent_writes(client, count):
+    """One cell, written under as many incarnations."""
+    return [set_of(client, str(number)) for number in range(count)]
+
+
+def branches(client, count):
+    """One log that forks after its first set as often as possible."""
+    incarnation = os.urandom(16)
+    first = set_of(client, "first", incarnation=incarnation)
+    time.sleep(0.01)
+    return [first] + [
+        set_of(client, str(number), os.urandom(16), incarnation, 2, first.id) for number in range(count)]
+
+
+def push(session, sets):
+    for start in range(0, len(sets), PER_MESSAGE):
+        session.channel.send(encode([SETS, SETTINGS, [each.wire for each in sets[start:start + PER_MESSAGE]]]))
+
+
+def repeat_heads(session):
+    """The same 8,192 tips of one log, as fast as the line carries them."""
+    incarnation = os.urandom(16)
+    tips = [[session.client.device, incarnation, 2, os.urandom(32), 0] for _ in range(8_192)]
+    message = encode([HEADS, SETTINGS, False, tips])
+    while True:
+        session.channel.send(message)
+
+
+def bring(client, sets):
+    """What the attacker's process does: it goes on until it is ended."""
+    os.nice(10)
+    while True:
+        try:
+            session = client.dial()
+            session.until(lambda: session.theirs is not None, 30, "a summary")
+            if sets is None:
+                repeat_heads(session)
+            push(session, sets)
+            while True:
+                time.sleep(1)
+        except (AssertionError, Ended, Silence, OSError, IndexError):
+            time.sleep(0.1)
+
+
+def recruit(node, name):
+    client = Client(name)
+    ticket = Ticket(node.command("invite", "--role", "member"))
+    assert client.join(ticket) is None
+    return client
+
+
+def attack(node, name, count):
+    """A process that is ready to attack, and how many sets it brings."""
+    client = recruit(node, name)
+    sets = {"concurrent writes": concurrent_writes, "branches": branches}.get(name, lambda *_: None)(client, count)
+    process = multiprocessing.Process(target=bring, args=(client, sets), daemon=True)
+    return process, len(sets or [])
+
+
+ATTACKS = [("concurrent writes", 2_000), ("concurrent writes", 8_000), ("branches", 400), ("branches", 3_000),
+           ("repeated heads", 0)]

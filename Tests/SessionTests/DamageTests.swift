@@ -1,0 +1,104 @@
+import Replication
+import SQLite
+import Testing
+import Wire
+
+@testable import Storage
+
+/// Damaged change sets are asked for again from peers that have them, with the messages that there are.
+@Suite struct DamageTests {
+  /// Alice, Bob and perhaps Carol in sync, with three sets of Alice's.
+  private func world(_ names: [String] = ["alice", "bob"]) throws -> World {
+    let world = try World(names)
+    world.connectAll()
+    for number in 1...3 { try world.write("alice", insert(record(UInt64(number)))) }
+    world.run(10_000)
+    world.forgetTraffic()
+    return world
+  }
+
+  /// Alters the bodies of sets as a disk does, has a check find them, and tells the replica.
+  private func damage(_ device: Device, in world: World, _ numbers: ClosedRange<Int> = 2...2) throws {
+    try device.store.connection.execute(
+      """
+      UPDATE change_sets SET body = CAST(x'00' || substr(body, 2) AS BLOB)
+      WHERE number BETWEEN \(numbers.lowerBound) AND \(numbers.upperBound)
+      """)
+    _ = try device.store.check(after: 0, setsMax: .max, bytesMax: .max)
+    #expect(device.store.damagedSets.count == numbers.count)
+    tell(device, in: world)
+  }
+
+  private func tell(_ device: Device, in world: World) {
+    world.turn(device, [.damaged(device.store.damagedSets.map(\.head))])
+  }
+
+  private func wants(_ world: World, by name: String) -> Int {
+    world.sent.count { if case .want = $0.message { $0.from == name } else { false } }
+  }
+
+  @Test(arguments: ["alice", "bob"])
+  func `a damaged set is asked for by its id, be it the own one or that of another`(_ name: String) throws {
+    let world = try world()
+    let device = world[name]
+    try damage(device, in: world)
+    world.run(2_000)
+    #expect(device.store.damagedSets.isEmpty)
+    #expect(wants(world, by: name) == 1)
+    #expect(world.sent.count { $0.message.isSets } == 1)
+    #expect(device.state() == world["alice"].state())
+    #expect(try device.store.check(after: 0, setsMax: .max, bytesMax: .max).damaged == 0)
+  }
+
+  @Test func `several damaged sets of a log come one after the other`() throws {
+    let world = try world()
+    try damage(world["bob"], in: world, 1...3)
+    // The shell tells of each that was replaced.
+    for _ in 1...3 {
+      world.run(500)
+      tell(world["bob"], in: world)
+    }
+    world.run(2_000)
+    #expect(world["bob"].store.damagedSets.isEmpty)
+    #expect(wants(world, by: "bob") == 3)
+  }
+
+  @Test func `a peer that has lost the set too is asked once and stays a peer, and another one sends it`()
+    throws
+  {
+    let world = try world(["alice", "bob", "carol"])
+    for name in ["alice", "carol"] {
+      let device = world[name]
+      try device.store.connection.execute("UPDATE change_sets SET body = x'00' WHERE number = 2")
+    }
+    world.cut("bob", "carol")
+    world.run(1_000)
+    _ = try world["carol"].store.check(after: 0, setsMax: .max, bytesMax: .max)
+    tell(world["carol"], in: world)
+    world.run(20_000)
+    // Alice has served nothing, and notices by that.
+    #expect(world["alice"].store.damagedSets.count == 1)
+    #expect(world["carol"].store.damagedSets.count == 1)
+    #expect(wants(world, by: "carol") == 1)
+    try world.write("alice", insert(record(9)))
+    world.run(2_000)
+    #expect(world["carol"].name(record(9)) == "Rome")
+    #expect(world["alice"].closes.isEmpty && world["carol"].closes.isEmpty)
+    world.connect("bob", "carol")
+    world.run(10_000)
+    #expect(world["carol"].store.damagedSets.isEmpty)
+  }
+
+  @Test func `a damaged set of a closed lane is asked for once the lane opens`() throws {
+    let world = try world()
+    world.prefer("bob", false)
+    world.run(1_000)
+    try damage(world["bob"], in: world)
+    world.run(10_000)
+    #expect(world["bob"].store.damagedSets.count == 1)
+    #expect(wants(world, by: "bob") == 0)
+    world.prefer("bob", true)
+    world.run(10_000)
+    #expect(world["bob"].store.damagedSets.isEmpty)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Records
+import Replication
+import Storage
+import Synchronization
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// A record that was written thousands of times.
+///
+/// With work that grows with the square of the writes, each of these would take hours.
+@Suite(.timeLimit(.minutes(10)))
+struct LongHistoryTests {
+  private static let edits = 4_000
+
+  private func edited() async throws -> TestNode {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=0"))
+    try await alice.node.edit(Registry.trip, field: 1, times: Self.edits)
+    return alice
+  }
+
+  @Test func `the whole history of a record is told, while others have their turn`() async throws {
+    let alice = try await edited()
+    let isDone = Mutex(false)
+    async let history = {
+      defer { isDone.withLock { $0 = true } }
+      return try await alice.run("history", ["record": .string("\(Self.edits)"), "limit": "1000000"])
+    }()
+    var answers = 0
+    while !isDone.withLock({ $0 }) {
+      try await alice.run("status")
+      answers += 1
+    }
+    let writes = try await history["writes"]?.array ?? []
+    #expect(writes.count == Self.edits + 1)
+    #expect(writes.first?["fields"]?[0]?["before"] == .string("\(Self.edits - 1)"))
+    #expect(writes.first?["fields"]?[0]?["state"] == "shows")
+    #expect(writes.dropFirst().dropLast().allSatisfy { $0["fields"]?[0]?["state"] != "shows" })
+    // Without slices there are two: one before it begins, and one that waits until it has ended.
+    #expect(answers > 5, "\(answers)")
+  }
+
+  @Test func `why and a preview of undo take no longer than the writes are many`() async throws {
+    let alice = try await edited()
+    let why = try await alice.run("why", ["subject": .string("\(Self.edits)")])
+    let values = why["values"]?.array ?? []
+    #expect(values.first { $0["field"] == "name" }?["wonAgainst"]?.array?.count == Self.edits)
+    let operations = try await alice.run("history", ["limit": "\(Self.edits + 1)"])["operations"]?.array ?? []
+    let newest = try await alice.run("undo", ["preview": true, "operation": operations[0]["id"] ?? .null])
+    #expect(newest["changes"]?[0]?["changed"] == 1)
+    let middle = operations[Self.edits / 2]["id"] ?? .null
+    let left = try await alice.run("undo", ["preview": true, "operation": middle])["left"]
+    #expect(left?[0]?["reason"] == "changed_since")
+  }
+
+  @Test func `an operation below thousands that were undone is undone`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("trip.edit", fields("name=Roma", id: "Rome"))
+    let edit = try await alice.run("history", ["limit": "1"])["operations"]?[0]?["id"] ?? .null
+    for step in 1...500 {
+      try await alice.run("trip.edit", fields("name=\(step)", id: "Roma"))
+      try await alice.run("undo")
+    }
+    try await alice.run("undo", ["operation": edit])
+    #expect(try await alice.run("trip.list")["trips"]?[0]?["name"] == "Rome")
+  }
+
+  /// Written by a member as no command writes it: searching it must not take more stack with each undo.
+  @Test(arguments: [(1_000, false), (1_001, true)])
+  func `a chain of undos of undos is followed on a small stack`(undos: Int, isUndone: Bool) async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome"))
+    #expect(try await alice.node.isUndoneAfterUndos(undos) == isUndone)
+  }
+
+  @Test func `a command that is cancelled ends`() async throws {
+    let alice = try await edited()
+    let request = CommandRequest("history", ["record": .string("\(Self.edits)"), "limit": "1000000"])
+    let task = Task { await alice.node.answer(request) { _ in } }
+    task.cancel()
+    let failure = await #expect(throws: WaymarkError.self) { try await task.value.get() }
+    #expect(failure?.code == "cancelled")
+  }
+}
+
+extension Node {
+  /// Writes 1, 2 and so on into a field of the first record of a kind, each an operation of its own.
+  fileprivate func edit(_ kind: Kind, field: FieldNumber, times: Int) throws {
+    guard let key = try store.visible(kind).first?.key else { return }
+    for step in 1...times {
+      _ = try write("trip.edit", [EntryDraft(.put, key, [(field, .text("\(step)"))])])
+    }
+  }
+
+  /// Undoes the newest operation, then that undo, and so on; gives whether the first counts, as found by a thread with
+  /// a stack of 256 KiB.
+  fileprivate func isUndoneAfterUndos(_ count: Int) throws -> Bool {
+    guard let key = try store.visible(Registry.trip).first?.key,
+      let first = try store.operations(limit: 1).first
+    else { throw CancellationError() }
+    var last = first.key.id
+    for step in 1...count {
+      last = try write(
+        Operation.undoVerb, target: last, [EntryDraft(.put, key, [(1, .text("\(step)"))])])
+    }
+    // The actor waits, so the store has one user at a time.
+    nonisolated(unsafe) let store = store
+    nonisolated(unsafe) var result: Result<Bool, any Error>?
+    let isDone = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      result = Result { try first.undo(in: store) != nil }
+      isDone.signal()
+    }
+    thread.stackSize = 256 * 1024
+    thread.start()
+    isDone.wait()
+    return try result?.get() ?? false
+  }
+}

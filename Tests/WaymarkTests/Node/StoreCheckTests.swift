@@ -1,0 +1,55 @@
+import SQLite
+import Testing
+import WaymarkTesting
+import Wire
+
+@testable import Waymark
+
+/// The quiet check of the whole store by the running node.
+struct StoreCheckTests {
+  @Test func `an altered set is found within a day without anything reading it, and a peer sends it again`()
+    async throws
+  {
+    let circle = try await TestCircle("alice", "bob", storage: .directories)
+    for number in 1...70 { _ = try await circle["alice"].save(Trip(name: "Trip \(number)")) }
+    try await circle.settle()
+    let bob = circle["bob"]
+    do {
+      try Connection(.file(bob.home.store)).execute(
+        """
+        UPDATE change_sets SET body = CAST(substr(body, 1, length(body) - 1) || x'a7' AS BLOB)
+        WHERE number = (SELECT max(number) FROM change_sets)
+        """)
+    }
+    let before = try await bob.perform(CommandRequest("verify", ["deep": true]))
+    #expect(before["ok"] == false)
+    // Looking told the node: a second device is altered without anybody looking.
+    try await circle.settle()
+    #expect(try await bob.perform(CommandRequest("verify", ["deep": true]))["ok"] == true)
+    let alice = circle["alice"]
+    do {
+      try Connection(.file(alice.home.store)).execute(
+        "UPDATE change_sets SET signature = zeroblob(64) WHERE number = (SELECT max(number) FROM change_sets)"
+      )
+    }
+    let status = try await alice.perform(CommandRequest("status"))
+    #expect(status["storeCheck"]?["damaged"] == 0)
+    #expect(status["storeCheck"]?["completed"] == .null)
+    try await circle.clock.advance(by: .seconds(25 * 3_600))
+    let after = try await alice.perform(CommandRequest("status"))
+    #expect(after["storeCheck"]?["completed"]?.string != nil, "\(after["storeCheck"] ?? .null)")
+    #expect(after["storeCheck"]?["damaged"] == 0)
+    #expect(try await alice.perform(CommandRequest("verify", ["deep": true]))["ok"] == true)
+    await circle.close()
+  }
+
+  @Test func `the place of the check is kept as text, and what can't be read begins again`() {
+    var check = StoreCheck()
+    #expect(StoreCheck(bytes: check.bytes) == check)
+    (check.last, check.checkedAt, check.completedAt) = (17, 1_000, nil)
+    #expect(StoreCheck(bytes: check.bytes) == check)
+    check.completedAt = 2_000
+    #expect(StoreCheck(bytes: check.bytes) == check)
+    for text in ["", "x", "1", "x 2 3"] { #expect(StoreCheck(bytes: Array(text.utf8)) == StoreCheck()) }
+  }
+}

@@ -1,0 +1,86 @@
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// A watcher reads when something has changed, and never because something was read.
+struct CalmTests {
+  @Test(arguments: ReadingName.allCases)
+  func `a read wakes no watcher`(_ name: ReadingName) async throws {
+    let clock = VirtualClock()
+    let node = try Node.inMemory(name: "alice", clock: clock)
+    let trip = try await node.save(Trip(name: "Rome"))
+    let habit = try await node.save(Habit(name: "Read"))
+    // All readings: a new one does not compile without a line here.
+    switch name {
+    case .conflicts: try await expectCalm(node, clock, .conflicts)
+    case .count: try await expectCalm(node, clock, .count(Trip.all))
+    case .habitProgress: try await expectCalm(node, clock, .progress(of: habit.id))
+    case .history: try await expectCalm(node, clock, .history(limit: 5))
+    case .massDeletes: try await expectCalm(node, clock, .massDeletes)
+    case .members: try await expectCalm(node, clock, .members)
+    case .onboarding: try await expectCalm(node, clock, .onboarding)
+    case .organizations: try await expectCalm(node, clock, .organizations)
+    case .overview: try await expectCalm(node, clock, .overview(of: trip.id))
+    case .overviews: try await expectCalm(node, clock, .overviews(of: Trip.all))
+    case .peers: try await expectCalm(node, clock, .peers)
+    case .profile: try await expectCalm(node, clock, .profile)
+    case .progress: try await expectCalm(node, clock, .progress(of: Habit.all))
+    case .record: try await expectCalm(node, clock, .record(Trip.self, trip.id))
+    case .records: try await expectCalm(node, clock, .records(Trip.all.filter(\.startDate >= .now)))
+    case .setting: try await expectCalm(node, clock, .setting(.colorScheme))
+    case .status: try await expectCalm(node, clock, .status)
+    case .syncState: try await expectCalm(node, clock, .syncState)
+    case .timeline: try await expectCalm(node, clock, .timeline(of: trip.id))
+    }
+    await node.close()
+  }
+
+  private func expectCalm<Value>(
+    _ node: Node, _ clock: VirtualClock, _ reading: Reading<Value>,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let reads = Counter()
+    let watched = reading.counted(by: reads)
+    let task = Task { for await _ in node.watch(watched) {} }
+    defer { task.cancel() }
+    try await within("\(reading.name) to rest", sourceLocation: sourceLocation) {
+      try await eventually("\(reading.name) was read") { await node.watchers == 1 }
+      for _ in 0..<5 {
+        _ = try await node.count(Trip.all)
+        _ = try await node.read(reading)
+        try await clock.quiet()
+      }
+    }
+    // Those that were just made may have been seen apart.
+    #expect(reads.count <= 2, "\(reading.name)", sourceLocation: sourceLocation)
+  }
+
+  @Test func `a change that only this device makes wakes its watchers`() async throws {
+    let circle = try await TestCircle("alice", "bob")
+    let alice = circle["alice"]
+    let bob = try await circle["bob"].status().device
+    func sees<Value>(
+      _ what: Comment, _ reading: Reading<Value>, _ holds: @escaping @Sendable (Value) -> Bool,
+      _ change: () async throws -> Void
+    ) async throws {
+      let watching = await alice.watchers
+      async let seen: Void = wait(for: what, alice, reading, until: holds)
+      try await eventually("a watcher waits") { await alice.watchers > watching }
+      try await change()
+      try await seen
+    }
+    try await sees("another name", .peers, { $0.first?.name == "Bobby" }) {
+      try await alice.rename(bob, to: "Bobby")
+    }
+    try await alice.completeOnboarding()
+    try await sees("the device welcomes again", .onboarding, { $0 != .completedHere }) {
+      try await alice.resetOnboarding()
+    }
+    try await sees("no welcome", .onboarding, { $0 == .completedHere }) {
+      try await alice.completeOnboarding()
+    }
+    try await sees("a pause", .peers, { $0.first?.state == .paused }) { try await alice.pause(bob) }
+    await circle.close()
+  }
+}

@@ -1,0 +1,31 @@
+# Sourced by the suites in Python: the environment that they share, with the pinned packages of a requirements file.
+
+environment="$root/.build/interop-environment"
+
+# skip WHY: ends a suite that can't run on this machine. Where CI is set that is a failure: a suite that did not run has
+# shown nothing.
+skip() {
+  if [ -n "${CI:-}" ]; then
+    echo "failed: $*; with CI set this is not skipped" >&2
+    exit 1
+  fi
+  echo "skipped: $*" >&2
+  exit 0
+}
+
+# have_packages FILE: installs them once; the next run needs no network. False where they can't be had.
+have_packages() {
+  local file=$1 installed
+  installed="$environment/$(basename "$(dirname "$(realpath "$file")")")-installed.txt"
+  cmp -s "$file" "$installed" && return 0
+  command -v python3 >/dev/null && python3 -m venv "$environment" \
+    && "$environment/bin/pip" --quiet --disable-pip-version-check --timeout 10 --retries 1 install --require-hashes \
+      --requirement "$file" \
+    && cp "$file" "$installed"
+}
+
+# need_packages FILE: the same, or the suite is skipped.
+need_packages() {
+  command -v python3 >/dev/null || skip "there is no python3 (Debian: apt install python3-venv)"
+  have_packages "$1" || skip "the packages of $(realpath --relative-to "$root" "$1") can't be had"
+}

@@ -93,7 +93,7 @@ extension Judge {
       throw Violation(.state, view.name, "\(what) before its predecessor")
     }
     for dependency in header.dependencies {
-      // A set that is stored again is folded later than one that depends on it, if a cut excluded it meanwhile.
+      // A set that is stored again is folded later than one that depends on it, if a cut excluded it in between.
       if isSatisfied(dependency, of: header, view, mayBeLate) || mayBeLate && !isNew { continue }
       throw Violation(.state, view.name, "\(what) before its dependency \(dependency.id)")
     }

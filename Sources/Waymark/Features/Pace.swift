@@ -2,7 +2,7 @@ import Storage
 
 /// Divides the long work of a command into slices: after some 50 ms other commands and peers have their turn.
 ///
-/// Between slices the store may change, and a command that nobody waits for any more ends.
+/// Between slices the store may change, and a command whose client has gone ends.
 final class Pace {
   private let check: () throws -> Void
   private let slice: Duration?

@@ -28,7 +28,7 @@ struct UndoPlan {
 
   /// - Parameters:
   ///   - isForced: takes back also what was changed since, and what others gave children to.
-  ///   - pace: when to give way; the plan is one for the store as it was if that changes meanwhile.
+  ///   - pace: when to give way; if the store changes in a break, the plan is out of date.
   init(
     of operation: Operation, in store: Store, isForced: Bool, now: Moment, _ pace: Pace
   ) async throws {

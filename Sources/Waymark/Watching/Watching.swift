@@ -124,7 +124,7 @@ struct ClockSetting: Hashable, Sendable {
   let offset: Moment
   let zone: String
 
-  /// Whether nobody has set the clock or the zone; a clock that is slewed into step moves far less.
+  /// Whether the clock and the zone were left alone; a clock that is slewed into step moves far less.
   func isSame(as other: ClockSetting) -> Bool {
     zone == other.zone && abs(offset - other.offset) < 1_000
   }

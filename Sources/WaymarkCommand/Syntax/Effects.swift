@@ -16,7 +16,6 @@ extension Invocation {
   /// The last words of commands that only read.
   private static let readingWords: Set<String> = [
     "completions", "doctor", "export", "get", "help", "history", "issue", "list", "manual", "metrics",
-    "paths", "ping",
-    "show", "status", "timeline", "version", "wait", "why",
+    "paths", "ping", "show", "status", "timeline", "version", "wait", "why",
   ]
 }

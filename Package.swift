@@ -54,42 +54,50 @@ let package = Package(
     shell("SQLite", ["CSQLite"]),
     shell("Sodium", ["CSodium"]),
     pure("Wire", []),
+    pure("JSONDocument", ["Wire"]),
     pure("SecureChannel", ["Wire", "Sodium"]),
     pure("Membership", ["Wire", "Sodium"]),
     pure("Replication", ["Wire", "Sodium", "Membership"]),
-    pure("Records", ["Wire", "Replication"]),
-    shell("Storage", ["Wire", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
+    pure("Records", ["Wire", "JSONDocument", "Replication"]),
+    shell("Storage", ["Wire", "JSONDocument", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
     shell("Transport", ["Wire", "SecureChannel"]),
-    shell("Exchange", ["Wire", "Records", "SQLite"]),
+    shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
     shell(
       "Waymark",
       [
-        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
+        "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
         "Transport", "Exchange",
       ]),
     shell(
       "WaymarkTesting",
-      ["Waymark", "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Transport"]),
+      [
+        "Waymark", "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records",
+        "Transport",
+      ]),
     shell(
       "Simulation",
       ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
-    .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
-      name: "SimulatorCommand", dependencies: ["Simulation"], swiftSettings: common),
+      name: "WaymarkCommand", dependencies: ["JSONDocument", "Waymark"], swiftSettings: common),
     .executableTarget(
-      name: "Demo", dependencies: ["Wire", "Exchange"], path: "examples/demo", swiftSettings: common),
+      name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
+    .executableTarget(
+      name: "Demo", dependencies: ["Wire", "JSONDocument", "Exchange"], path: "examples/demo",
+      swiftSettings: common),
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
+        "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Waymark", "Wire",
       ], path: "Tests/Bench", swiftSettings: common),
-    tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
-    tests("ExchangeTests", ["Exchange", "Records", "SQLite", "Wire"]),
+    tests("CommandTests", ["Exchange", "JSONDocument", "Processes", "Waymark", "WaymarkCommand"]),
+    tests("ExchangeTests", ["Exchange", "JSONDocument", "Records", "SQLite", "Wire"]),
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Exchange", "Membership", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage",
-        "Waymark", "WaymarkTesting", "Wire",
+        "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite", "SecureChannel",
+        "Sodium",
+        "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     .target(
@@ -99,10 +107,13 @@ let package = Package(
       ], path: "Tests/Images/Scenarios", swiftSettings: common),
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Images/Runner", swiftSettings: common),
+    tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
-    tests("ProcessTests", ["Exchange", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+    tests(
+      "ProcessTests",
+      ["Exchange", "JSONDocument", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
-    tests("RecordsTests", ["Records", "Replication", "Wire"]),
+    tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(
       "ReplicationTests",
       ["Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
@@ -125,8 +136,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Exchange", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark",
-        "WaymarkTesting", "Wire",
+        "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

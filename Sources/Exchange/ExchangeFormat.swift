@@ -1,5 +1,6 @@
+package import JSONDocument
 package import Records
-package import Wire
+import Wire
 
 /// A file format of another application, or one that everybody reads.
 package enum ExchangeFormat: String, CaseIterable, Sendable {

@@ -1,3 +1,4 @@
+import JSONDocument
 package import Records
 package import Wire
 

@@ -1,5 +1,6 @@
 // Protocol/records.md, "Command line": `field=value` to values.
 
+import JSONDocument
 package import Replication
 package import Wire
 

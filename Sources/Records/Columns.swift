@@ -1,5 +1,6 @@
 // Protocol/records.md, "Types": cell content to columns and back, without loss.
 
+import JSONDocument
 package import Wire
 
 /// What one column of a row holds.

@@ -1,5 +1,6 @@
 // Protocol/records.md, "JSON": a record as the command line prints it.
 
+package import JSONDocument
 package import Wire
 
 extension Field {

@@ -1,5 +1,6 @@
 // Protocol/records.md, "Structured values": as exported files and the command line write them.
 
+package import JSONDocument
 package import Wire
 
 extension ListShape {

@@ -1,5 +1,6 @@
 // Protocol/records.md, "Command line": structured values as one word.
 
+import JSONDocument
 package import Wire
 
 extension ListShape {

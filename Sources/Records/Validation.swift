@@ -1,5 +1,6 @@
 // Protocol/records.md, "Limits": for local writes only; merge takes what comes.
 
+import JSONDocument
 import Replication
 package import Wire
 

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Simulation
 
 /// What the person asked for, and the runs that follow.

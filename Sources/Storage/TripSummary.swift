@@ -1,5 +1,6 @@
 // Protocol/store.md, "What is derived"
 
+import JSONDocument
 import SQLite
 import Wire
 

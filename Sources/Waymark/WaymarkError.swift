@@ -1,4 +1,5 @@
-package import Wire
+package import JSONDocument
+import Wire
 
 /// Why something was not done: what happened, to what, and what to do next.
 ///

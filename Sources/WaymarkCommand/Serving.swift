@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Waymark
 
 /// Why a node that was serving ends.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Waymark
 
 /// One understood command, from request to answer.

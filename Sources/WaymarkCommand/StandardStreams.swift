@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `-` in place of a file, and files that only this process can open: pipes and devices.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Synchronization
 import Waymark
 

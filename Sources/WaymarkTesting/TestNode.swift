@@ -1,3 +1,4 @@
+package import JSONDocument
 public import Waymark
 
 /// A node with a directory of its own, for one test.

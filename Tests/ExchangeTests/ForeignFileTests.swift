@@ -1,3 +1,4 @@
+import JSONDocument
 @testable import Exchange
 import Records
 import Testing

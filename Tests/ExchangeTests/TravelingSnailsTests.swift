@@ -1,4 +1,5 @@
 import Exchange
+import JSONDocument
 import Records
 import Testing
 import Wire

@@ -1,3 +1,4 @@
+import JSONDocument
 import Testing
 
 /// Two nodes of a circle, and devices that share no code with them and do what no correct device does: `Tests/Hostile`.

@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import JSONDocument
 import Testing
 import Wire
 

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Processes
 import Synchronization
 import Wire

@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import JSONDocument
 import Processes
 import Testing
 import Wire

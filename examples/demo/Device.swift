@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Wire
 
 /// One device: a home of its own, commands in it, and its node as a process.

@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import JSONDocument
 import Wire
 
 /// The story itself. Every sentence that gets a tick has been checked.

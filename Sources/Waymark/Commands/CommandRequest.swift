@@ -1,4 +1,5 @@
-package import Wire
+package import JSONDocument
+import Wire
 
 /// One command as it reaches the node: its words joined with dots, and its arguments by name.
 package struct CommandRequest: Hashable, Sendable {

@@ -1,3 +1,4 @@
+import JSONDocument
 import Membership
 import Records
 import Replication

@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Resolving"
 
+import JSONDocument
 import Records
 import Replication
 import Storage

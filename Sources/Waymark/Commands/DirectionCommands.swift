@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Forced direction"
 
+import JSONDocument
 import Membership
 import Records
 import Replication

@@ -1,7 +1,8 @@
+package import JSONDocument
 import Records
 import Replication
 import Storage
-package import Wire
+import Wire
 
 extension Node {
   /// Carries out one command and gives its document.

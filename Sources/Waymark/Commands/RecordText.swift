@@ -1,6 +1,7 @@
+package import JSONDocument
 import Records
 import Replication
-package import Wire
+import Wire
 
 /// Ids as documents write them and people type them, and typed access to values.
 package enum RecordText {

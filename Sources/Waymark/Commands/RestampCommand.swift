@@ -1,3 +1,4 @@
+import JSONDocument
 import Replication
 import Storage
 import Wire

@@ -1,5 +1,6 @@
 // Protocol/circle.md, "Revoking a device"
 
+import JSONDocument
 import Membership
 import Replication
 import Sodium

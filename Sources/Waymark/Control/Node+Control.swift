@@ -1,8 +1,9 @@
+package import JSONDocument
 import Membership
 import Storage
 import Synchronization
 import Transport
-package import Wire
+import Wire
 
 extension Node {
   /// Answers a command; whatever goes wrong is a failure that a person can act on.

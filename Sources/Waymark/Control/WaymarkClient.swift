@@ -1,7 +1,8 @@
 import Foundation
+package import JSONDocument
 import Membership
 import Storage
-package import Wire
+import Wire
 
 /// Carries a command to the node of a home: through its socket if it runs, else on the store itself.
 package enum WaymarkClient {

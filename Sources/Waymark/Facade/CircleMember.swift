@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 public import Wire
 
 /// A device of the circle, or one that was until it was revoked.

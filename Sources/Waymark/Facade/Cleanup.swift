@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 public import Wire
 
 /// Trips that look as if a test had left them behind, and what became of them.

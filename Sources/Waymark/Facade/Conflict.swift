@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 public import Wire
 
 /// Changes that were made on several devices at once, none of them knowing of the others: one of them shows, and the

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 import Records
 import Replication
 import Storage

@@ -1,5 +1,6 @@
 public import Foundation
 import Exchange
+import JSONDocument
 import Records
 import Replication
 import Storage

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 public import Wire
 
 /// A ticket by which one new device joins the circle.

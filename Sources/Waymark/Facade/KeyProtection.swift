@@ -1,3 +1,4 @@
+import JSONDocument
 import Wire
 
 /// What became of a key file whose passphrase was set or removed.

@@ -1,3 +1,4 @@
+import JSONDocument
 public import Wire
 
 /// What would become of the records here and on the other devices if sync were turned on; nothing is written.

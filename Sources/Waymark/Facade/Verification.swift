@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 public import Wire
 
 /// Whether peers that hold the same change sets hold the same data.

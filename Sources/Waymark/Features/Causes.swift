@@ -1,3 +1,4 @@
+import JSONDocument
 import Wire
 
 /// One thing that keeps something from being as it should, with everything that only follows from it left out.

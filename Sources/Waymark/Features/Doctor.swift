@@ -1,5 +1,6 @@
+package import JSONDocument
 import Transport
-package import Wire
+import Wire
 
 #if canImport(Glibc)
   import Glibc

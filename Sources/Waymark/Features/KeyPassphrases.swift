@@ -1,6 +1,7 @@
 import Foundation
+package import JSONDocument
 import Sodium
-package import Wire
+import Wire
 
 /// Sets and removes the passphrase of key files: the seal comes and goes, the keys stay what they are.
 ///

@@ -1,3 +1,4 @@
+import JSONDocument
 import Wire
 
 /// A preference that this version knows: what it holds and what holds without it.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Wire
 
 /// What a person has settled for a node's command line, beside flags: environment first, then the file

@@ -1,3 +1,4 @@
+package import JSONDocument
 import Wire
 
 /// What is known of the keys of a home without opening them.

@@ -1,8 +1,9 @@
 // Protocol/store.md, "A disk that fails"
 
 import Foundation
+package import JSONDocument
 import Storage
-package import Wire
+import Wire
 
 #if canImport(Glibc)
   import Glibc

@@ -1,3 +1,4 @@
+package import JSONDocument
 import Membership
 import Records
 import Replication

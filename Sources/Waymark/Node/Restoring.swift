@@ -1,9 +1,10 @@
 import Foundation
+package import JSONDocument
 import Membership
 import Replication
 import Sodium
 import Storage
-package import Wire
+import Wire
 
 /// Brings a home back from a backup.
 ///

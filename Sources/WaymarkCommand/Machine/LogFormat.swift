@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Waymark
 
 /// How what a node says looks where it goes: for people, for the journal of systemd, for programs.

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Waymark
 
 /// `service`: has the system start the node of a home, and start it again.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// How many columns of a terminal a text takes, and texts made fit for one.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// Backups and what comes back from them.

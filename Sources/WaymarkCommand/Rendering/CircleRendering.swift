@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// Devices, tickets, sync and conflicts.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// What was found by asking peers: `sync on --preview`, `verify`.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `conflicts list|show`: what won, what is kept, and what can be done.

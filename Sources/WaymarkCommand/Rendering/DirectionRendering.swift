@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `mirror`, `assert`, `cleanup`: large changes, shown with the way back.

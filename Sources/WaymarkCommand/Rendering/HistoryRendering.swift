@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `history`, `undo`, and the trash.

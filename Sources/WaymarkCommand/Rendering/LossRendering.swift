@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// “If this disk died now”: what no other device is known to hold.

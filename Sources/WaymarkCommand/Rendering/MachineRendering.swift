@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// Services, completions, the manual page.

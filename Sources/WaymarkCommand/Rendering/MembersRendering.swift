@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// The devices of the circle, and those that are out of it.

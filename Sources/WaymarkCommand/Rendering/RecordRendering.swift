@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `KIND list|show|add|edit|delete|restore`, timelines and the days of habits.

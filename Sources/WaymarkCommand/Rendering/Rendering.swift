@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// A document as text: what goes to standard output, and what is said beside it.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// Profile, settings, onboarding, premium, files, and what the program says of itself.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `status`: the head line, the lanes, the peers, what waits.

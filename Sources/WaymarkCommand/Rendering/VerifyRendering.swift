@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `verify --deep`: the verdict, and what differs.

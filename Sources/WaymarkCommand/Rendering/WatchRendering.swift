@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `status --watch`: the status, how far everyone has caught up, and what was done last.

@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 
 /// `why`: of a peer and of a record.

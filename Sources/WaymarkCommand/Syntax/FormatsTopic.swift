@@ -1,3 +1,5 @@
+import JSONDocument
+
 /// The page on files of other applications.
 enum FormatsTopic {
   static let topic = HelpTopic(

@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 import Membership
 import Sodium
 import Synchronization

@@ -1,3 +1,4 @@
+import JSONDocument
 import Wire
 
 /// A table of growth: a line for each size, a column for each figure.

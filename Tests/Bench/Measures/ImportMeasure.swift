@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 
 /// An export of an application, read into a new store by the command.
 struct ImportMeasure {

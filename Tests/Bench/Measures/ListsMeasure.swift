@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import JSONDocument
 import Synchronization
 import Waymark
 import Wire

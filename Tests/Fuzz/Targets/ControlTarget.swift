@@ -1,3 +1,4 @@
+import JSONDocument
 import Waymark
 import WaymarkTesting
 import Wire

@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import JSONDocument
 import Membership
 import Records
 import Replication

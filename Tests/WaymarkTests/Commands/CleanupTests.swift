@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Storage
 import Testing
 import WaymarkTesting

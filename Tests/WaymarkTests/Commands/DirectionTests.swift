@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import JSONDocument
 import Membership
 import Replication
 import Storage

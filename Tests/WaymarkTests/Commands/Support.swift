@@ -1,3 +1,4 @@
+import JSONDocument
 import WaymarkTesting
 
 @testable import Waymark

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Membership
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 import Replication
 import Storage
 import Testing

@@ -1,3 +1,4 @@
+import JSONDocument
 import SQLite
 import Testing
 import WaymarkTesting

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import JSONDocument
 import Synchronization
 import Testing
 import Waymark

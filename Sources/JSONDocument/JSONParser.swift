@@ -1,3 +1,5 @@
+import Wire
+
 /// What was wrong with JSON text, and where.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A clause for people: "the file ends inside a string".

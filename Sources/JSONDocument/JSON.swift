@@ -1,3 +1,5 @@
+import Wire
+
 /// A JSON value that loses nothing: numbers keep their digits, objects keep the order of their keys.
 ///
 /// Used for files that people bring, for the command line's documents, and for the control socket; never

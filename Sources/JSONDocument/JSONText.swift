@@ -1,3 +1,5 @@
+import Wire
+
 /// JSON text that was checked from its first byte to its last, and whose values are built when they are asked
 /// for: a large file is read without ever being a tree in memory.
 package struct JSONText: Sendable {

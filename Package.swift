@@ -35,7 +35,7 @@ let package = Package(
   name: "waymark",
   platforms: [.macOS(.v15)],
   products: [
-    .library(name: "Waymark", targets: ["Waymark"]),
+    .library(name: "Waymark", targets: ["Waymark", "Control"]),
     .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
     .executable(name: "waymark", targets: ["WaymarkCommand"]),
     .executable(name: "simulator", targets: ["SimulatorCommand"]),
@@ -68,6 +68,7 @@ let package = Package(
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
         "Transport", "Exchange",
       ]),
+    shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
     shell(
       "WaymarkTesting",
       [
@@ -78,7 +79,7 @@ let package = Package(
       "Simulation",
       ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
     .executableTarget(
-      name: "WaymarkCommand", dependencies: ["JSONDocument", "Waymark"], swiftSettings: common),
+      name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Waymark"], swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
     .executableTarget(
@@ -87,10 +88,10 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium", "Storage",
-        "Waymark", "Wire",
+        "Control", "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium",
+        "Storage", "Waymark", "Wire",
       ], path: "Tests/Bench", swiftSettings: common),
-    tests("CommandTests", ["Exchange", "JSONDocument", "Processes", "Waymark", "WaymarkCommand"]),
+    tests("CommandTests", ["Control", "Exchange", "JSONDocument", "Processes", "Waymark", "WaymarkCommand"]),
     tests("ExchangeTests", ["Exchange", "JSONDocument", "Records", "SQLite", "Wire"]),
     .target(
       name: "FuzzTargets",
@@ -111,7 +112,7 @@ let package = Package(
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests(
       "ProcessTests",
-      ["Exchange", "JSONDocument", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+      ["Control", "Exchange", "JSONDocument", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
     tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(
@@ -136,8 +137,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
-        "Waymark", "WaymarkTesting", "Wire",
+        "Control", "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite", "Sodium",
+        "Storage", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -1,4 +1,3 @@
-package import JSONDocument
 import Wire
 
 /// Why something was not done: what happened, to what, and what to do next.
@@ -78,12 +77,12 @@ extension WaymarkError {
   }
 
   /// What was typed is not a command that makes sense.
-  static func usage(_ message: String, next: String? = nil) -> WaymarkError {
+  package static func usage(_ message: String, next: String? = nil) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
   }
 
   /// A value that a field can't hold.
-  static func badValue(
+  package static func badValue(
     _ field: String, _ value: String, allowed: String
   ) -> WaymarkError {
     WaymarkError(
@@ -91,20 +90,20 @@ extension WaymarkError {
       message: "\(field) can't be “\(shortened(value))”: \(allowed).")
   }
 
-  static func notFound(_ what: String, _ name: String, next: String? = nil) -> WaymarkError {
+  package static func notFound(_ what: String, _ name: String, next: String? = nil) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: "not_found", message: "There is no \(what) “\(shortened(name))”.",
       next: next)
   }
 
-  static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
+  package static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: "ambiguous",
       message: "“\(shortened(name))” could be more than one \(what). Type more of the name, or an id.",
       candidates: candidates)
   }
 
-  static func needsYes(_ message: String, next: String) -> WaymarkError {
+  package static func needsYes(_ message: String, next: String) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.needsYes, code: "needs_yes", message: message, next: next)
   }
 }
@@ -119,33 +118,21 @@ extension WaymarkError {
 }
 
 /// The value as a message shows it: one line, not longer than a terminal takes.
-func shortened(_ text: String) -> String {
+package func shortened(_ text: String) -> String {
   let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
   return line.count <= 60 ? line : line.prefix(59) + "…"
 }
 
-// MARK: As it crosses the control socket
-
-extension WaymarkError {
-  /// The error line of the control socket.
-  package var json: JSON {
-    [
-      "type": "error", "exit": .integer(exitCode), "code": .string(code), "message": .string(message),
-      "next": .text(next), "candidates": .array(candidates.map(JSON.string)),
-    ]
-  }
-
-  /// Reads an error line; nil if it is not one.
-  package init?(json: JSON) {
-    guard json["type"]?.string == "error", let exit = json["exit"]?.integer,
-      let exitCode = Int32(exactly: exit), let message = json["message"]?.string
-    else { return nil }
-    self.init(
-      exitCode: exitCode, code: json["code"]?.string ?? "failed", message: message,
-      next: json["next"]?.string, candidates: json["candidates"]?.array?.compactMap(\.string) ?? [])
+extension WaymarkError: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case exitCode = "exit"
+    case code
+    case message
+    case next
+    case candidates
   }
 }
 
 extension String {
-  var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+  package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

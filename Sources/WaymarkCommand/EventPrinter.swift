@@ -1,3 +1,4 @@
+import Control
 import JSONDocument
 import Synchronization
 import Waymark
@@ -22,21 +23,24 @@ final class EventPrinter: Sendable {
     state = Mutex(State(progress: ProgressLine(terminal)))
   }
 
-  func handle(_ event: JSON) {
-    if printsJSON { return terminal.data(event.text(.line)) }
+  func handle(_ event: CommandEvent) {
+    if printsJSON {
+      guard let json = try? AnswerCoding.encode(event) else { return }
+      return terminal.data(json.text(.line))
+    }
     state.withLock { state in
-      switch event["type"]?.string {
-      case "progress":
-        state.progress.show(
-          what(event), done: event["done"]?.integer ?? 0, total: event["total"]?.integer ?? 0)
-      case "skipped":
+      switch event {
+      case .progress(let progress, let file):
+        let what = [progress.stage, file.map(fileName)].compactMap(\.self).joined(separator: " ")
+        state.progress.show(what, done: Int64(progress.done), total: Int64(progress.total))
+      case .skipped(let file, let place, let reason):
         state.skipped += 1
         guard state.skipped <= Self.skippedShownMax else { return }
         state.progress.clear()
-        let parts = ["file", "place", "reason"].compactMap { event[$0]?.string }.map(fileName)
+        let parts = [file, place, reason].map(fileName)
         terminal.note("skipped: \(printable(parts.joined(separator: ": ")))")
       // The answer lists warnings once more.
-      default: break
+      case .warning, .ticket: break
       }
     }
   }
@@ -48,10 +52,6 @@ final class EventPrinter: Sendable {
       let more = state.skipped - Self.skippedShownMax
       if more > 0 { terminal.note("skipped: \(counted(Int64(more), "more row"))") }
     }
-  }
-
-  private func what(_ event: JSON) -> String {
-    [event["stage"]?.string, event["file"]?.string.map(fileName)].compactMap(\.self).joined(separator: " ")
   }
 
   private func fileName(_ text: String) -> String {

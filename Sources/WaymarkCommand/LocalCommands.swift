@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import JSONDocument
 import Synchronization
@@ -118,12 +119,12 @@ enum LocalCommands {
     return try await Restoring(home: home, order: order).perform(
       isConfirmed: invocation.arguments["yes"]?.boolean == true,
       isPreview: invocation.arguments["preview"]?.boolean == true
-    ) { events.handle($0) }
+    ) { (try? AnswerCoding.decode(CommandEvent.self, from: $0)).map(events.handle) }
   }
 
   /// `metrics`: with `--write` into a file that others may read, whole at every moment.
   static func metrics(_ request: CommandRequest, _ file: String?, _ home: Home) async throws -> JSON {
-    var document = try await WaymarkClient.perform(request, home: home)
+    var document = try await ControlClient.perform(request, home: home)
     guard let file else { return document }
     try TextFile.write(document["text"]?.string ?? "", to: file, besides: home)
     document["written"] = .string(file)

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import JSONDocument
 import Waymark
@@ -37,7 +38,7 @@ extension Session {
       stream.yield(.signal(number))
       endAnyway(on: number, format)
     }
-    let node = try await WaymarkClient.openPatiently(home, log: log)
+    let node = try await ControlClient.openPatiently(home, log: log)
     await node.whenStoreBreaks { stream.yield(.broken($0)) }
     let ended: ServingEnd
     do {
@@ -122,12 +123,12 @@ extension Session {
   /// `invite`: a running node serves the ticket; else this process does, until somebody has joined.
   func invite() async throws -> Int32 {
     Interrupts.endWith(ExitCode.interrupted)
-    if WaymarkClient.isRunning(home) {
-      _ = try await WaymarkClient.perform(try request(invocation), home: home, events: showTicket)
+    if ControlClient.isRunning(home) {
+      _ = try await ControlClient.perform(try request(invocation), home: home, tell: showTicket)
       return 0
     }
     try await SuspectStore.check(home)
-    let node = try await WaymarkClient.openPatiently(home)
+    let node = try await ControlClient.openPatiently(home)
     do {
       try await serveAnywhere(node)
       try await node.serveControl()
@@ -136,7 +137,9 @@ extension Session {
       request.arguments["wait"] = true
       let reader = watchReader(node)
       defer { reader.cancel() }
-      let joined = try await node.answer(request, events: showTicket).get()
+      let joined = try await node.answer(request) { [showTicket] event in
+        (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(showTicket)
+      }.get()
       let step = NextStep.meaning("waymark run", home: invocation.options.home)
       terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: \(step)")
     } catch {
@@ -179,13 +182,15 @@ extension Session {
   }
 
   /// The ticket alone on standard output.
-  private var showTicket: @Sendable (JSON) -> Void {
+  private var showTicket: @Sendable (CommandEvent) -> Void {
     let (terminal, isJSON) = (terminal, invocation.options.json)
     return { @Sendable event in
-      guard event["type"]?.string == "ticket" else { return }
-      var document: JSON = ["schema": "waymark.invite/1"]
-      for key in ["ticket", "expires"] { document[key] = event[key] }
-      terminal.data(isJSON ? document.text(.pretty) : event["ticket"]?.string ?? "")
+      guard case .ticket(let ticket, _) = event else { return }
+      guard isJSON, case .object(let members)? = try? AnswerCoding.encode(event) else {
+        return terminal.data(ticket)
+      }
+      let head = [JSON.Member("schema", "waymark.invite/1")]
+      terminal.data(JSON.object(head + members.filter { $0.key != "type" }).text(.pretty))
     }
   }
 }

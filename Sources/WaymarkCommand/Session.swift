@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import JSONDocument
 import Waymark
@@ -56,6 +57,7 @@ struct Session: Sendable {
     var progress = terminal
     progress.dropsUnwritten = true
     let events = EventPrinter(progress, printsJSON: invocation.options.json && isStream)
+    if let type = CommandTable.typed[invocation.requestName] { return try await perform(type, events) }
     let document: JSON
     do {
       document = try streams.delivered(try await confirmed { try await answer($0, events) })
@@ -70,6 +72,37 @@ struct Session: Sendable {
     return exitCode(for: document)
   }
 
+  /// Performs a command that has a type, and shows its answer.
+  private func perform<Asked: TerminalCommand>(
+    _ type: Asked.Type, _ events: EventPrinter
+  ) async throws -> Int32 {
+    let run = CommandRun(
+      home: home, terminal: terminal, environment: environment, events: events,
+      printsJSON: invocation.options.json)
+    let (command, answer): (Asked, Asked.Answer)
+    do {
+      (command, answer) = try await confirmed { invocation in
+        let command = try AnswerCoding.decode(type, from: try request(invocation).arguments)
+        return (command, try await command.run(run))
+      }
+    } catch {
+      events.finish()
+      throw error
+    }
+    events.finish()
+    var terminal = terminal
+    terminal.isDone = !command.isReadOnly
+    if invocation.options.json {
+      terminal.data(
+        try command.document(answer, home: invocation.options.home).text(isStream ? .line : .pretty))
+    } else {
+      var rendering = rendering
+      command.render(answer, into: &rendering)
+      show(rendering, on: terminal)
+    }
+    return command.exitCode(for: answer)
+  }
+
   /// The document of the command, wherever it comes from.
   private func answer(_ invocation: Invocation, _ events: EventPrinter) async throws -> JSON {
     switch invocation.words {
@@ -80,7 +113,8 @@ struct Session: Sendable {
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
     case ["doctor"]:
       try await Doctor.examine(
-        home, report: invocation["report"], overwrites: invocation.arguments["yes"]?.boolean == true)
+        home, report: invocation["report"], overwrites: invocation.arguments["yes"]?.boolean == true
+      ) { try await ControlClient.perform($0, home: home) }
     case ["metrics"]: try await LocalCommands.metrics(try request(invocation), invocation["write"], home)
     case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
       try LocalCommands.keyPassphrase(invocation, terminal, home)
@@ -90,7 +124,7 @@ struct Session: Sendable {
     case ["manual"]: ["schema": "waymark.manual/1", "text": .string(ManualPage.text)]
     case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
     case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal, home)
-    default: try await WaymarkClient.perform(try request(invocation), home: home) { events.handle($0) }
+    default: try await ControlClient.perform(try request(invocation), home: home) { events.handle($0) }
     }
   }
 
@@ -117,7 +151,7 @@ struct Session: Sendable {
   // MARK: Asking
 
   /// Does what needs a yes only after one: from `--yes`, or from the person at the terminal.
-  private func confirmed(_ body: (Invocation) async throws -> JSON) async throws -> JSON {
+  private func confirmed<Answer>(_ body: (Invocation) async throws -> Answer) async throws -> Answer {
     do {
       return try await body(invocation)
     } catch let failure as WaymarkError
@@ -145,7 +179,7 @@ struct Session: Sendable {
     var request = try request(invocation)
     request.arguments["preview"] = true
     var rendering = rendering
-    rendering.preview(try await WaymarkClient.perform(request, home: home) { _ in })
+    rendering.preview(try await ControlClient.perform(request, home: home) { _ in })
     terminal.transient(rendering.data.text + "\n")
   }
 
@@ -165,6 +199,10 @@ struct Session: Sendable {
     if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
     var rendering = rendering
     rendering.render(NextStep.completing(document, of: invocation), of: invocation)
+    show(rendering, on: terminal)
+  }
+
+  private func show(_ rendering: Rendering, on terminal: Terminal) {
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
     for line in rendering.notes.lines {
       let isStep =

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import JSONDocument
 import Synchronization
@@ -36,7 +37,7 @@ extension Session {
         }
         let isResized = signals.takeResize()
         if watched.isRunning, isResized { break }
-        if !watched.isRunning, WaymarkClient.isRunning(home) || StoreTrace(home) != trace { break }
+        if !watched.isRunning, ControlClient.isRunning(home) || StoreTrace(home) != trace { break }
         if isResized || ContinuousClock.now - drawn > .seconds(10), screen.isShown {
           screen.draw(frame(watched))
           drawn = .now
@@ -48,8 +49,8 @@ extension Session {
 
   private func look(_ watched: inout Watched) async throws {
     do {
-      let status = try await WaymarkClient.perform(CommandRequest("status"), home: home)
-      let history = try await WaymarkClient.perform(
+      let status = try await ControlClient.perform(CommandRequest("status"), home: home)
+      let history = try await ControlClient.perform(
         CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
       watched.take(status, history["operations"]?.array ?? [])
     } catch let failure as WaymarkError where ["hung_up", "store_held"].contains(failure.code) {

@@ -1,11 +1,10 @@
-package import JSONDocument
 public import Waymark
 
 /// A node with a directory of its own, for one test.
 ///
 /// ```swift
 /// let alice = try await TestNode.founder("alice")
-/// try await alice.run("trip.add", ["fields": [["name", "Rome"]]])
+/// try await alice.node.save(Trip(name: "Rome"))
 /// ```
 package final class TestNode: Sendable {
   /// The node itself.
@@ -37,12 +36,6 @@ package final class TestNode: Sendable {
     return node
   }
 
-  /// Does what `waymark` with these words does, and gives the document.
-  @discardableResult
-  package func run(_ command: String, _ arguments: JSON = .object([])) async throws -> JSON {
-    try await node.perform(CommandRequest(command, arguments))
-  }
-
   /// Throws unless nothing is visible in the store.
   package func checkEmpty() async throws { try await node.checkEmpty() }
 
@@ -58,10 +51,9 @@ extension Node {
   ///
   /// - Throws: ``TestGroundError`` that names what is there.
   public func checkEmpty() async throws {
-    let counts = try await perform(CommandRequest("status"))["counts"]?.members ?? []
-    for count in counts where count.value.integer != 0 {
+    for (kind, count) in try visibleCounts() where count != 0 {
       throw TestGroundError(
-        description: "a test's store does not start empty: \(count.key) \(count.value.text())")
+        description: "a test's store does not start empty: \(kind) \(count)")
     }
   }
 }

@@ -44,7 +44,7 @@ extension CommandRequest {
   /// The words of the command as a person types them.
   var words: [String] { command.split(separator: ".").map(String.init) }
 
-  func text(_ name: String) -> String? { arguments[name]?.string }
+  package func text(_ name: String) -> String? { arguments[name]?.string }
 
   /// The argument, or a failure that says what is missing.
   func required(_ name: String, _ what: String) throws -> String {
@@ -79,4 +79,28 @@ extension CommandRequest {
 /// The document of a command, with its schema first.
 func document(_ command: String, _ members: [JSON.Member]) -> JSON {
   .object([JSON.Member("schema", .string("waymark.\(command)/1"))] + members)
+}
+
+extension CommandRequest {
+  package func performWithoutNode(
+    _ home: Home, events: @escaping @Sendable (JSON) -> Void
+  ) async throws -> JSON {
+    // `verify` tells more about a suspect store than that it is one.
+    if command != "verify" {
+      try await SuspectStore.check(home, forBackup: command == "backup") { progress in
+        events([
+          "type": "progress", "stage": .string(progress.stage), "done": .integer(progress.done),
+          "total": .integer(progress.total),
+        ])
+      }
+    }
+    do {
+      let node = try Node.open(home)
+      let result = await node.answer(self, events: events)
+      await node.close()
+      return try result.get()
+    } catch let failure as WaymarkError where failure.code == "store" && command == "verify" {
+      return try await DeepCheck(home).runClosed(self, events).document(self)
+    }
+  }
 }

@@ -1,16 +1,21 @@
 import JSONDocument
-import Membership
+package import Membership
 import Replication
 import Wire
 
 /// Commands that need a running node, or say so: `peers add|pause|resume`, `sync now`, `wait`, `invite`.
 extension Node {
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  package func checkServing() throws {
+    try checkOpen()
+    guard network != nil else { throw WaymarkError.notServing }
+  }
+
   func performWithNetwork(
     _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON? {
     switch request.command {
     case "peers.add": try addPeer(request)
-    case "peers.ping": try await pingPeer(request)
     case "peers.pause": try pausePeer(request, true)
     case "peers.resume": try pausePeer(request, false)
     case "sync.now": try syncNow(request)
@@ -49,7 +54,7 @@ extension Node {
   }
 
   /// A peer by unique prefix of its id, or by its name.
-  func peer(named name: String) throws -> Member {
+  package func peer(named name: String) throws -> Member {
     let found = peersMatching(name)
     guard let first = found.first else {
       throw WaymarkError.notFound("peer", name, next: "waymark peers")
@@ -82,7 +87,7 @@ extension Node {
 
   /// Waits until this node is in sync with every connected peer, or with the one named.
   /// How long `wait` waits if nothing else is said.
-  static let waitMilliseconds: Int64 = 30_000
+  package static let waitMilliseconds: Int64 = 30_000
 
   private func waitInSync(_ request: CommandRequest) async throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
@@ -176,5 +181,23 @@ extension Node {
     case "admin": return .admin
     case let other: throw WaymarkError.badValue("--role", other, allowed: "admin or member")
     }
+  }
+}
+
+extension Node {
+  /// Says or sets how much the running node writes to its log.
+  func logLevel(_ request: CommandRequest) throws -> JSON {
+    try checkServing()
+    let before = log.level
+    if let wanted = request.text("level") {
+      guard let level = NodeLog.Level.allCases.first(where: { "\($0)" == wanted }) else {
+        let known = NodeLog.Level.allCases.map { "\($0)" }.joined(separator: ", ")
+        throw WaymarkError.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
+      }
+      log.level = level
+      if level != before { log.say("the log shows \(level) and graver from now on") }
+    }
+    return document(
+      request.command, [.init("level", .string("\(log.level)")), .init("before", .string("\(before)"))])
   }
 }

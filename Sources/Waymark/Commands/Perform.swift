@@ -57,12 +57,10 @@ extension Node {
 
   private func performFeature(_ request: CommandRequest) throws -> JSON? {
     switch request.command {
-    case "ping": document(request.command, [.init("version", .string(WaymarkVersion.text))])
     case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
     case "members.list": listMembers()
     case "metrics": try showMetrics(request)
-    case "peers.rename": try renamePeer(request)
     case "log.level": try logLevel(request)
     case "revoke": try revoke(request)
     case "conflicts.list": try listConflicts(request)

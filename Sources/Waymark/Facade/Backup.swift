@@ -10,6 +10,12 @@ public struct WorkProgress: Hashable, Sendable {
   public let done: Int
   /// How much there is.
   public let total: Int
+
+  package init(stage: String, done: Int, total: Int) {
+    self.stage = stage
+    self.done = done
+    self.total = total
+  }
 }
 
 /// A file with all that a device holds of the circle, without keys.

@@ -1,7 +1,7 @@
 public import Foundation
-import JSONDocument
 import Membership
 import Replication
+import Storage
 public import Wire
 
 /// Another device of the circle, as this one sees it.
@@ -65,14 +65,66 @@ public struct Peer: Hashable, Sendable, Identifiable {
 
   /// How long signs of life took, there and back.
   public struct Ping: Hashable, Sendable {
-    /// In the order in which they were asked for.
+    /// The key that names the peer.
+    public let device: DeviceKey
+    /// What it is called here.
+    public let name: String
+    /// `ADDR:PORT` at which it is connected; nil if that is not known.
+    public let address: String?
+    /// In the order in which they were asked for; at least one.
     public let roundTrips: [Duration]
+
     /// The shortest.
-    public let least: Duration
+    public var least: Duration { roundTrips.min() ?? .zero }
     /// The middle one.
-    public let median: Duration
+    public var median: Duration { roundTrips.sorted()[roundTrips.count / 2] }
     /// The longest.
-    public let most: Duration
+    public var most: Duration { roundTrips.max() ?? .zero }
+  }
+}
+
+extension Peer.Ping: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case device
+    case name
+    case address
+    case roundTrips = "roundTripsMilliseconds"
+    case least
+    case median
+    case most
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    device = try container.decode(DeviceKey.self, forKey: .device)
+    name = try container.decode(String.self, forKey: .name)
+    address = try container.decodeIfPresent(String.self, forKey: .address)
+    roundTrips = try container.decode([Double].self, forKey: .roundTrips)
+      .map { .microseconds(Int64($0 * 1_000)) }
+    guard !roundTrips.isEmpty else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .roundTrips, in: container, debugDescription: "no round trip")
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(device, forKey: .device)
+    try container.encode(name, forKey: .name)
+    try container.encodeIfPresent(address, forKey: .address)
+    try container.encode(roundTrips.map(\.milliseconds), forKey: .roundTrips)
+    try container.encode(least.milliseconds, forKey: .least)
+    try container.encode(median.milliseconds, forKey: .median)
+    try container.encode(most.milliseconds, forKey: .most)
+  }
+}
+
+extension Duration {
+  /// Milliseconds, to a hundredth.
+  package var milliseconds: Double {
+    let (seconds, attoseconds) = components
+    let microseconds = Double(seconds) * 1_000_000 + Double(attoseconds) / 1_000_000_000_000
+    return (microseconds / 10).rounded() / 100
   }
 }
 
@@ -106,9 +158,36 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `bad_value` if it can't be called so.
   public func rename(_ peer: DeviceKey, to name: String?) throws {
     try sayingWhy {
-      _ = try renamePeer(
-        CommandRequest("peers.rename", ["peer": .string(peer.description), "name": .text(name)]))
+      let peer = try other(peer)
+      let new = try checkedName(name ?? "", for: peer)
+      var names = remembered.names
+      names[peer.device] = new
+      try checkDisk()
+      try withRoom {
+        try store.setMetaLines(
+          MetaKey.peerNames, names.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
+      }
+      remembered.names = names
+      nodeChanged()
     }
+  }
+
+  private func checkedName(_ name: String, for peer: Member) throws -> String? {
+    if name.isEmpty || name == peer.name { return nil }
+    guard name.utf8.count <= 64,
+      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
+      name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
+    else {
+      throw WaymarkError.badValue(
+        "NAME", name, allowed: "a name is one line of at most 64 bytes and begins with no dash")
+    }
+    let taken = circle.evaluation.members.values.first {
+      $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
+    }
+    guard taken == nil else {
+      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle is called so")
+    }
+    return name
   }
 
   /// Asks a connected peer for a sign of life, several times.
@@ -118,13 +197,43 @@ extension Node {
   ///   - count: 1 to 20.
   /// - Throws: `WaymarkError` with the code of what is in the way, as `offline` or `no_answer`.
   public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
-    struct Answer: Decodable { let roundTripsMilliseconds: [Double] }
-    let answer: Answer = try await typed(
-      "peers.ping", ["peer": .string(peer.description), "count": .string("\(count)")])
-    let trips = answer.roundTripsMilliseconds.map { Duration.microseconds(Int64($0 * 1_000)) }
-    let sorted = trips.sorted()
-    guard let least = sorted.first, let most = sorted.last else { throw WaymarkError.hungUp }
-    return Peer.Ping(roundTrips: trips, least: least, median: sorted[sorted.count / 2], most: most)
+    try checkServing()
+    var trips: [Duration] = []
+    for _ in 0..<min(max(count, 1), 20) { trips.append(try await roundTrip(peer)) }
+    return Peer.Ping(
+      device: peer, name: name(of: peer), address: network?.lastAddress[peer], roundTrips: trips)
+  }
+
+  private func roundTrip(_ device: DeviceKey) async throws -> Duration {
+    try checkOpen()
+    guard let session = replica.session(with: device) else { throw notReachable(device) }
+    let before = session.echoes
+    let began = ContinuousClock.now
+    handle(.timer(.beat(session.link)))
+    let isBack = try await wait(milliseconds: Self.pingMilliseconds) { node in
+      node.replica.sessions[session.link].map { $0.echoes != before } ?? true
+    }
+    guard isBack, replica.sessions[session.link] != nil else {
+      let name = name(of: device)
+      throw WaymarkError.failed(
+        "no_answer",
+        "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
+        next: "waymark why \(shellWord(name))")
+    }
+    return ContinuousClock.now - began
+  }
+
+  private static let pingMilliseconds: Int64 = 5_000
+
+  /// What the person calls other devices on this one.
+  static func peerNames(_ store: Store) throws -> [DeviceKey: String] {
+    var names: [DeviceKey: String] = [:]
+    for line in try store.metaLines(MetaKey.peerNames) {
+      let parts = line.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, let device = DeviceKey(hex: parts[0]) else { continue }
+      names[device] = String(parts[1])
+    }
+    return names
   }
 
   /// Another member of the circle by its key.

@@ -2,7 +2,7 @@ import Exchange
 import Records
 
 /// Times as documents write them, in the zones that this machine knows.
-enum CivilTime {
+package enum CivilTime {
   /// The zone of this process.
   static var ownZoneName: String { ZoneOffsets.local }
 
@@ -11,7 +11,7 @@ enum CivilTime {
   static func isZone(_ name: String) -> Bool { offsets.seconds(0, name) != nil }
 
   /// RFC 3339 with the offset of the zone; UTC if none is given or known.
-  static func text(_ instant: Int64, zone name: String? = nil) -> String {
+  package static func text(_ instant: Int64, zone name: String? = nil) -> String {
     offsets.text(milliseconds: instant, zone: name)
   }
 

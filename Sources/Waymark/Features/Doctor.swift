@@ -56,11 +56,11 @@ package struct Doctor {
   ///
   /// - Parameters:
   ///   - overwrites: whether a report that is there already may be replaced.
-  ///   - ask: asks the node of the home; as the command line does without it.
+  ///   - ask: asks the node of the home.
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   package static func examine(
     _ home: Home, report: String?, overwrites: Bool,
-    asking ask: (@Sendable (CommandRequest) async throws -> JSON)? = nil
+    asking ask: @Sendable (CommandRequest) async throws -> JSON
   ) async throws -> JSON {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
     let file = try report.map { try OutputFile($0, in: home, overwrites: overwrites) }
@@ -68,7 +68,7 @@ package struct Doctor {
     doctor.checkConfiguration()
     doctor.checkPermissions()
     doctor.checkKeys()
-    await doctor.askNode(ask ?? { try await WaymarkClient.perform($0, home: home) })
+    await doctor.askNode(ask)
     doctor.checkStore()
     doctor.checkDisk()
     doctor.checkClock()
@@ -265,7 +265,7 @@ package struct Doctor {
   }
 
   private func portIsTaken(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | LineSocket.closeOnExec, 0)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
     var yes: Int32 = 1

@@ -222,3 +222,12 @@ extension [(labels: [(String, String)], value: Double)] {
 }
 
 private func seconds(_ milliseconds: Int64) -> Double { Double(milliseconds) / 1_000 }
+
+extension Node {
+  /// Numbers about this node in the text format of Prometheus, version 0.0.4.
+  public func metrics() async throws -> String {
+    struct Answer: Decodable { let text: String }
+    let answer: Answer = try await typed("metrics")
+    return answer.text
+  }
+}

@@ -41,6 +41,6 @@ extension Node {
   /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
   func passphrases(for request: CommandRequest) -> PassphraseSource {
     // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
-    .first(request.passphrase, then: control == nil ? home.passphrases : .environment)
+    .first(request.passphrase, then: servesCommands ? .environment : home.passphrases)
   }
 }

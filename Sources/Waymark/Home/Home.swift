@@ -97,8 +97,8 @@ public struct Home: Hashable, Sendable {
   /// Whether a node has been made here.
   public var hasStore: Bool { FileManager.default.fileExists(atPath: store) }
 
-  /// The socket through which the command line talks to a running node; see `ControlPlace`.
-  package var controlSocket: String { ControlPlace.all(of: self).first?.path ?? path + "/control.sock" }
+  /// The socket through which the command line talks to a running node; see `ControlSocketPath`.
+  package var controlSocket: String { ControlSocketPath.all(of: self).first?.path ?? path + "/control.sock" }
 
   private static func withoutTrailingSlash(_ path: String) -> String {
     path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path

@@ -34,7 +34,7 @@ package struct HomeError: Error, Hashable, Sendable {
   /// What to type next, if that helps.
   package let next: String?
 
-  init(_ code: Code, _ message: String, next: String) {
+  package init(_ code: Code, _ message: String, next: String) {
     self.code = code
     self.message = message
     self.next = next
@@ -159,4 +159,4 @@ extension Home {
 }
 
 /// What the last failed system call says.
-func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
+package func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

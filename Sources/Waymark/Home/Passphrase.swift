@@ -1,10 +1,10 @@
 import Foundation
-import Sodium
+package import Sodium
 import Wire
 
 /// The words that a person protects key files with, in guarded memory until nobody needs them.
 public final class Passphrase: Hashable, Sendable {
-  let secret: SecretBuffer
+  package let secret: SecretBuffer
 
   /// Takes the bytes over, without a line's end, and wipes the array.
   ///

@@ -1,7 +1,7 @@
 // Protocol/store.md, "A disk that fails"
 
 import Foundation
-package import JSONDocument
+import JSONDocument
 import Storage
 import Wire
 
@@ -18,17 +18,17 @@ package enum SuspectStore {
   /// - Parameters:
   ///   - forBackup: passes as long as everything signed is whole: a backup holds nothing else, and restoring it is
   ///     the repair.
-  ///   - events: progress.
+  ///   - progress: called on some thread.
   /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
   package static func check(
-    _ home: Home, forBackup: Bool = false, events: @escaping @Sendable (JSON) -> Void = { _ in }
+    _ home: Home, forBackup: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws {
     guard home.isSuspect, home.hasStore else { return }
     let request = CommandRequest("verify", ["deep": true])
     let outcome: DeepOutcome
     do {
       try rewriteLog(home)
-      outcome = try await DeepCheck(home).runClosed(request, events)
+      outcome = try await DeepCheck(home).runClosed(request) { WorkProgress($0).map(progress) }
     } catch {
       throw WaymarkError.opening(home, error)
     }

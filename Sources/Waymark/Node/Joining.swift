@@ -60,7 +60,7 @@ public struct Joining: Sendable {
   /// - Throws: `WaymarkError` with the code `store_held` while a node has the home open.
   public func preview() async throws -> JoinPreview? {
     guard home.hasStore, heldCircle() != ticket.circle else { return nil }
-    let node = try WaymarkClient.open(home)
+    let node = try Node.open(home)
     let preview = try await node.joinPreview()
     await node.close()
     return preview

@@ -89,7 +89,7 @@ extension Node {
         + "records lane \(gate.reason.map { "closed: \(Reason($0).rawValue)" } ?? "open")")
   }
 
-  func name(of device: DeviceKey) -> String {
+  package func name(of device: DeviceKey) -> String {
     remembered.names[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
 

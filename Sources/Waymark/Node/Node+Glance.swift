@@ -74,6 +74,13 @@ extension Node {
     dial()
   }
 
+  /// How many records of each kind are visible; seeds that nobody has touched are left out.
+  package func visibleCounts() throws -> [(kind: String, count: Int)] {
+    try checkOpen()
+    let counts = try store.visibleCounts()
+    return Registry.kinds.map { ($0.plural, counts[$0.number] ?? 0) }
+  }
+
   /// Everything of a lane that is visible, each record by its kind and its name, with its fields in words.
   package func visibleContent(_ lane: Lane) throws -> [String: [String: String]] {
     try checkOpen()

@@ -1,4 +1,5 @@
 public import Foundation
+import Storage
 public import Wire
 
 extension Node {
@@ -21,7 +22,7 @@ extension Node {
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent
   ) async throws -> Node {
-    try await WaymarkClient.patiently(home) {
+    try await patiently {
       guard !home.hasStore && !home.isReplacing else { return }
       do {
         _ = try initialize(home: home, name: name, issuers: issuers)
@@ -32,11 +33,40 @@ extension Node {
       }
     }
     try await SuspectStore.check(home)
-    return try await WaymarkClient.openPatiently(home, log: log)
+    return try await patiently { try open(home, log: log) }
+  }
+}
+
+extension Node {
+  /// Opens the node of a home with failures that a person can act on.
+  package static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
+    guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
+    do {
+      return try Node(home: home, log: log)
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
+  }
+
+  /// A command without a node has the store for a moment, and so does a node that is not at its socket yet; one that
+  /// is may have many others to answer. Who comes just then waits that long, and no longer.
+  package static func patiently<Result>(_ body: () async throws -> Result) async throws -> Result {
+    let end = ContinuousClock.now + .seconds(3)
+    while true {
+      do {
+        return try await body()
+      } catch let failure as WaymarkError where failure.code == "store_held" || failure == .busy {
+        guard ContinuousClock.now < end else { throw failure }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+    }
   }
 }
 
 extension Home {
+  /// Which process has the store; nil if none has, or it is not known.
+  package var storeHolder: Int32? { StoreLock.holder(of: store) }
+
   /// The home in a directory, which is made if it is not there.
   public init(_ directory: URL) { self.init(path: directory.path) }
 }

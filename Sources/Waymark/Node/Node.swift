@@ -1,7 +1,7 @@
-import Membership
+package import Membership
 import Replication
 import Sodium
-import Storage
+package import Storage
 import Synchronization
 import Transport
 import Wire
@@ -57,8 +57,8 @@ public actor Node {
   var lossContent: (sets: [ChangeSetID], content: OperationContent)?
   /// Commands that have begun and not ended.
   nonisolated let commandsUnderWay = Atomic(0)
-  /// The command line's socket, while the node serves it.
-  var control: ControlServer?
+  /// Stops the socket of the command line; nil unless the node serves it.
+  private var stopControl: (@Sendable () -> Void)?
 
   /// Opens the node of a home: reads the keys, takes the lock, reads the store.
   ///
@@ -141,20 +141,26 @@ public actor Node {
     waiting = nil
   }
 
-  var store: Store { replicator.store }
+  package var store: Store { replicator.store }
 
   var replica: Replica { replicator.replica }
 
   var incarnation: Incarnation { replicator.incarnation }
 
   /// Whoever was suspended looks again: the node may have closed meanwhile.
-  func checkOpen() throws {
+  package func checkOpen() throws {
     guard replicator.isOpen else { throw WaymarkError.closed }
     try checkStore()
   }
 
+  /// Whether others have it perform commands, through a socket.
+  var servesCommands: Bool { stopControl != nil }
+
+  /// A socket serves the command line from now on, until the node closes.
+  package func servesCommands(stop: @escaping @Sendable () -> Void) { stopControl = stop }
+
   /// The circle as this node knows it.
-  var circle: Circle { replicator.circle }
+  package var circle: Circle { replicator.circle }
 
   /// This device's certificate.
   var member: Member? { circle.evaluation.members[identity.device] }
@@ -162,8 +168,8 @@ public actor Node {
   /// Ends everything and lets go of the store; a second time does nothing.
   public func close() {
     guard replicator.isOpen else { return }
-    control?.stop()
-    control = nil
+    stopControl?()
+    stopControl = nil
     remember()
     stopServing()
     timers.cancelAll()

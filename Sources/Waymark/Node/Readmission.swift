@@ -55,7 +55,7 @@ public struct Readmission: Sendable {
   private func carryOut() async throws -> NewMembership {
     guard home.hasStore || home.isReplacing else { throw noStore }
     try home.finishReplacing(at: wall())
-    let node = try WaymarkClient.open(home)
+    let node = try Node.open(home)
     let standing: Standing
     do { standing = try await node.standing() } catch {
       await node.close()

@@ -1,4 +1,5 @@
 import Foundation
+import Control
 import JSONDocument
 import Waymark
 
@@ -63,7 +64,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     case .text: nil
     case .journal:
       "<3>" + printable(failure.message) + (failure.next.map { " Next: \(printable($0))" } ?? "")
-    case .json: failure.json.text(.line)
+    case .json: failure.line.text(.line)
     }
   }
 }

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import JSONDocument
 import Waymark
@@ -76,7 +77,7 @@ struct ServiceCommands {
         next: "WAYMARK_PASSPHRASE_FILE=FILE waymark service install")
     }
     let isOurs = ServiceManager(service).state.active == "active"
-    guard isOurs || !WaymarkClient.isRunning(home) else {
+    guard isOurs || !ControlClient.isRunning(home) else {
       throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: "already_running",
         message: "The node of \(home.path) runs already, and not as a service.",
@@ -99,7 +100,7 @@ struct ServiceCommands {
     let file = service.file(environment: environment)
     let isInstalled = FileManager.default.fileExists(atPath: file)
     let state = ServiceManager(service).state
-    let running = WaymarkClient.isRunning(home)
+    let running = ControlClient.isRunning(home)
     return document(
       "status", service,
       [

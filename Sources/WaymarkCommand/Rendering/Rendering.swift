@@ -22,8 +22,6 @@ struct Rendering {
     case "doctor": doctor(document)
     case "metrics": metrics(document)
     case "log" where words.last == "level": data.line(document["level"]?.string ?? "")
-    case "peers" where words.last == "ping": ping(document)
-    case "peers" where words.last == "rename": renamed(document)
     case "revoke": revocation(document)
     case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
       circle(document, words)

@@ -172,23 +172,4 @@ extension Rendering {
     if let path = document["written"]?.string { return notes.paragraph("Wrote \(printable(path)).") }
     for line in (document["text"]?.string ?? "").split(separator: "\n") { data.line(String(line)) }
   }
-
-  // MARK: Peers
-
-  mutating func renamed(_ document: JSON) {
-    let (name, own) = (document["name"]?.string ?? "", document["ownName"]?.string ?? "")
-    notes.paragraph(
-      name == own
-        ? "\(printable(own)) is called by its own name here."
-        : "\(printable(own)) is called \(printable(name)) on this device from now on.")
-  }
-
-  mutating func ping(_ document: JSON) {
-    let trips = (document["roundTripsMilliseconds"]?.array ?? []).compactMap(\.float)
-    let texts = trips.map { "\($0) ms" }
-    let place = document["address"]?.string.map { " at \(printable($0))" } ?? ""
-    data.paragraph(
-      "\(printable(document["name"]?.string ?? ""))\(place) answers: \(texts.joined(separator: ", "))",
-      indent: 2)
-  }
 }

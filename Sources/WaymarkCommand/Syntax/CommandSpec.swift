@@ -8,6 +8,8 @@ struct CommandSpec: Sendable {
   var impliesLastWord = false
   /// A line or two that `help` adds.
   var details: String?
+  /// What follows the words in an example; an empty text where nothing needs to.
+  var exampleArguments: String?
 
   /// What stands at a place of its own.
   struct Operand: Sendable {

@@ -1,6 +1,7 @@
 extension CommandSpec {
   /// A line that makes sense as it is typed; a test parses them all.
   var example: String? {
+    if let arguments = exampleArguments { return "waymark \(name) \(arguments)".trimmingSuffix }
     if let kind = CommandTable.kinds.first(where: { $0.name == words[0] })?.name, words.count == 2,
       let line = CommandTable.kindExamples[kind]?[words[1]]
     {
@@ -32,8 +33,6 @@ extension CommandTable {
     "peers add": "192.168.1.20:7433",
     "peers pause": "phone",
     "peers resume": "phone",
-    "peers ping": "phone --count 5",
-    "peers rename": "phone 'old phone'",
     "sync status": "",
     "sync on": "--preview",
     "sync off": "",

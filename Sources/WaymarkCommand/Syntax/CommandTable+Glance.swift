@@ -1,3 +1,4 @@
+import Control
 import Waymark
 
 /// Commands that say how things are, and why.
@@ -43,16 +44,5 @@ extension CommandTable {
       details: "LEVEL is debug, info, warning or error, and holds until the node ends."),
   ]
 
-  static let peerNames: [CommandSpec] = [
-    CommandSpec(
-      words: ["peers", "ping"], summary: "measure the way to a connected peer and back",
-      operands: [.init(placeholder: "PEER", key: "peer")],
-      options: [.init(flag: "--count", placeholder: "N", summary: "how many times; default 3")]),
-    CommandSpec(
-      words: ["peers", "rename"], summary: "call a peer by another name on this device",
-      operands: [
-        .init(placeholder: "PEER", key: "peer"), .init(placeholder: "NAME", key: "name", isOptional: true),
-      ],
-      details: "Without NAME by its own name again. Other devices go on using that."),
-  ]
+  static let peerNames: [CommandSpec] = [PingPeer.syntax, RenamePeer.syntax]
 }

@@ -1,3 +1,4 @@
+import Control
 import Waymark
 
 /// Every command that `waymark` offers, in the order in which help lists them.
@@ -5,6 +6,12 @@ enum CommandTable {
   static let all: [CommandSpec] =
     circle + keys + watching + peerNames + glance + records + state + premium + files + largeChanges + machine
     + about
+
+  /// The commands that have types, by the names that requests have.
+  static let typed: [String: any TerminalCommand.Type] = Dictionary(
+    uniqueKeysWithValues: commands.map { ($0.syntax.requestName, $0) })
+
+  private static let commands: [any TerminalCommand.Type] = [PingPeer.self, RenamePeer.self]
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [

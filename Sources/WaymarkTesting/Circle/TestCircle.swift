@@ -222,7 +222,7 @@ public final class TestCircle: Sendable {
   ///
   /// - Throws: `WaymarkError` with code `free_tier` or `entitlement_expired` if it is not.
   public func turnSyncOn(_ name: String) async throws {
-    _ = try await self[name].perform(CommandRequest("sync.on", ["yes": true]))
+    try await self[name].turnSyncOn(isConfirmed: true)
   }
 }
 

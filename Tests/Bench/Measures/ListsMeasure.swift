@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Control
 import JSONDocument
 import Synchronization
 import Waymark
@@ -23,10 +24,12 @@ struct ListsMeasure {
     let asked = try median { try node.ask("trip.list") }
     try node.stop()
     let opened = try Node(home: Home(path: node.home.path))
-    let list = try median { try perform(CommandRequest("trip.list"), opened) }
+    let list = try median { try perform(ControlRequest(command: "trip.list", arguments: [:]), opened) }
     let year = try median {
       try perform(
-        CommandRequest("log.list", ["habit": "Habit 3", "from": "2024-01-01", "to": "2024-12-31"]), opened)
+        ControlRequest(
+          command: "log.list", arguments: ["habit": "Habit 3", "from": "2024-01-01", "to": "2024-12-31"]),
+        opened)
     }
     return [
       Row(
@@ -38,11 +41,11 @@ struct ListsMeasure {
   }
 
   /// Inside the node, in this process.
-  private func perform(_ request: CommandRequest, _ node: Node) throws {
+  private func perform(_ request: ControlRequest, _ node: Node) throws {
     let done = DispatchSemaphore(value: 0)
     let failure = Mutex<(any Error)?>(nil)
     Task {
-      do { _ = try await node.perform(request) } catch { failure.withLock { $0 = error } }
+      do { _ = try await node.answer(to: request).get() } catch { failure.withLock { $0 = error } }
       done.signal()
     }
     done.wait()

@@ -51,9 +51,10 @@ private func restore(_ path: String, _ foundsCircle: Bool) async throws {
   do { node = try Node(home: ground.home, wall: { Cast.noon }) } catch {
     throw BrokenRule("a restored home does not open: \(error)")
   }
-  let answer = await node.answer(CommandRequest("status"), events: { _ in })
+  do { _ = try await node.status() } catch {
+    throw BrokenRule("a restored node does not answer: \(error)")
+  }
   await node.close()
-  guard case .success = answer else { throw BrokenRule("a restored node does not answer: \(answer)") }
 }
 
 /// A database that looks like a backup, with statements and sets of anybody.

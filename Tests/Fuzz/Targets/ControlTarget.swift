@@ -1,3 +1,4 @@
+import Control
 import JSONDocument
 import Waymark
 import WaymarkTesting
@@ -8,25 +9,25 @@ import Wire
 /// A node takes long to make, so one serves many inputs: the only target where an input finds what others left.
 @Sendable func fuzzControl(_ input: [UInt8]) async throws {
   let lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 15)
-  var requests: [CommandRequest] = []
+  var requests: [ControlRequest] = []
   for line in lines {
     guard let json = try? JSON.parse(Array(line)) else { continue }
     let again = try? JSON.parse(json.bytes())
     try require(again == json, "JSON changes when it is written again")
-    guard let request = CommandRequest(json: json), isHarmless(request) else { continue }
+    guard let request = ControlRequest(line: Array(line)), isHarmless(request) else { continue }
     requests.append(request)
   }
   guard !requests.isEmpty else { return }
   let node = try await ControlGround.shared.node()
   for request in requests {
-    guard case .success(let document) = await node.node.answer(request, events: { _ in }) else { continue }
+    guard case .success(let document) = await node.node.answer(to: request) else { continue }
     try require((try? JSON.parse(document.bytes())) == document, "an answer is no JSON")
   }
-  _ = try await node.run("status")
+  _ = try await node.node.status()
 }
 
 /// Commands that leave the node's own directory, or wait for somebody, are left out.
-private func isHarmless(_ request: CommandRequest) -> Bool {
+private func isHarmless(_ request: ControlRequest) -> Bool {
   let outside = ["export", "import", "backup", "verify", "mirror", "assert", "invite", "wait"]
   return !outside.contains(request.command) && !namesFile(request.arguments)
 }

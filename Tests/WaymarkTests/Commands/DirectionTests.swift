@@ -31,7 +31,7 @@ import WaymarkTesting
   private func run(
     _ circle: SocketCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
   ) async throws -> JSON {
-    try await circle[name].perform(CommandRequest(command, arguments))
+    try await circle[name].run(command, arguments)
   }
 
   private func failure(

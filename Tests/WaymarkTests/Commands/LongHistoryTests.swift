@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// A record that was written thousands of times.
@@ -80,8 +81,9 @@ struct LongHistoryTests {
 
   @Test func `a command that is cancelled ends`() async throws {
     let alice = try await edited()
-    let request = CommandRequest("history", ["record": .string("\(Self.edits)"), "limit": "1000000"])
-    let task = Task { await alice.node.answer(request) { _ in } }
+    let request = ControlRequest(
+      command: "history", arguments: ["record": .string("\(Self.edits)"), "limit": "1000000"])
+    let task = Task { await alice.node.answer(to: request) }
     task.cancel()
     let failure = await #expect(throws: WaymarkError.self) { try await task.value.get() }
     #expect(failure?.code == "cancelled")

@@ -33,7 +33,7 @@ extension SocketCircle {
 
   @discardableResult
   func run(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> JSON {
-    try await self[name].perform(CommandRequest(command, arguments))
+    try await self[name].run(command, arguments)
   }
 
   /// Waits until both lanes of some devices, else of Alice and Bob, are open and equal to those of their peers.

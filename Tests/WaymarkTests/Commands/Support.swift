@@ -1,7 +1,26 @@
 import JSONDocument
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
+
+extension Node {
+  /// Does what `waymark` with these words does, and gives the document.
+  @discardableResult
+  func run(
+    _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
+  ) async throws -> JSON {
+    let request = ControlRequest(command: command, arguments: arguments)
+    return try await answer(to: request, CommandCall(tell: tell)).get()
+  }
+}
+
+extension TestNode {
+  @discardableResult
+  func run(_ command: String, _ arguments: JSON = [:]) async throws -> JSON {
+    try await node.run(command, arguments)
+  }
+}
 
 /// The failure that a command ends with; nil if it succeeds.
 func failure(_ node: TestNode, _ command: String, _ arguments: JSON = [:]) async throws -> WaymarkError? {
@@ -27,4 +46,21 @@ func fields(_ pairs: [String], id: String? = nil) -> JSON {
   ]
   if let id { arguments["id"] = .string(id) }
   return arguments
+}
+
+extension ControlClient {
+  /// Has the command of these words performed for a home, and gives the document.
+  @discardableResult
+  static func run(_ command: String, _ arguments: JSON = [:], home: Home) async throws -> JSON {
+    guard let type = Commands.named[command] else {
+      return try await perform(CommandRequest(command, arguments), home: home)
+    }
+    return try await run(ControlRequest(command: command, arguments: arguments), type, home)
+  }
+
+  private static func run(
+    _ request: ControlRequest, _ type: (some NodeCommand).Type, _ home: Home
+  ) async throws -> JSON {
+    try AnswerCoding.encode(try await perform(try request.command(as: type), home: home))
+  }
 }

@@ -28,12 +28,12 @@ import WaymarkTesting
     let node = try Node(home: home)
     let alice = try #require(try await circle.run("alice", "status")["listen"]?.string)
     try await node.serve(listen: "127.0.0.1:0", peers: [alice])
-    _ = try await node.perform(CommandRequest("wait", ["lane": "settings", "timeoutMilliseconds": 10_000]))
+    _ = try await node.run("wait", ["lane": "settings", "timeoutMilliseconds": 10_000])
     return node
   }
 
   private func perform(_ node: Node, _ command: String, _ arguments: JSON = [:]) async throws -> JSON {
-    try await node.perform(CommandRequest(command, arguments))
+    try await node.run(command, arguments)
   }
 
   private func verdict(_ document: JSON) -> JSON? { document["peers"]?[0]?["lanes"]?["records"] }

@@ -5,12 +5,13 @@ import Testing
 import WaymarkTesting
 import Wire
 
+@testable import Control
 @testable import Waymark
 
 /// The control socket against clients that do what none should. The node behind it is a function here.
 @Suite(.serialized) struct ControlTests {
   private static let echo: ControlServer.Handler = { request, _ in
-    ["type": "result", "document": .string(request.command)]
+    .result(.string(request.command))
   }
 
   /// A server in a folder of its own, until the body ends.
@@ -28,7 +29,8 @@ import Wire
   }
 
   private func connected(_ home: Home) throws -> LineSocket {
-    guard let socket = try ControlPlace.all(of: home).first?.connect() else {
+    guard let socket = try ControlSocketPath.all(of: home).first.flatMap({ try LineSocket.connect(to: $0) })
+    else {
       throw Missing("nobody listens")
     }
     return socket
@@ -66,7 +68,7 @@ import Wire
 
   private func ask(_ socket: LineSocket, _ command: String = "hello") async throws -> String? {
     // A node that has no room has hung up, and its answer is there.
-    _ = try await write(CommandRequest(command).json.bytes(), to: socket)
+    _ = try await write(ControlRequest(command: command, arguments: [:]).line(), to: socket)
     return try await answer(socket)["document"]?.string
   }
 
@@ -112,7 +114,7 @@ import Wire
       var others = try (0..<Limits.controlClientsMax).map { _ in try connected(home) }
       // Answered, so counted.
       for other in others { try await expectAnswer(other, "hello") }
-      async let late = WaymarkClient.perform(CommandRequest("late"), home: home)
+      async let late = ControlClient.run("late", home: home)
       try await Task.sleep(for: .milliseconds(500))
       others.removeLast().interrupt()
       #expect(try await late == "late")
@@ -123,12 +125,12 @@ import Wire
   @Test func `the socket of a node that was killed gives way, and nothing else does`() async throws {
     let folder = try Folder()
     let home = Home(path: folder.path)
-    let place = try ControlPlace.toServe(home)
+    let place = try ControlSocketPath.toServe(home)
     // As after a kill: bound, and nobody there.
     let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     #expect(withSocketAddress(place.path) { bind(dead, $0, $1) } == 0)
     close(dead)
-    #expect(!WaymarkClient.isRunning(home))
+    #expect(!ControlClient.isRunning(home))
     let server = try ControlServer(at: place, handler: Self.echo)
     server.start()
     try await expectAnswer(connected(home), "hello")
@@ -152,8 +154,8 @@ import Wire
     try await serving { home in
       let folder = try Folder()
       symlink(home.controlSocket, folder.file("control.sock"))
-      #expect(!WaymarkClient.isRunning(Home(path: folder.path)))
-      #expect(WaymarkClient.isRunning(home))
+      #expect(!ControlClient.isRunning(Home(path: folder.path)))
+      #expect(ControlClient.isRunning(home))
     }
   }
 
@@ -162,14 +164,14 @@ import Wire
   @Test func `a path that is too long gives way to a directory that is checked`() async throws {
     let folder = try Folder()
     let home = Home(path: folder.file(String(repeating: "long", count: 40)))
-    func places(_ runtime: String?) -> [ControlPlace] {
-      ControlPlace.all(of: home, environment: runtime.map { ["XDG_RUNTIME_DIR": $0] } ?? [:])
+    func places(_ runtime: String?) -> [ControlSocketPath] {
+      ControlSocketPath.all(of: home, environment: runtime.map { ["XDG_RUNTIME_DIR": $0] } ?? [:])
     }
     #expect(places(nil).map(\.path).allSatisfy { $0.utf8.count < 104 })
     #expect(places(nil).last?.path.hasPrefix("/tmp/waymark-\(geteuid())/") == true)
     #expect(places("relative").first?.path.hasPrefix("/run/user/") == true)
     let other = Home(path: home.path + "r")
-    #expect(ControlPlace.all(of: other, environment: [:]).last?.path != places(nil).last?.path)
+    #expect(ControlSocketPath.all(of: other, environment: [:]).last?.path != places(nil).last?.path)
     let runtime = folder.file("runtime")
     mkdir(runtime, 0o700)
     let place = try #require(places(runtime).first)
@@ -178,7 +180,7 @@ import Wire
     for open: mode_t in [0o701, 0o710, 0o777, 0o1777] {
       chmod(runtime, open)
       #expect(throws: HomeError.self, "\(String(open, radix: 8))") { try place.check() }
-      #expect(try place.connect() == nil)
+      #expect(try LineSocket.connect(to: place) == nil)
     }
     chmod(runtime, 0o700)
     if geteuid() == 0 {
@@ -197,7 +199,7 @@ import Wire
     let (parent, name) = (folder.file(String(repeating: "long", count: 30)), "home")
     try FileManager.default.createDirectory(atPath: "\(parent)/\(name)", withIntermediateDirectories: true)
     symlink(parent, folder.file("short"))
-    func places(_ path: String) -> [String] { ControlPlace.all(of: Home(path: path)).map(\.path) }
+    func places(_ path: String) -> [String] { ControlSocketPath.all(of: Home(path: path)).map(\.path) }
     let expected = places("\(parent)/\(name)")
     #expect(!expected.isEmpty)
     for spelling in [
@@ -211,9 +213,10 @@ import Wire
 
   /// A request of exactly so many bytes.
   private func request(_ count: Int) -> [UInt8] {
-    let empty = CommandRequest("hello", ["text": ""]).json.bytes()
-    return CommandRequest("hello", ["text": .string(String(repeating: "x", count: count - empty.count))]).json
-      .bytes()
+    func line(_ text: String) -> [UInt8] {
+      ControlRequest(command: "hello", arguments: ["text": .string(text)]).line()
+    }
+    return line(String(repeating: "x", count: count - line("").count))
   }
 
   @Test func `a request may have a mebibyte and no byte more`() async throws {
@@ -256,14 +259,14 @@ import Wire
 
   @Test func `a passphrase reaches the request behind it, and only that`() async throws {
     let heard = Mutex<[Bool]>([])
-    let handler: ControlServer.Handler = { request, _ in
+    let handler: ControlServer.Handler = { _, call in
       let expected = try? words("four words for Alice")
-      heard.withLock { $0.append(request.passphrase != nil && request.passphrase == expected) }
-      return ["type": "result", "document": "done"]
+      heard.withLock { $0.append(call.passphrase != nil && call.passphrase == expected) }
+      return .result("done")
     }
     try await serving(handler) { home in
       let client = try connected(home)
-      #expect(client.writeSecret(ControlClient.passphraseMark, try words("four words for Alice").secret))
+      #expect(client.writeSecret(ControlConnection.passphraseMark, try words("four words for Alice").secret))
       for _ in 1...2 { #expect(try await ask(client) == "done") }
       #expect(heard.withLock { $0 } == [true, false])
       _ = try await write(Array("passphrase short".utf8), to: client)
@@ -329,15 +332,15 @@ import Wire
 
   @Test func `a client that does not read holds up nobody`() async throws {
     let told = Mutex(0)
-    let handler: ControlServer.Handler = { request, events in
-      guard request.command == "talk" else { return ["type": "result", "document": "hello"] }
-      for _ in 0..<500 { events(.string(String(repeating: "x", count: 4_096))) }
+    let handler: ControlServer.Handler = { request, call in
+      guard request.command == "talk" else { return .result("hello") }
+      for _ in 0..<500 { call.tell(.warning(file: "x", text: String(repeating: "x", count: 4_096))) }
       told.withLock { $0 += 1 }
-      return ["type": "result", "document": "all told"]
+      return .result("all told")
     }
     try await serving(handler) { home in
       let deaf = try connected(home)
-      deaf.writeLine(CommandRequest("talk").json.bytes())
+      deaf.writeLine(ControlRequest(command: "talk", arguments: [:]).line())
       let deadline = ContinuousClock.now + .seconds(120)
       while told.withLock({ $0 }) == 0 {
         guard ContinuousClock.now < deadline else { throw Missing("the node waited for its client") }
@@ -353,12 +356,12 @@ import Wire
   @Test func `who has hung up keeps no place by waiting`() async throws {
     let handler: ControlServer.Handler = { request, _ in
       if request.command == "wait" { try? await Task.sleep(for: .seconds(3_600)) }
-      return ["type": "result", "document": "hello"]
+      return .result("hello")
     }
     try await serving(handler) { home in
       for _ in 0..<Limits.controlClientsMax {
         let waiting = try connected(home)
-        waiting.writeLine(CommandRequest("wait").json.bytes())
+        waiting.writeLine(ControlRequest(command: "wait", arguments: [:]).line())
       }
       let deadline = ContinuousClock.now + .seconds(120)
       while try await ask(connected(home)) != "hello" {
@@ -373,14 +376,14 @@ import Wire
   @Test func `a client that pings hears each second that a long command is at work`() async throws {
     let handler: ControlServer.Handler = { request, _ in
       if request.command == "long" { try? await Task.sleep(for: .seconds(5)) }
-      return ["type": "result", "document": .string(request.command)]
+      return .result(.string(request.command))
     }
     try await serving(handler) { home in
       let plain = try connected(home)
       #expect(try await ask(plain, "long") == "long")
       let client = try connected(home)
       #expect(try await ask(client, "ping") == "ping")
-      client.writeLine(CommandRequest("long").json.bytes())
+      client.writeLine(ControlRequest(command: "long", arguments: [:]).line())
       var types: [String?] = []
       while types.last != "result" { types.append(try await answer(client)["type"]?.string) }
       #expect(types.count > 2 && types.dropLast().allSatisfy { $0 == "alive" })
@@ -392,11 +395,11 @@ import Wire
     let handler: ControlServer.Handler = { request, _ in
       asked.withLock { $0.append(request.command) }
       try? await Task.sleep(for: .seconds(3_600))
-      return .null
+      return .alive
     }
     try await serving(handler, isAlive: { false }) { home in
       let failure = await #expect(throws: WaymarkError.self) {
-        try await WaymarkClient.perform(CommandRequest("trip.add"), home: home)
+        try await ControlClient.run("trip.add", home: home)
       }
       #expect(failure?.code == "not_answering" && failure?.exitCode == ExitCode.notRunning)
       #expect(failure?.message.contains("(process \(ProcessInfo.processInfo.processIdentifier))") == true)
@@ -404,23 +407,10 @@ import Wire
     }
   }
 
-  @Test func `a node that knows no ping is waited for`() async throws {
-    let handler: ControlServer.Handler = { request, _ in
-      guard request.command != "ping" else { return WaymarkError.usage("There is no command `ping`.").json }
-      try? await Task.sleep(for: .seconds(5))
-      return ["type": "result", "document": .string(request.command)]
-    }
-    try await serving(handler, isAlive: { false }) { home in
-      let said = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
-      #expect(said == "trip.list")
-    }
-  }
-
   @Test func `a command whose turn comes after its client has left is not carried out`() async throws {
     let alice = try await TestNode.founder("alice")
-    var request = CommandRequest("trip.add", fields("name=Rome"))
-    request.caller = CommandCaller { true }
-    let outcome = await alice.node.answer(request) { _ in }
+    let request = ControlRequest(command: "trip.add", arguments: fields("name=Rome"))
+    let outcome = await alice.node.answer(to: request, CommandCall(hasLeft: { true }))
     #expect(throws: WaymarkError.cancelled) { try outcome.get() }
     #expect(try await alice.run("status")["counts"]?["trips"] == 0)
   }
@@ -428,14 +418,14 @@ import Wire
   @Test func `who has said all and still listens has not hung up`() async throws {
     let handler: ControlServer.Handler = { _, _ in
       try? await Task.sleep(for: .milliseconds(2 * Limits.controlLookMilliseconds))
-      return ["type": "result", "document": .bool(Task.isCancelled)]
+      return .result(.bool(Task.isCancelled))
     }
     try await serving(handler) { home in
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
       let code = withSocketAddress(home.controlSocket) { connect(descriptor, $0, $1) }
       #expect(code == 0)
       let client = LineSocket(descriptor: descriptor)
-      client.writeLine(CommandRequest("wait").json.bytes())
+      client.writeLine(ControlRequest(command: "wait", arguments: [:]).line())
       shutdown(descriptor, Int32(SHUT_WR))
       let said = try await answer(client)
       #expect(said["document"] == false)
@@ -443,14 +433,14 @@ import Wire
   }
 
   @Test func `what a client misses is never passed over in silence`() {
-    let outbox = Outbox(bytesMax: 20)
-    outbox.put(.string("123456"))
-    outbox.put(.string("123456"))
-    #expect(outbox.next(within: 0) == .line(Array("\"123456\"".utf8)))
-    outbox.put(.string("123456"))
-    outbox.put(.string("this is one too many"))
-    outbox.put(.string("1"))
-    outbox.finish(["type": "result"])
+    let outbox = Outbox(bytesMax: 16)
+    outbox.put(Array("123456".utf8))
+    outbox.put(Array("123456".utf8))
+    #expect(outbox.next(within: 0) == .line(Array("123456".utf8)))
+    outbox.put(Array("123456".utf8))
+    outbox.put(Array("this is one too many".utf8))
+    outbox.put(Array("1".utf8))
+    outbox.finish(Array("last".utf8))
     #expect(outbox.next(within: 0) == .end)
     #expect(outbox.hasOverflowed)
   }
@@ -458,13 +448,13 @@ import Wire
   @Test func `what is told comes in order, the answer last`() {
     let outbox = Outbox()
     #expect(outbox.next(within: 0) == .nothingYet)
-    for number in 0..<100 { outbox.put(.integer(number)) }
-    outbox.finish("end")
+    for number in 0..<100 { outbox.put(Array("\(number)".utf8)) }
+    outbox.finish(Array("end".utf8))
     var heard: [String] = []
     while case .line(let line) = outbox.next(within: 0) {
       heard.append(String(decoding: line, as: UTF8.self))
     }
-    #expect(heard == (0..<100).map { "\($0)" } + ["\"end\""])
+    #expect(heard == (0..<100).map { "\($0)" } + ["end"])
     #expect(!outbox.hasOverflowed)
   }
 

@@ -17,7 +17,7 @@ struct CircleCallTests {
     let home = circle.home("bob")
     let before = try Node.initialize(home: home, name: "bob")
     let alone = try Node(home: home)
-    _ = try await alone.perform(CommandRequest("habit.add", fields("name=Water")))
+    _ = try await alone.run("habit.add", fields("name=Water"))
     await alone.close()
     let joining = try Joining(home: home, ticket: invitation.ticket, name: "bob")
     let preview = try #require(try await joining.preview())

@@ -4,6 +4,7 @@ import SQLite
 import Testing
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// Opening a home, and what an application is told where that fails.

@@ -3,6 +3,7 @@ import JSONDocument
 import Testing
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// Status and peers as an application asks for them.

@@ -25,7 +25,7 @@ struct HomeLockTests {
     do {
       let lock = try HomeLock(home)
       defer { lock.release() }
-      #expect(try await refusal { _ = try WaymarkClient.open(home) } == "store_held")
+      #expect(try await refusal { _ = try Node.open(home) } == "store_held")
       #expect(try bytes(home.store) == before)
       try home.finishReplacing(at: 0, under: lock)
     }
@@ -80,7 +80,7 @@ struct HomeLockTests {
       addresses: [inviter.address], secret: random16(), expiry: systemWall() + 600_000)
     let joining = Task { try await Joining(home: home, ticket: ticket.line, name: "alice").join() }
     try await eventually("the inviter is dialled") { inviter.hasCaller }
-    #expect(try await refusal { _ = try WaymarkClient.open(home) } == "store_held")
+    #expect(try await refusal { _ = try Node.open(home) } == "store_held")
     inviter.end()
     #expect(try await refusal { _ = try await joining.value } != nil)
     let again = try await Node.open(home, name: "alice")
@@ -94,7 +94,7 @@ struct HomeLockTests {
     await node.close()
     truncate(home.store, 0)
     do {
-      _ = try WaymarkClient.open(home)
+      _ = try Node.open(home)
       Issue.record("an empty store was opened")
     } catch let error as WaymarkError {
       #expect(error.code == "store")

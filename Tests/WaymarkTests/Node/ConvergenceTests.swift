@@ -9,11 +9,9 @@ import Waymark
   @Test func `a setting made on Alice's device reaches Bob's, though both are free`() async throws {
     let circle = try await SocketCircle.make(["alice", "bob"])
     defer { circle.end() }
-    _ = try await circle["alice"].perform(
-      CommandRequest("settings.set", ["key": "colorScheme", "value": "dark"]))
+    _ = try await circle["alice"].run("settings.set", ["key": "colorScheme", "value": "dark"])
     try await circle.waitForSync("alice")
-    let read = try await circle["bob"].perform(
-      CommandRequest("settings.get", ["key": "colorScheme"]))
+    let read = try await circle["bob"].run("settings.get", ["key": "colorScheme"])
     #expect(read["value"] == "dark")
   }
 }
@@ -52,7 +50,7 @@ final class SocketCircle: Sendable {
   /// Lets one more device join, and serve.
   @discardableResult
   func join(_ name: String, invitedBy inviter: String) async throws -> Node {
-    let invitation = try await self[inviter].perform(CommandRequest("invite"))
+    let invitation = try await self[inviter].run("invite")
     let ticket = invitation["ticket"]?.string ?? ""
     _ = try await Node.join(ticket: ticket, home: home(name), name: name, isConfirmed: true)
     return try await start(name)
@@ -76,7 +74,7 @@ final class SocketCircle: Sendable {
   }
 
   func waitForSync(_ name: String) async throws {
-    _ = try await self[name].perform(CommandRequest("wait", ["timeoutMilliseconds": 10_000]))
+    _ = try await self[name].run("wait", ["timeoutMilliseconds": 10_000])
   }
 
   func end() {

@@ -13,13 +13,13 @@ struct MigrationTests {
     let (home, expected) = try fixture("schema-1")
     let node = try Node(home: home.home)
     for document in try #require(expected.members) {
-      let actual = try await node.perform(CommandRequest(document.key))
+      let actual = try await node.run(document.key)
       expectHeld(document.value, in: actual, document.key)
     }
     await node.close()
     // Once more: the migration has left nothing undone.
     let again = try Node(home: home.home)
-    let status = try await again.perform(CommandRequest("status"))
+    let status = try await again.run("status")
     expectHeld(try #require(expected["status"]), in: status, "status")
     await again.close()
   }
@@ -27,10 +27,10 @@ struct MigrationTests {
   @Test func `a migrated store is written to and read again`() async throws {
     let (home, expected) = try fixture("schema-1")
     let node = try Node(home: home.home)
-    _ = try await node.perform(CommandRequest("trip.add", ["fields": [["name", "Lima"]], "zone": "UTC"]))
+    _ = try await node.run("trip.add", ["fields": [["name", "Lima"]], "zone": "UTC"])
     await node.close()
     let again = try Node(home: home.home)
-    let trips = try await again.perform(CommandRequest("trip.list"))["trips"]?.array ?? []
+    let trips = try await again.run("trip.list")["trips"]?.array ?? []
     #expect(trips.count == (expected["trip.list"]?["trips"]?.array?.count ?? 0) + 1)
     await again.close()
   }

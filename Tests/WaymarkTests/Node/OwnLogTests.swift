@@ -18,7 +18,7 @@ struct OwnLogTests {
     try await alice.node.keepForkProof()
     await alice.close()
     let again = try Node(home: alice.home, wall: { TestNode.morning })
-    #expect(try await again.perform(CommandRequest("status"))["incarnation"] != incarnation)
+    #expect(try await again.run("status")["incarnation"] != incarnation)
     await again.close()
   }
 
@@ -33,7 +33,7 @@ struct OwnLogTests {
     let alone = try Node(home: circle.home("alice"))
     #expect(await alone.unsentCount() == 0)
     for name in ["Oslo", "Bern"] {
-      _ = try await alone.perform(CommandRequest("trip.add", fields("name=\(name)")))
+      _ = try await alone.run("trip.add", fields("name=\(name)"))
     }
     #expect(await alone.unsentCount() == 2)
     await alone.close()

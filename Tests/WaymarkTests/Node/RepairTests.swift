@@ -4,6 +4,7 @@ import SQLite
 import Testing
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// Tables that no longer say what the log says, and what mends them.
@@ -43,17 +44,16 @@ struct RepairTests {
     let before = try await shown { try await alice.run($0) }
     await alice.close()
     do { try Connection(.file(home.store)).execute(sql) }
-    let found = try await WaymarkClient.perform(CommandRequest("verify", ["deep": true]), home: home)
+    let found = try await ControlClient.run("verify", ["deep": true], home: home)
     #expect(found["ok"] == false)
     #expect(found["next"] == "waymark verify --deep --repair")
     #expect(found["mended"] == .null)
-    let mended = try await WaymarkClient.perform(
-      CommandRequest("verify", ["deep": true, "repair": true]), home: home)
+    let mended = try await ControlClient.run("verify", ["deep": true, "repair": true], home: home)
     #expect(mended["ok"] == true)
     #expect(mended["mended"] == true)
     #expect(mended["found"] == found["found"])
     #expect(FileManager.default.fileExists(atPath: try #require(mended["backup"]?.string)))
-    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
+    #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
   }
 
   /// A backup of what is signed, and its restore, are the repair of a damaged index: a failed disk must not block them.
@@ -69,17 +69,17 @@ struct RepairTests {
     home.markSuspect()
     let refused = try #require(
       await #expect(throws: WaymarkError.self) {
-        _ = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
+        _ = try await ControlClient.run("trip.list", home: home)
       })
     #expect(refused.code == "store_damaged")
     #expect(refused.next == "waymark verify --deep --repair")
     let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: file) }
-    _ = try await WaymarkClient.perform(CommandRequest("backup", ["file": .string(file)]), home: home)
+    _ = try await ControlClient.run("backup", ["file": .string(file)], home: home)
     _ = try await Restoring(home: home, order: Restoring.Order(file: file, name: "alice")).perform(
       isConfirmed: true, isPreview: false
     ) { _ in }
-    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
+    #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
     #expect(!home.isSuspect)
   }
 
@@ -96,7 +96,7 @@ struct RepairTests {
     defer { try? FileManager.default.removeItem(atPath: file) }
     let isWhole = sql.contains("trip_rows")
     do {
-      _ = try await WaymarkClient.perform(CommandRequest("backup", ["file": .string(file)]), home: home)
+      _ = try await ControlClient.run("backup", ["file": .string(file)], home: home)
       #expect(isWhole)
     } catch let failure as WaymarkError {
       #expect(!isWhole && failure.code == "store_damaged", "\(failure)")
@@ -124,7 +124,7 @@ struct RepairTests {
     do { try Connection(.file(alice.home.store)).execute("UPDATE trip_rows SET stamps = x'07'") }
     let attempts: [@Sendable (Node) async throws -> Void] = [
       { _ = try await $0.records(Trip.all) },
-      { _ = try await $0.answer(CommandRequest("trip.list"), events: { _ in }).get() },
+      { _ = try await $0.run("trip.list") },
     ]
     for attempt in attempts {
       let failure = try #require(await #expect(throws: WaymarkError.self) { try await attempt(alice.node) })
@@ -150,8 +150,7 @@ struct RepairTests {
     let home = alice.home
     await alice.close()
     do { try Connection(.file(home.store)).execute(sql) }
-    let found = try await WaymarkClient.perform(
-      CommandRequest("verify", ["deep": true, "repair": true]), home: home)
+    let found = try await ControlClient.run("verify", ["deep": true, "repair": true], home: home)
     #expect(found["ok"] == false)
     #expect(found["next"]?.string?.contains("waymark restore") == true)
     #expect(found["mended"] == .null)
@@ -171,10 +170,10 @@ struct RepairTests {
     await alice.close()
     do { try Connection(.file(home.store)).execute("UPDATE branches SET lane = 9") }
     func perform(_ arguments: JSON) async throws -> JSON {
-      try await WaymarkClient.perform(CommandRequest("verify", arguments), home: home)
+      try await ControlClient.run("verify", arguments, home: home)
     }
     await #expect(throws: WaymarkError.self) {
-      try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)
+      try await ControlClient.run("trip.list", home: home)
     }
     #expect(try await perform(["deep": true])["next"] == "waymark verify --deep --repair")
     let repaired = try await perform(["deep": true, "repair": true])
@@ -182,7 +181,7 @@ struct RepairTests {
     #expect(repaired["next"]?.string?.hasPrefix("waymark restore \(kept), the newest backup here") == true)
     let order = Restoring.Order(file: kept, name: "alice")
     _ = try await Restoring(home: home, order: order, wall: { TestNode.morning }).perform(isConfirmed: true)
-    #expect(try await shown { try await WaymarkClient.perform(CommandRequest($0), home: home) } == before)
+    #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
   }
 
   @Test func `only the newest ten automatic backups are kept`() async throws {

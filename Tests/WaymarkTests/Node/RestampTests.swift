@@ -70,10 +70,10 @@ struct RestampTests {
     // Everything stays as it is when the node starts again.
     await alice.close()
     let again = try Node(home: alice.home, wall: { wall.now })
-    #expect(try await again.perform(CommandRequest("status"))["incarnation"] == done["incarnation"])
-    #expect(try await again.perform(CommandRequest("status"))["lanes"] == after["lanes"])
+    #expect(try await again.run("status")["incarnation"] == done["incarnation"])
+    #expect(try await again.run("status")["lanes"] == after["lanes"])
     #expect(
-      try await again.perform(CommandRequest("verify", ["deep": true]))["differences"]?.array?.isEmpty
+      try await again.run("verify", ["deep": true])["differences"]?.array?.isEmpty
         != false)
     await again.close()
   }
@@ -175,7 +175,7 @@ struct RestampTests {
     await circle["alice"].close()
     let alone = try Node(home: circle.home("alice"), wall: { systemWall() - Self.year })
     await #expect {
-      _ = try await alone.perform(CommandRequest("restamp", ["yes": true]))
+      _ = try await alone.run("restamp", ["yes": true])
     } throws: { ($0 as? WaymarkError)?.code == "clock_disputed" }
     await alone.close()
   }
@@ -200,10 +200,10 @@ struct RestampTests {
     await alice.close()
     let again = try Node(home: alice.home, wall: systemWall)
     await #expect {
-      _ = try await again.perform(CommandRequest("trip.add", fields("name=more")))
+      _ = try await again.run("trip.add", fields("name=more"))
     } throws: { ($0 as? WaymarkError)?.code == "incarnations_spent" }
     #expect(
-      try await again.perform(CommandRequest("trip.list"))["trips"]?.array?.count == Limits.incarnationsMax)
+      try await again.run("trip.list")["trips"]?.array?.count == Limits.incarnationsMax)
     await again.close()
   }
 }

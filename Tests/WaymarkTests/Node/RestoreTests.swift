@@ -7,6 +7,7 @@ import Storage
 import Testing
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// Backups that are not what they say, and restores that are interrupted.
@@ -70,7 +71,7 @@ struct RestoreTests {
       await alice.close()
       await #expect(throws: WaymarkError.self) { try await restore(alice.home, file) }
       #expect(!FileManager.default.fileExists(atPath: alice.home.staging))
-      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: alice.home)["trips"]
+      let trips = try await ControlClient.run("trip.list", home: alice.home)["trips"]
       #expect(trips?[0]?["name"] == "Roma")
     }
   }
@@ -120,7 +121,7 @@ struct RestoreTests {
       // And back, with the root key that was kept.
       let back = try await restore(bob.home, kept + "/store.waymark") { $0.rootKey = kept + "/root.key" }
       #expect(back["admitted"] == true)
-      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: bob.home)["trips"]
+      let trips = try await ControlClient.run("trip.list", home: bob.home)["trips"]
       #expect(trips?[0]?["name"] == "Oslo")
     }
   }
@@ -151,7 +152,7 @@ struct RestoreTests {
       #expect(restored["keptBackup"] == .null)
       let kept = try #require(restored["keptAt"]?.string)
       #expect(try Data(contentsOf: URL(filePath: kept + "/store.db")) == bytes)
-      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)["trips"]
+      let trips = try await ControlClient.run("trip.list", home: home)["trips"]
       #expect(trips?.array?.compactMap { $0["name"]?.string } == ["Roma"])
     }
   }
@@ -182,7 +183,7 @@ struct RestoreTests {
         }
       }
       if moment == .newStoreMoved { try files.moveItem(atPath: staged.store, toPath: home.store) }
-      let trips = try await WaymarkClient.perform(CommandRequest("trip.list"), home: home)["trips"]
+      let trips = try await ControlClient.run("trip.list", home: home)["trips"]
       #expect(trips?.array?.compactMap { $0["name"]?.string } == ["Roma"])
       #expect(try Data(contentsOf: URL(filePath: aside + "/store.db")) == before)
       #expect(!files.fileExists(atPath: home.staging))
@@ -216,8 +217,8 @@ struct RestoreTests {
       for backup in [short, file] {
         _ = try await restore(alice.home, backup)
         let node = try Node(home: alice.home)
-        #expect(try await node.perform(CommandRequest("status"))["lanes"]?["records"]?["digest"] == digest)
-        #expect(try await node.perform(CommandRequest("verify", ["deep": true]))["ok"] == true)
+        #expect(try await node.run("status")["lanes"]?["records"]?["digest"] == digest)
+        #expect(try await node.run("verify", ["deep": true])["ok"] == true)
         await node.close()
       }
     }

@@ -22,25 +22,25 @@ struct StoreCheckTests {
         WHERE number = (SELECT max(number) FROM change_sets)
         """)
     }
-    let before = try await bob.perform(CommandRequest("verify", ["deep": true]))
+    let before = try await bob.run("verify", ["deep": true])
     #expect(before["ok"] == false)
     // Looking told the node: a second device is altered without anybody looking.
     try await circle.settle()
-    #expect(try await bob.perform(CommandRequest("verify", ["deep": true]))["ok"] == true)
+    #expect(try await bob.run("verify", ["deep": true])["ok"] == true)
     let alice = circle["alice"]
     do {
       try Connection(.file(alice.home.store)).execute(
         "UPDATE change_sets SET signature = zeroblob(64) WHERE number = (SELECT max(number) FROM change_sets)"
       )
     }
-    let status = try await alice.perform(CommandRequest("status"))
+    let status = try await alice.run("status")
     #expect(status["storeCheck"]?["damaged"] == 0)
     #expect(status["storeCheck"]?["completed"] == .null)
     try await circle.clock.advance(by: .seconds(25 * 3_600))
-    let after = try await alice.perform(CommandRequest("status"))
+    let after = try await alice.run("status")
     #expect(after["storeCheck"]?["completed"]?.string != nil, "\(after["storeCheck"] ?? .null)")
     #expect(after["storeCheck"]?["damaged"] == 0)
-    #expect(try await alice.perform(CommandRequest("verify", ["deep": true]))["ok"] == true)
+    #expect(try await alice.run("verify", ["deep": true])["ok"] == true)
     await circle.close()
   }
 

@@ -3,12 +3,13 @@ import JSONDocument
 import Testing
 import WaymarkTesting
 
+@testable import Control
 @testable import Waymark
 
 /// Nodes that write nothing to the disk.
 struct MemoryNodeTests {
   private func perform(_ node: Node, _ command: String, _ arguments: JSON = [:]) async throws -> JSON {
-    try await node.perform(CommandRequest(command, arguments))
+    try await node.run(command, arguments)
   }
 
   /// What is in the folder for temporary files, and what this process has open that is a file.

@@ -51,7 +51,7 @@ struct SampleDataTests {
       changes.save(sample.organizations(12))
     }
     for habit in habits { try await node.change { $0.save(habit) } }
-    let counts = try await node.perform(CommandRequest("status"))["counts"]
+    let counts = try await node.run("status")["counts"]
     #expect(counts?["trips"] == 12)
     #expect(counts?["lodging"]?.integer == Int64(trips.reduce(0) { $0 + $1.lodging.count }))
     #expect(counts?["habitLogs"]?.integer == Int64(habits.reduce(0) { $0 + $1.logs.count }))

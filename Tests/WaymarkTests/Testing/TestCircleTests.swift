@@ -11,7 +11,7 @@ struct TestCircleTests {
   private func run(
     _ circle: TestCircle, _ name: String, _ command: String, _ arguments: JSON = [:]
   ) async throws -> JSON {
-    try await circle[name].perform(CommandRequest(command, arguments))
+    try await circle[name].run(command, arguments)
   }
 
   private func trips(_ circle: TestCircle, _ name: String) async throws -> [String] {

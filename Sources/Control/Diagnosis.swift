@@ -1,4 +1,6 @@
 public import Foundation
+import JSONDocument
+public import Waymark
 import Wire
 
 /// What an examination of a home found; see ``Node/examine(writingTo:)``.
@@ -72,7 +74,9 @@ extension Home {
   /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
   /// - Throws: `WaymarkError` if there is no store at all, or the report can't be written.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
-    try await Doctor.examine(self, report: report?.path(percentEncoded: false), overwrites: true).decoded()
+    try await Diagnosis(of: self, report: report?.path(percentEncoded: false), overwrites: true) {
+      try await ControlClient.perform($0, home: self)
+    }
   }
 }
 
@@ -82,16 +86,19 @@ extension Node {
   /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
   /// - Throws: `WaymarkError` if the report can't be written, or for a node in memory.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
-    try await Doctor.examine(home, report: report?.path(percentEncoded: false), overwrites: true) {
+    try await Diagnosis(of: home, report: report?.path(percentEncoded: false), overwrites: true) {
       [self] request in
-      try await answer(request) { _ in }.get()
-    }.decoded()
+      try await answer(request, events: { _ in }).get()
+    }
   }
+}
 
-  /// Numbers about this node in the text format of Prometheus, version 0.0.4.
-  public func metrics() async throws -> String {
-    struct Answer: Decodable { let text: String }
-    let answer: Answer = try await typed("metrics")
-    return answer.text
+extension Diagnosis {
+  init(
+    of home: Home, report: String?, overwrites: Bool,
+    asking ask: @Sendable (CommandRequest) async throws -> JSON
+  ) async throws {
+    let document = try await Doctor.examine(home, report: report, overwrites: overwrites, asking: ask)
+    self = try AnswerCoding.decode(Diagnosis.self, from: document)
   }
 }

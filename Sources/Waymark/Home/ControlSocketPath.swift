@@ -4,37 +4,37 @@ import Wire
 
 /// Where the control socket of a home may be: in the home; where that path is too long for a socket's address, in a
 /// directory of this user's alone outside of it, under a name made of the path.
-struct ControlPlace {
+package struct ControlSocketPath {
   /// The socket.
-  let path: String
+  package let path: String
   private let directory: String
   /// Whether the directory is made if it is not there.
   private let isOwn: Bool
 
   /// In the order in which they are tried. A node and a command may be started with different environments, so the
   /// command looks in all of them.
-  static func all(of home: Home, environment: [String: String] = ProcessInfo.processInfo.environment)
-    -> [ControlPlace]
+  package static func all(of home: Home, environment: [String: String] = ProcessInfo.processInfo.environment)
+    -> [ControlSocketPath]
   {
     // One directory may be named in many ways, of different lengths; a node and a command have to mean one place.
     let directory = realPath(home.path)
-    let direct = ControlPlace(path: directory + "/control.sock", directory: directory, isOwn: false)
+    let direct = ControlSocketPath(path: directory + "/control.sock", directory: directory, isOwn: false)
     if direct.fits { return [direct] }
     let name = "waymark-\(hexadecimal(pathHash(directory).prefix(12))).sock"
     let runtime = environment["XDG_RUNTIME_DIR"].flatMap { $0.hasPrefix("/") ? $0 : nil }
     let user = geteuid()
     var places = [runtime, "/run/user/\(user)"].compactMap(\.self).map {
-      ControlPlace(path: "\($0)/\(name)", directory: $0, isOwn: false)
+      ControlSocketPath(path: "\($0)/\(name)", directory: $0, isOwn: false)
     }
     places.append(
-      ControlPlace(path: "/tmp/waymark-\(user)/\(name)", directory: "/tmp/waymark-\(user)", isOwn: true))
+      ControlSocketPath(path: "/tmp/waymark-\(user)/\(name)", directory: "/tmp/waymark-\(user)", isOwn: true))
     return places.filter(\.fits)
   }
 
   /// The first one that this user may have.
   ///
   /// - Throws: `HomeError` if there is none.
-  static func toServe(_ home: Home) throws -> ControlPlace {
+  package static func toServe(_ home: Home) throws -> ControlSocketPath {
     var trouble: (any Error)?
     for place in all(of: home) {
       do {
@@ -72,16 +72,11 @@ struct ControlPlace {
     }
   }
 
-  /// Connects to the node that listens here; nil if none of this user does.
-  ///
-  /// - Throws: `LineSocket.QueueFull`
-  func connect() throws -> LineSocket? {
-    guard (try? check()) != nil, isSocket, let socket = try LineSocket.connect(to: path) else { return nil }
-    return socket.peerUser == geteuid() ? socket : nil
-  }
+  /// Whether there is a socket of this user's, where nobody else can put one.
+  package var isSocketOfThisUser: Bool { (try? check()) != nil && isSocket }
 
   /// Takes away the socket of a node that was killed. Anything else at the place stays, and is an error.
-  func clear() throws {
+  package func clear() throws {
     guard isSocket else {
       var status = stat()
       guard lstat(path, &status) != 0 else {

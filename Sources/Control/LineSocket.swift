@@ -1,4 +1,5 @@
 import Sodium
+import Waymark
 import Wire
 
 #if canImport(Glibc)
@@ -15,6 +16,14 @@ final class LineSocket: @unchecked Sendable {
   init(descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
+
+  /// Connects to the node that listens at a place; nil if none of this user does.
+  ///
+  /// - Throws: `QueueFull`
+  static func connect(to place: ControlSocketPath) throws -> LineSocket? {
+    guard place.isSocketOfThisUser, let socket = try connect(to: place.path) else { return nil }
+    return socket.peerUser == geteuid() ? socket : nil
+  }
 
   /// Connects to a node's socket; nil if none listens there.
   ///

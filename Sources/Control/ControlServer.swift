@@ -1,6 +1,6 @@
 import Foundation
-import JSONDocument
 import Synchronization
+import Waymark
 import Wire
 
 /// Listens on the node's Unix socket and hands requests to it. Clients of the same user only.
@@ -9,12 +9,12 @@ import Wire
 final class ControlServer: Sendable {
   /// Answers one request; events go out before the answer.
   typealias Handler =
-    @Sendable (CommandRequest, _ events: @escaping @Sendable (JSON) -> Void) async -> JSON
+    @Sendable (ControlRequest, CommandCall) async -> ControlReply
   /// Answers a request on the client's own thread; nil if that can't be done now.
-  typealias PromptHandler = @Sendable (CommandRequest) -> JSON?
+  typealias PromptHandler = @Sendable (ControlRequest) -> ControlReply?
 
   private struct State {
-    var clients: [ObjectIdentifier: ControlClient] = [:]
+    var clients: [ObjectIdentifier: ControlConnection] = [:]
     var isStopped = false
   }
 
@@ -34,7 +34,7 @@ final class ControlServer: Sendable {
   ///     while a client waits for an answer.
   /// - Throws: `HomeError` if the socket can't be made.
   init(
-    at place: ControlPlace, patience: Int64 = Limits.controlRequestMillisecondsMax,
+    at place: ControlSocketPath, patience: Int64 = Limits.controlRequestMillisecondsMax,
     promptly: @escaping PromptHandler = { _ in nil }, isAlive: @escaping @Sendable () -> Bool = { true },
     handler: @escaping Handler
   ) throws {
@@ -65,7 +65,7 @@ final class ControlServer: Sendable {
 
   /// Stops listening and hangs up on every client.
   func stop() {
-    let clients = state.withLock { state -> [ControlClient] in
+    let clients = state.withLock { state -> [ControlConnection] in
       state.isStopped = true
       return Array(state.clients.values)
     }
@@ -112,9 +112,9 @@ final class ControlServer: Sendable {
     close(descriptor)
   }
 
-  private func admit(_ socket: LineSocket) -> ControlClient? {
+  private func admit(_ socket: LineSocket) -> ControlConnection? {
     guard socket.peerUser == geteuid() else { return nil }
-    let client = ControlClient(socket, patience: patience, promptly, handler)
+    let client = ControlConnection(socket, patience: patience, promptly, handler)
     let hasRoom = state.withLock { state in
       guard state.clients.count < Limits.controlClientsMax, !state.isStopped else { return false }
       state.clients[ObjectIdentifier(client)] = client
@@ -122,21 +122,15 @@ final class ControlServer: Sendable {
     }
     guard hasRoom else {
       // Without waiting: this thread is everybody's.
-      socket.writeLine(WaymarkError.busy.json.bytes(), within: 0)
+      socket.writeLine(ControlReply.failure(.busy).line, within: 0)
       return nil
     }
     clientsCame.signal()
     return client
   }
 
-  private func serve(_ client: ControlClient) {
+  private func serve(_ client: ControlConnection) {
     defer { _ = state.withLock { $0.clients.removeValue(forKey: ObjectIdentifier(client)) } }
     client.serve()
   }
-}
-
-extension WaymarkError {
-  static let busy = WaymarkError.failed(
-    "busy", "\(Limits.controlClientsMax) other commands talk to the node already.",
-    next: "wait until one of them has ended, then try again")
 }

@@ -1,7 +1,7 @@
 import Foundation
-import JSONDocument
 import Sodium
 import Synchronization
+import Waymark
 import Wire
 
 /// One client of the control socket, on a thread of its own: reads a request, has it answered, reads the next.
@@ -10,7 +10,7 @@ import Wire
 ///
 /// A client that begins with the request `ping` expects signs of life: while it waits for an answer, the server calls
 /// `tellOfLife` about each second, as long as the node is at work.
-final class ControlClient: Sendable {
+final class ControlConnection: Sendable {
   private struct State {
     var expectsLife = false
     /// Since when an answer is waited for.
@@ -48,7 +48,7 @@ final class ControlClient: Sendable {
     _ = sending.withLockIfAvailable { _ in socket.writeLine(Self.life, within: 0) }
   }
 
-  private static let life = (["type": "alive"] as JSON).bytes()
+  private static let life = ControlReply.alive.line
 
   /// Wakes the thread that serves it, and ends what the client waits for.
   func interrupt() { socket.interrupt() }
@@ -62,20 +62,19 @@ final class ControlClient: Sendable {
         do {
           if try takePassphrase(&line, into: &passphrase) { continue }
         } catch {
-          send((error as? HomeError).map(WaymarkError.init)?.json ?? WaymarkError.hungUp.json)
+          send(.failure((error as? HomeError).map(WaymarkError.init) ?? .hungUp))
           return
         }
         guard answer(line, passphrase) else { return }
         passphrase = nil
       case .tooLong:
-        send(WaymarkError.usage("A request has at most \(Limits.controlBytesMax) bytes.").json)
+        send(.failure(.usage("A request has at most \(Limits.controlBytesMax) bytes.")))
         return
       case .late:
         let seconds = patience / 1_000
         send(
-          WaymarkError.failed(
-            "late", "No whole request came within \(seconds) seconds.", next: "the same again"
-          ).json)
+          .failure(
+            .failed("late", "No whole request came within \(seconds) seconds.", next: "the same again")))
         return
       case .end: return
       }
@@ -98,25 +97,23 @@ final class ControlClient: Sendable {
 
   /// False if the client is gone.
   private func answer(_ line: [UInt8], _ passphrase: Passphrase?) -> Bool {
-    guard let json = try? JSON.parse(line), var request = CommandRequest(json: json) else {
-      return send(WaymarkError.usage("The control socket takes one JSON request a line.").json)
+    guard let request = ControlRequest(line: line) else {
+      return send(.failure(.usage("The control socket takes one JSON request a line.")))
     }
-    request.passphrase = passphrase
     // One that gave up while this process was stopped believes that nothing was done.
     guard !socket.hasHungUp else { return false }
     state.withLock { state in
-      if request.command == "ping" { state.expectsLife = true }
+      if request.command == Ping.name { state.expectsLife = true }
       state.began = .now
     }
     defer { state.withLock { $0.began = nil } }
     if let answer = promptly(request) { return send(answer) }
     let (handler, outbox, socket) = (handler, Outbox(), socket)
     // Not a task-local value: the optimised program of Swift 6.3 crashes where one is bound around an `await`.
-    request.caller = CommandCaller { socket.hasHungUp }
-    let task = Task { [request] in
-      let answer = await handler(request) { outbox.put(["type": "event", "event": $0]) }
-      outbox.finish(answer)
+    let call = CommandCall(passphrase: passphrase, hasLeft: { socket.hasHungUp }) {
+      outbox.put(ControlReply.event($0).line)
     }
+    let task = Task { outbox.finish(await handler(request, call).line) }
     // This thread is the client's own; nothing else waits for it. A client that has gone keeps its place until
     // its command has ended, so that no more than so many commands are carried out at once; but its command is
     // cancelled, and nothing is waited for that was to be told to it.
@@ -133,7 +130,7 @@ final class ControlClient: Sendable {
   }
 
   @discardableResult
-  private func send(_ answer: JSON) -> Bool { write(answer.bytes()) }
+  private func send(_ answer: ControlReply) -> Bool { write(answer.line) }
 
   private func write(_ line: [UInt8]) -> Bool {
     sending.withLock { _ in socket.writeLine(line, within: Limits.controlSendMillisecondsMax) }
@@ -157,13 +154,12 @@ final class Outbox: Sendable {
 
   init(bytesMax: Int = Limits.controlQueueBytesMax) { self.bytesMax = bytesMax }
 
-  func put(_ line: JSON) { put(line, isLast: false) }
+  func put(_ line: [UInt8]) { put(line, isLast: false) }
 
   /// The last line; the one that may be as large as it is.
-  func finish(_ line: JSON) { put(line, isLast: true) }
+  func finish(_ line: [UInt8]) { put(line, isLast: true) }
 
-  private func put(_ line: JSON, isLast: Bool) {
-    let bytes = line.bytes()
+  private func put(_ bytes: [UInt8], isLast: Bool) {
     state.withLock { state in
       if !isLast, state.bytes + bytes.count > bytesMax { state.hasOverflowed = true }
       if state.hasOverflowed {

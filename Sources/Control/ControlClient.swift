@@ -1,0 +1,186 @@
+import Foundation
+import JSONDocument
+package import Waymark
+import Wire
+
+/// Carries a command to the node of a home: through its socket if it runs, else to the home itself.
+package enum ControlClient {
+  /// Has a command performed and gives its answer.
+  ///
+  /// - Parameter tell: what a long command tells meanwhile: progress, warnings; called on another thread.
+  /// - Throws: `WaymarkError`, with the exit code and the next step.
+  package static func perform<Asked: NodeCommand>(
+    _ command: Asked, home: Home, tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
+  ) async throws -> Asked.Answer {
+    try await Node.patiently { try await performOnce(command, home, tell) }
+  }
+
+  private static func performOnce<Asked: NodeCommand>(
+    _ command: Asked, _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> Asked.Answer {
+    guard let socket = try connect(home) else { return try await command.performWithoutNode(home, tell) }
+    let request = ControlRequest(command: Asked.name, arguments: try AnswerCoding.encode(command))
+    let answer = try await ask(
+      socket, request, home, keyFile: command.keyFile, command.patienceMilliseconds, tell)
+    do {
+      return try AnswerCoding.decode(Asked.Answer.self, from: answer)
+    } catch {
+      throw WaymarkError.failed(
+        "unexpected_answer", "The answer of the node can't be read: \(error).", next: "waymark version")
+    }
+  }
+
+  /// Opens the node of a home that is to serve, as soon as commands that have the store have ended.
+  package static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
+    try await Node.patiently {
+      if let socket = try connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
+      return try Node.open(home, log: log)
+    }
+  }
+
+  /// Whether a node serves this home now.
+  package static func isRunning(_ home: Home) -> Bool {
+    do { return try connect(home) != nil } catch { return true }
+  }
+
+  static func connect(_ home: Home) throws -> LineSocket? {
+    do {
+      for place in ControlSocketPath.all(of: home) {
+        if let socket = try LineSocket.connect(to: place) { return socket }
+      }
+      return nil
+    } catch is LineSocket.QueueFull {
+      throw WaymarkError.notAnswering(home.storeHolder, hasBegun: false)
+    }
+  }
+
+  static func ask(
+    _ socket: LineSocket, _ request: ControlRequest, _ home: Home, keyFile: String?, _ patience: Int64?,
+    _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> JSON {
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        continuation.resume(
+          with: Result { try converse(socket, request, home, keyFile: keyFile, patience, tell) })
+      }
+    }
+  }
+
+  /// A running node has no terminal: where it needs a passphrase, this process asks for it, and asks again.
+  private static func converse(
+    _ socket: LineSocket, _ request: ControlRequest, _ home: Home, keyFile: String?, _ patience: Int64?,
+    _ tell: @Sendable (CommandEvent) -> Void
+  ) throws -> JSON {
+    var (socket, passphrase, attempt) = (socket, Passphrase?.none, 0)
+    while true {
+      do {
+        return try WatchedConversation(socket, request, passphrase, patience).exchange(tell)
+      } catch let failure as WaymarkError where failure.isAboutPassphrase {
+        guard let words = try home.passphrases.passphrase(keyFile ?? home.rootKey, attempt) else {
+          throw failure
+        }
+        guard let again = try connect(home) else { throw WaymarkError.hungUp }
+        (socket, passphrase) = (again, words)
+        attempt += 1
+      }
+    }
+  }
+}
+
+extension NodeCommand {
+  /// Opens the home, performs the command, and closes it again. A store that the disk failed is verified before.
+  ///
+  /// - Throws: `WaymarkError`
+  package func openAndPerform(
+    _ home: Home, forBackup: Bool = false, _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> Answer {
+    try await SuspectStore.check(home, forBackup: forBackup) { tell(.progress($0)) }
+    return try await perform(onNodeOf: home, tell)
+  }
+
+  /// The same without a look at the store first.
+  package func perform(
+    onNodeOf home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> Answer {
+    let node = try Node.open(home)
+    let result = await node.answer(self, CommandCall(tell: tell))
+    await node.close()
+    return try result.get()
+  }
+}
+
+/// One request to a running node and its answer, with a node that may be stopped, or stuck.
+///
+/// Nothing that changes anything is sent before the node has answered a `ping`: a node that is stopped would carry it
+/// out when it goes on, long after this process gave up. From then on the node tells at least once a second that it is
+/// at work, however long the command takes.
+private struct WatchedConversation {
+  private let socket: LineSocket
+  private let request: ControlRequest
+  private let passphrase: Passphrase?
+  /// When a command with a limit of its own gives up by itself.
+  private let end: SuspendingClock.Instant?
+
+  init(_ socket: LineSocket, _ request: ControlRequest, _ passphrase: Passphrase?, _ patience: Int64?) {
+    self.socket = socket
+    self.request = request
+    self.passphrase = passphrase
+    end = patience.map { .now + .milliseconds(min(max($0, 0), 1 << 50)) }
+  }
+
+  func exchange(_ tell: @Sendable (CommandEvent) -> Void) throws -> JSON {
+    try ping()
+    // A node that has no room says so and hangs up: then writing fails, and there is an answer all the same.
+    let isSent =
+      passphrase.map { socket.writeSecret(ControlConnection.passphraseMark, $0.secret) } ?? true
+    if isSent { socket.writeLine(request.line()) }
+    while let line = try next(hasBegun: true) {
+      switch line {
+      case .event(let event): tell(event)
+      case .alive: break
+      case .result(let answer): return answer
+      case .failure(let failure): throw failure
+      }
+    }
+    throw WaymarkError.hungUp
+  }
+
+  /// Waits until the node takes up work.
+  private func ping() throws {
+    socket.writeLine(ControlRequest(command: Ping.name, arguments: [:]).line())
+    while let line = try next(hasBegun: false) {
+      switch line {
+      case .alive, .event: break
+      case .result: return
+      case .failure(let failure): throw failure
+      }
+    }
+    throw WaymarkError.hungUp
+  }
+
+  /// How long the node may say nothing, in milliseconds: no longer than a limit of the command itself.
+  private var silence: Int64 {
+    guard let end else { return Limits.controlSilenceMillisecondsMax }
+    // The node is to say itself that the time is over.
+    let left = SuspendingClock.now.duration(to: end).wholeMilliseconds + 500
+    return min(Limits.controlSilenceMillisecondsMax, max(left, 500))
+  }
+
+  /// The next line; nil if the node hung up.
+  private func next(hasBegun: Bool) throws -> ControlReply? {
+    switch socket.readLine(bytesMax: Self.answerBytesMax, within: silence, renews: true) {
+    case .line(let line): return try? ControlReply(line: line)
+    case .late: throw WaymarkError.notAnswering(socket.peerProcess, hasBegun: hasBegun)
+    case .tooLong, .end: return nil
+    }
+  }
+
+  /// A node's answer may list every record.
+  private static let answerBytesMax = 512 * 1024 * 1024
+}
+
+extension WaymarkError {
+  fileprivate var isAboutPassphrase: Bool {
+    [HomeError.Code.passphraseNeeded, .wrongPassphrase].contains { code == $0.rawValue }
+  }
+}

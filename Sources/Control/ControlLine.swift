@@ -1,0 +1,100 @@
+package import JSONDocument
+package import Waymark
+
+/// A line that a client writes on the control socket: the name of a command, and its arguments.
+package struct ControlRequest: Hashable, Codable, Sendable {
+  package let command: String
+  package let arguments: JSON
+
+  package init(command: String, arguments: JSON) {
+    self.command = command
+    self.arguments = arguments
+  }
+
+  /// Reads a line; nil if it is no request.
+  package init?(line: [UInt8]) {
+    guard let json = try? JSON.parse(line), let request = try? AnswerCoding.decode(Self.self, from: json)
+    else { return nil }
+    self = request
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    command = try container.decode(String.self, forKey: .command)
+    arguments = try container.decodeIfPresent(JSON.self, forKey: .arguments) ?? [:]
+    guard arguments.members != nil else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .arguments, in: container, debugDescription: "no object")
+    }
+  }
+
+  func line() -> [UInt8] {
+    // A name and a document can always be written.
+    ((try? AnswerCoding.encode(self)) ?? .null).bytes()
+  }
+}
+
+/// A line that the node writes on the control socket: any number of events and signs of life, then the answer or why
+/// there is none.
+enum ControlReply: Sendable {
+  case event(CommandEvent)
+  /// The node is at work.
+  case alive
+  case result(JSON)
+  case failure(WaymarkError)
+
+  init(line: [UInt8]) throws {
+    self = try AnswerCoding.decode(Self.self, from: try JSON.parse(line))
+  }
+
+  var line: [UInt8] {
+    // What a node says is made of values that can be written.
+    ((try? AnswerCoding.encode(self)) ?? .null).bytes()
+  }
+}
+
+extension ControlReply: Codable {
+  private enum CodingKeys: CodingKey {
+    case type
+    case event
+    case document
+  }
+
+  private enum Kind: String, Codable {
+    case event
+    case alive
+    case result
+    case error
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    switch self {
+    case .event(let event):
+      try container.encode(Kind.event, forKey: .type)
+      try container.encode(event, forKey: .event)
+    case .alive: try container.encode(Kind.alive, forKey: .type)
+    case .result(let answer):
+      try container.encode(Kind.result, forKey: .type)
+      try container.encode(answer, forKey: .document)
+    case .failure(let failure):
+      try container.encode(Kind.error, forKey: .type)
+      try failure.encode(to: encoder)
+    }
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    switch try container.decode(Kind.self, forKey: .type) {
+    case .event: self = .event(try container.decode(CommandEvent.self, forKey: .event))
+    case .alive: self = .alive
+    case .result: self = .result(try container.decodeIfPresent(JSON.self, forKey: .document) ?? .null)
+    case .error: self = .failure(try WaymarkError(from: decoder))
+    }
+  }
+}
+
+extension WaymarkError {
+  /// The failure as one line of JSON, with the type `error`.
+  package var line: JSON { (try? AnswerCoding.encode(ControlReply.failure(self))) ?? .null }
+}

@@ -1,0 +1,137 @@
+import Foundation
+package import JSONDocument
+public import Waymark
+import Wire
+
+extension Node {
+  /// Serves the command line on the home's socket until the node closes.
+  ///
+  /// An app that does so can be asked by `waymark --home DIR` while it runs.
+  ///
+  /// - Throws: `WaymarkError` if the socket can't be made, and for a node in memory.
+  public func serveControl() throws {
+    try checkOpen()
+    try checkHasDirectory("A control socket")
+    let place: ControlSocketPath
+    do { place = try .toServe(home) } catch { throw failure(error) }
+    let server = try ControlServer(
+      at: place, promptly: { [weak self] request in self?.answerPromptly(request) },
+      isAlive: { [weak self] in self?.isAlive ?? false },
+      handler: { [weak self] request, call in
+        await self?.reply(to: request, call) ?? .failure(.hungUp)
+      })
+    server.start()
+    servesCommands { server.stop() }
+  }
+
+  /// Performs a command; whatever goes wrong is a failure that a person can act on.
+  package func answer<Asked: NodeCommand>(
+    _ command: Asked, _ call: CommandCall = CommandCall()
+  ) async -> Result<Asked.Answer, WaymarkError> {
+    // It has waited for its turn; by now perhaps for no one.
+    guard !Task.isCancelled, !call.hasLeft() else { return .failure(.cancelled) }
+    beginCommand()
+    defer { endCommand() }
+    do {
+      try readyForCommand()
+      return .success(try await command.perform(on: self, call))
+    } catch {
+      return .failure(failure(error))
+    }
+  }
+
+  /// Answers a command that needs nothing but the store on the caller's thread, so that none has to be woken; nil if
+  /// the node is at work, or the command needs more.
+  private nonisolated func answerPromptly(_ request: ControlRequest) -> ControlReply? {
+    guard let type = Commands.named[request.command] as? any PromptCommand.Type else { return nil }
+    return runNow { $0.promptReply(to: request, type) }
+  }
+
+  private func promptReply(
+    to request: ControlRequest, _ type: (some PromptCommand).Type
+  ) -> ControlReply {
+    beginCommand()
+    defer { endCommand() }
+    do {
+      let command = try request.command(as: type)
+      try readyForCommand()
+      return .result(try AnswerCoding.encode(try command.perform(on: self)))
+    } catch {
+      return .failure(forAskers(failure(error)))
+    }
+  }
+
+  private func reply(to request: ControlRequest, _ call: CommandCall) async -> ControlReply {
+    switch await answer(to: request, call) {
+    case .success(let answer): .result(answer)
+    case .failure(let failure): .failure(forAskers(failure))
+    }
+  }
+
+  /// Performs the command of a request and gives its answer as JSON.
+  package func answer(
+    to request: ControlRequest, _ call: CommandCall = CommandCall()
+  ) async -> Result<JSON, WaymarkError> {
+    guard let type = Commands.named[request.command] else { return await legacyAnswer(to: request, call) }
+    return await answer(to: request, type, call)
+  }
+
+  private func answer(
+    to request: ControlRequest, _ type: (some NodeCommand).Type, _ call: CommandCall
+  ) async -> Result<JSON, WaymarkError> {
+    do {
+      let command = try request.command(as: type)
+      return .success(try AnswerCoding.encode(try await answer(command, call).get()))
+    } catch {
+      return .failure(failure(error))
+    }
+  }
+
+  /// Who asks from outside has not closed it, and comes again.
+  private func forAskers(_ failure: WaymarkError) -> WaymarkError {
+    failure.code == WaymarkError.closed.code ? .hungUp : failure
+  }
+
+  private func legacyAnswer(
+    to request: ControlRequest, _ call: CommandCall
+  ) async -> Result<JSON, WaymarkError> {
+    var asked = CommandRequest(request.command, request.arguments)
+    asked.passphrase = call.passphrase
+    asked.caller = CommandCaller(hasLeft: call.hasLeft)
+    return await answer(
+      asked, events: { event in (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(call.tell) })
+  }
+}
+
+extension ControlRequest {
+  /// - Throws: `WaymarkError` if the arguments are none of the command.
+  func command<Asked: Command>(as type: Asked.Type) throws -> Asked {
+    do {
+      return try AnswerCoding.decode(type, from: arguments)
+    } catch let failure as WaymarkError {
+      throw failure
+    } catch {
+      throw WaymarkError.usage("`\(command)` has other arguments: \(error).")
+    }
+  }
+}
+
+extension ControlClient {
+  /// Performs a command that has no type yet.
+  package static func perform(
+    _ request: CommandRequest, home: Home, tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
+  ) async throws -> JSON {
+    try await Node.patiently {
+      if let socket = try connect(home) {
+        return try await ask(
+          socket, ControlRequest(command: request.command, arguments: request.arguments), home,
+          keyFile: request.text("key") ?? request.text("rootKey"),
+          request.command == "wait"
+            ? request.arguments["timeoutMilliseconds"]?.integer ?? Node.waitMilliseconds : nil, tell)
+      }
+      return try await request.performWithoutNode(home) { event in
+        (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(tell)
+      }
+    }
+  }
+}

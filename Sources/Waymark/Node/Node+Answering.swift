@@ -1,0 +1,68 @@
+package import JSONDocument
+import Membership
+import Storage
+import Synchronization
+import Transport
+import Wire
+
+extension Node {
+  /// Answers a command; whatever goes wrong is a failure that a person can act on.
+  package func answer(
+    _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
+  ) async -> Result<JSON, WaymarkError> {
+    // It has waited for its turn; by now perhaps for no one.
+    guard !Task.isCancelled, !request.caller.hasLeft() else { return .failure(.cancelled) }
+    commandsUnderWay.add(1, ordering: .relaxed)
+    defer { commandsUnderWay.subtract(1, ordering: .relaxed) }
+    do { return .success(try await perform(request, events: events)) } catch {
+      return .failure(failure(error))
+    }
+  }
+
+  /// A command begins: the node counts as at work until `endCommand()`.
+  package func beginCommand() { commandsUnderWay.add(1, ordering: .relaxed) }
+
+  package func endCommand() { commandsUnderWay.subtract(1, ordering: .relaxed) }
+
+  /// Folds what is due, so that a command sees it also where no node runs.
+  ///
+  /// - Throws: `WaymarkError` if the node is closed.
+  package func readyForCommand() throws {
+    try checkOpen()
+    try foldDue()
+  }
+
+  /// Does something on the caller's thread; nil if the node is at work.
+  package nonisolated func runNow<Result: Sendable>(_ body: @Sendable (isolated Node) -> Result) -> Result? {
+    var result: Result?
+    _ = executor.now { result = assumeIsolated { body($0) } }
+    return result
+  }
+
+  /// Whether the node carries out a command, or takes up work within a second.
+  package nonisolated var isAlive: Bool {
+    commandsUnderWay.load(ordering: .relaxed) > 0
+      || executor.answers(within: Int(Limits.controlLifeMilliseconds))
+  }
+
+  /// - Parameter what: as the beginning of a sentence: "A control socket".
+  /// - Throws: `WaymarkError` for a node in memory.
+  package func checkHasDirectory(_ what: String) throws { _ = try home.keeping.directory(for: what) }
+
+  /// Why something failed, as a sentence for people.
+  package func failure(_ error: any Error) -> WaymarkError {
+    isLostWrite(error) ? storeBroke(error) : .reading(home, error)
+  }
+}
+
+/// The version of the program.
+package enum WaymarkVersion {
+  package static let text = "0.1.0"
+  /// When it was made.
+  package static let date = "2026-11-22"
+
+  /// The build traits that this program was made with.
+  package static var traits: [String] {
+    (BuildTraits.allFeatures ? ["AllFeatures"] : []) + (BuildTraits.mockPurchases ? ["MockPurchases"] : [])
+  }
+}

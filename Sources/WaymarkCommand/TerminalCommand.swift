@@ -1,0 +1,40 @@
+import Control
+import JSONDocument
+import Waymark
+
+/// What the terminal adds to a command: how it is typed and explained, how its answer looks, and what the process ends
+/// with.
+protocol TerminalCommand: Command {
+  static var syntax: CommandSpec { get }
+
+  func run(_ run: CommandRun) async throws -> Answer
+  func render(_ answer: Answer, into rendering: inout Rendering)
+  func exitCode(for answer: Answer) -> Int32
+}
+
+extension TerminalCommand {
+  static var name: String { syntax.requestName }
+
+  func exitCode(for answer: Answer) -> Int32 { 0 }
+
+  /// The document of `--json`: the schema, then what the answer encodes.
+  func document(_ answer: Answer, home: String?) throws -> JSON {
+    let members = try AnswerCoding.encode(answer, home: home).members ?? []
+    return .object([.init("schema", .string("waymark.\(documentName)/1"))] + members)
+  }
+}
+
+extension TerminalCommand where Self: NodeCommand {
+  func run(_ run: CommandRun) async throws -> Answer {
+    try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }
+  }
+}
+
+/// Where a command runs: the home that is meant, the terminal, and who is told what happens meanwhile.
+struct CommandRun: Sendable {
+  let home: Home
+  let terminal: Terminal
+  let environment: [String: String]
+  let events: EventPrinter
+  let printsJSON: Bool
+}

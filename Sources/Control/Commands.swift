@@ -6,7 +6,9 @@ enum Commands {
     uniqueKeysWithValues: all.map { ($0.name, $0) })
 
   private static let all: [any NodeCommand.Type] = [
-    Ping.self, PingPeer.self, RenamePeer.self,
+    Ping.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
+    ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
+    ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
   ]
 }
 

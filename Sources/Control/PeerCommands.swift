@@ -2,6 +2,75 @@ import Membership
 package import Waymark
 package import Wire
 
+/// `peers list`: the other devices.
+package struct ListPeers: PromptCommand {
+  package static let name = "peers.list"
+  package var isReadOnly: Bool { true }
+
+  package struct Answer: Codable, Sendable {
+    package let peers: [Peer]
+    package let running: Bool
+    package let reasons: [NodeStatus.Cause]
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let status = try node.status()
+    return Answer(peers: status.peers, running: status.isServing, reasons: status.causes)
+  }
+}
+
+/// `peers add`: dials an address from now on.
+package struct AddPeer: PromptCommand {
+  package static let name = "peers.add"
+
+  package var address: String
+
+  package struct Answer: Codable, Sendable {
+    package let address: String
+    package let running: Bool
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    try node.addPeer(at: address)
+    return Answer(address: address, running: node.isServing)
+  }
+}
+
+/// `peers pause`: exchanges nothing with a peer.
+package struct PausePeer: PromptCommand {
+  package static let name = "peers.pause"
+  package typealias Answer = PausedPeer
+
+  package var peer: String
+
+  package func perform(on node: isolated Node) throws -> PausedPeer {
+    let peer = try node.peer(named: peer)
+    try node.pause(peer.device)
+    return PausedPeer(device: peer.device, name: peer.name, paused: true)
+  }
+}
+
+/// `peers resume`: exchanges again.
+package struct ResumePeer: PromptCommand {
+  package static let name = "peers.resume"
+  package typealias Answer = PausedPeer
+
+  package var peer: String
+
+  package func perform(on node: isolated Node) throws -> PausedPeer {
+    let peer = try node.peer(named: peer)
+    try node.resume(peer.device)
+    return PausedPeer(device: peer.device, name: peer.name, paused: false)
+  }
+}
+
+/// A peer, and whether it is paused now.
+package struct PausedPeer: Codable, Sendable {
+  package let device: DeviceKey
+  package let name: String
+  package let paused: Bool
+}
+
 /// `peers ping`: asks a connected peer for a sign of life, several times, over the live session.
 package struct PingPeer: NodeCommand {
   package static let name = "peers.ping"

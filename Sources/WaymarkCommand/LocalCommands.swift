@@ -122,15 +122,6 @@ enum LocalCommands {
     ) { (try? AnswerCoding.decode(CommandEvent.self, from: $0)).map(events.handle) }
   }
 
-  /// `metrics`: with `--write` into a file that others may read, whole at every moment.
-  static func metrics(_ request: CommandRequest, _ file: String?, _ home: Home) async throws -> JSON {
-    var document = try await ControlClient.perform(request, home: home)
-    guard let file else { return document }
-    try TextFile.write(document["text"]?.string ?? "", to: file, besides: home)
-    document["written"] = .string(file)
-    return document
-  }
-
   /// `keys passphrase set` and `remove`.
   static func keyPassphrase(_ invocation: Invocation, _ terminal: Terminal, _ home: Home) throws -> JSON {
     let passphrases = try KeyPassphrases(home, file: invocation["key"])

@@ -1,6 +1,55 @@
 import Control
 import Waymark
 
+extension ListPeers: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["peers", "list"], summary: "list the other devices", impliesLastWord: true, exampleArguments: "")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard !answer.peers.isEmpty else {
+      return rendering.notes.paragraph("No other device yet. Next: waymark invite")
+    }
+    rendering.data.table(rendering.peerTable(answer.peers, showsPlaces: true))
+    // What concerns several, or this device itself, is said once.
+    for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
+      let next = cause.next.map { ": \(printable($0))" } ?? "."
+      rendering.notes.paragraph(printable(cause.text).capitalizedFirst + next)
+    }
+  }
+}
+
+extension AddPeer: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["peers", "add"], summary: "dial an address from now on",
+    operands: [.init(placeholder: "ADDR:PORT", key: "address")], exampleArguments: "192.168.1.20:7433")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.notes.paragraph("Dialled from now on: \(printable(answer.address))")
+  }
+}
+
+extension PausePeer: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["peers", "pause"], summary: "exchange nothing with a peer",
+    operands: [.init(placeholder: "PEER", key: "peer")], exampleArguments: "phone")
+
+  func render(_ answer: PausedPeer, into rendering: inout Rendering) {
+    let name = printable(answer.name)
+    rendering.notes.paragraph("Paused: nothing is exchanged with \(name) any more.")
+    rendering.notes.paragraph("Next: waymark peers resume \(shellWord(name)), when it should be again")
+  }
+}
+
+extension ResumePeer: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["peers", "resume"], summary: "exchange again",
+    operands: [.init(placeholder: "PEER", key: "peer")], exampleArguments: "phone")
+
+  func render(_ answer: PausedPeer, into rendering: inout Rendering) {
+    rendering.notes.paragraph("Data is exchanged with \(printable(answer.name)) again.")
+  }
+}
+
 extension PingPeer: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["peers", "ping"], summary: "measure the way to a connected peer and back",

@@ -111,11 +111,6 @@ struct Session: Sendable {
     case ["init"]: try LocalCommands.initialize(invocation, home)
     case ["join"]: try await LocalCommands.join(invocation, home, terminal)
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
-    case ["doctor"]:
-      try await Doctor.examine(
-        home, report: invocation["report"], overwrites: invocation.arguments["yes"]?.boolean == true
-      ) { try await ControlClient.perform($0, home: home) }
-    case ["metrics"]: try await LocalCommands.metrics(try request(invocation), invocation["write"], home)
     case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
       try LocalCommands.keyPassphrase(invocation, terminal, home)
     case ["service", "install"], ["service", "uninstall"], ["service", "status"]:
@@ -176,19 +171,22 @@ struct Session: Sendable {
 
   /// What the question is about, beside what is data.
   private func showPreview() async throws {
-    var request = try request(invocation)
-    request.arguments["preview"] = true
+    var preview = TurnSyncOn()
+    preview.preview = true
+    let answer = try await ControlClient.perform(preview, home: home)
     var rendering = rendering
-    rendering.preview(try await ControlClient.perform(request, home: home) { _ in })
+    preview.render(answer, into: &rendering)
     terminal.transient(rendering.data.text + "\n")
   }
 
   // MARK: Showing
 
   private var rendering: Rendering {
-    Rendering(
+    var rendering = Rendering(
       width: terminal.output.width, hasColor: terminal.output.hasColor, notesWidth: terminal.error.width,
       notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()))
+    rendering.home = invocation.options.home
+    return rendering
   }
 
   private func show(_ document: JSON) {
@@ -225,14 +223,10 @@ struct Session: Sendable {
     if invocation.words == ["verify"], let isOk = document["ok"]?.boolean {
       return isOk ? 0 : ExitCode.failed
     }
-    if invocation.words == ["doctor"] { return document["ok"]?.boolean == true ? 0 : ExitCode.failed }
     if invocation.words == ["verify"], let verdict = document["verdict"]?.string {
       return verdict == "equal" ? 0 : verdict == "differs" ? ExitCode.failed : ExitCode.notInSync
     }
-    guard invocation.words == ["status"], invocation.arguments["check"]?.boolean == true else { return 0 }
-    let peers = document["peers"]?.array ?? []
-    if peers.contains(where: { $0["state"]?.string != "in_sync" }) { return ExitCode.notInSync }
-    return document["conflicts"]?.integer ?? 0 > 0 ? ExitCode.conflictsWaiting : 0
+    return 0
   }
 
   // MARK: Commands that need no node
@@ -270,8 +264,8 @@ extension Home {
     [
       "schema": "waymark.paths/1", "home": .string(path), "store": .string(store), "keys": .string(keys),
       "deviceKey": .string(deviceKey),
-      "rootKey": keyStates["root"].map { $0.isNull ? .null : .string(rootKey) } ?? .null,
-      "passphrases": keyStates,
+      "rootKey": keyStates.root.map { _ in .string(rootKey) } ?? .null,
+      "passphrases": ["device": .text(keyStates.device?.rawValue), "root": .text(keyStates.root?.rawValue)],
       "settings": .string(settings), "backups": .string(backups), "socket": .string(controlSocket),
     ]
   }

@@ -49,13 +49,14 @@ extension Session {
 
   private func look(_ watched: inout Watched) async throws {
     do {
-      let status = try await ControlClient.perform(CommandRequest("status"), home: home)
+      let status = try await ControlClient.perform(ShowStatus(), home: home)
       let history = try await ControlClient.perform(
         CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
-      watched.take(status, history["operations"]?.array ?? [])
+      watched.take(
+        status, try AnswerCoding.decode([History.Operation].self, from: history["operations"] ?? []))
     } catch let failure as WaymarkError where ["hung_up", "store_held"].contains(failure.code) {
       // The node is on its way up or down; what was seen last stands until it is there again.
-      guard watched.hasFailed < 20, !watched.status.isNull || failure.code == "hung_up" else { throw failure }
+      guard watched.hasFailed < 20, watched.status != nil || failure.code == "hung_up" else { throw failure }
       watched.hasFailed += 1
     }
   }
@@ -102,58 +103,60 @@ private struct StoreTrace: Hashable {
 
 /// What `status --watch` has seen.
 struct Watched {
-  private(set) var status: JSON = .null
-  private(set) var operations: [JSON] = []
+  private(set) var status: NodeStatus?
+  private(set) var operations: [History.Operation] = []
   /// How often in a row the node gave no answer.
   var hasFailed = 0
   /// For each peer and direction the most change sets since it last was even, and when that began.
-  private(set) var peaks: [String: (count: Int64, since: ContinuousClock.Instant)] = [:]
+  private(set) var peaks: [Way: (count: Int, since: ContinuousClock.Instant)] = [:]
   private var said: JSON = .null
 
-  var isRunning: Bool { status["running"]?.boolean == true }
+  var isRunning: Bool { status?.isServing == true }
 
-  mutating func take(_ status: JSON, _ operations: [JSON], at now: ContinuousClock.Instant = .now) {
+  /// From a peer, or to it.
+  enum Direction: CaseIterable { case behind, ahead }
+
+  struct Way: Hashable {
+    let device: DeviceKey
+    let direction: Direction
+  }
+
+  mutating func take(
+    _ status: NodeStatus, _ operations: [History.Operation], at now: ContinuousClock.Instant = .now
+  ) {
     self.status = status
     self.operations = operations
     hasFailed = 0
-    for peer in status["peers"]?.array ?? [] {
-      for direction in ["behind", "ahead"] {
-        let key = Self.key(peer, direction)
-        let count = Self.count(direction, peer)
+    for peer in status.peers {
+      for direction in Direction.allCases {
+        let way = Way(device: peer.device, direction: direction)
+        let count = peer.count(direction)
         if count == 0 {
-          peaks[key] = nil
-        } else if count > peaks[key]?.count ?? 0 {
-          peaks[key] = (count, peaks[key]?.since ?? now)
+          peaks[way] = nil
+        } else if count > peaks[way]?.count ?? 0 {
+          peaks[way] = (count, peaks[way]?.since ?? now)
         }
       }
     }
   }
 
   /// What is still to come from a peer, or to go to it, and of how many.
-  func catchUp(_ peer: JSON, _ direction: String, at now: ContinuousClock.Instant = .now)
+  func catchUp(_ peer: Peer, _ direction: Direction, at now: ContinuousClock.Instant = .now)
     -> (done: Int64, total: Int64, seconds: Double)?
   {
-    let count = Self.count(direction, peer)
-    guard count > 0, let peak = peaks[Self.key(peer, direction)] else { return nil }
-    return (peak.count - count, peak.count, (now - peak.since) / .seconds(1))
+    let count = peer.count(direction)
+    guard count > 0, let peak = peaks[Way(device: peer.device, direction: direction)] else { return nil }
+    return (Int64(peak.count - count), Int64(peak.count), (now - peak.since) / .seconds(1))
   }
 
   /// A line of JSON, if something is different from the last one, the mere passing of time left out.
   mutating func news() -> String? {
-    let lasting = Self.lasting(status)
-    guard lasting != said, !status.isNull else { return nil }
+    guard let status, let json = try? AnswerCoding.encode(status) else { return nil }
+    let lasting = Self.lasting(json)
+    guard lasting != said else { return nil }
     said = lasting
-    let members = (status.members ?? []).filter { $0.key != "schema" }
     let head = [JSON.Member("type", "status"), JSON.Member("schema", "waymark.status/1")]
-    return JSON.object(head + members).text(.line)
-  }
-
-  private static func key(_ peer: JSON, _ direction: String) -> String {
-    "\(peer["device"]?.string ?? "") \(direction)"
-  }
-
-  private static func count(_ direction: String, _ peer: JSON) -> Int64 {
-    ["settings", "records"].reduce(0) { $0 + (peer["lanes"]?[$1]?[direction]?.integer ?? 0) }
+    return JSON.object(head + (json.members ?? [])).text(.line)
   }
 
   private static func lasting(_ json: JSON) -> JSON {
@@ -169,6 +172,12 @@ struct Watched {
   private static let passing: Set<String> = [
     "since", "lastSync", "lastSeen", "asOf", "roundTripMilliseconds", "clockSkewMilliseconds",
   ]
+}
+
+extension Peer {
+  fileprivate func count(_ direction: Watched.Direction) -> Int {
+    (direction == .behind ? behind : ahead) ?? 0
+  }
 }
 
 /// What the person does meanwhile.

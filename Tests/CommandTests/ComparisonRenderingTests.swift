@@ -1,8 +1,8 @@
 import Foundation
 import JSONDocument
 import Testing
-import Waymark
 
+@testable import Waymark
 @testable import WaymarkCommand
 
 /// What was found by asking peers, as a person sees it, 100 columns wide.
@@ -18,34 +18,58 @@ struct ComparisonRenderingTests {
     return lines.joined(separator: "\n")
   }
 
-  private func counts(_ here: Int64, _ there: Int64, _ same: Int64, _ differing: Int64) -> JSON {
-    [
-      "onlyHere": .integer(here), "onlyThere": .integer(there), "same": .integer(same),
-      "differing": .integer(differing),
-    ]
+  private typealias Comparison = SyncPreview.Comparison
+
+  private func kind(_ name: String, _ plural: String, _ counts: Comparison) -> SyncPreview.KindComparison {
+    SyncPreview.KindComparison(
+      kind: RecordKind(rawValue: name), plural: plural, onlyHere: counts.onlyHere,
+      onlyThere: counts.onlyThere, same: counts.same, differing: counts.differing)
   }
 
-  private func kind(_ plural: String, _ counts: JSON) -> JSON {
-    var document: JSON = ["plural": .string(plural)]
-    for member in counts.members ?? [] { document[member.key] = member.value }
-    return document
+  private func preview(
+    wanted: Bool, _ kinds: [SyncPreview.KindComparison], total: Comparison,
+    differing: [RecordReference] = [],
+    profile: SyncPreview.Profile? = nil, asked: [String] = [], notAsked: [SyncPreview.NotAsked]
+  ) throws -> String {
+    let preview = SyncPreview(
+      preference: wanted, isActive: false,
+      premium: SyncState.Premium(source: .certificate, validUntil: nil, obstacle: nil), kinds: kinds,
+      total: total, differing: differing, profile: profile,
+      peers: asked.map {
+        SyncPreview.Asked(
+          device: Self.device, name: $0, kinds: [], total: total, differing: [], profile: nil)
+      }, notAsked: notAsked)
+    let lines = try shown { $0.preview(preview) }
+    return (lines.data + lines.notes).joined(separator: "\n")
   }
+
+  private static let device = DeviceKey(Bytes32(0, 0, 0, 0))
 
   @Test func `a preview shows what is where, which profile wins, and who was not asked`() throws {
-    let document: JSON = [
-      "preview": true, "preference": false,
-      "kinds": [kind("trips", counts(2, 1, 14, 1)), kind("logs", counts(0, 20_000, 0, 0))],
-      "total": counts(2, 20_001, 14, 1), "differing": [["kind": "trip", "id": "0196F0A2", "name": "東京"]],
-      "profile": [
-        "state": "differs", "winner": "there", "winnerName": "phone", "text": "it was changed later",
-        "here": ["updatedAt": "2026-05-02T14:00:00Z", "filledIn": 4],
-        "there": ["updatedAt": "2026-05-03T09:00:00.250Z", "filledIn": 3],
-      ],
-      "peers": [["name": "phone"], ["name": "nas"]],
-      "notAsked": [["name": "tablet", "text": "sync of records is off on tablet", "next": nil]],
-    ]
+    func version(_ milliseconds: Int64, _ filledIn: Int) -> SyncPreview.Profile.Version {
+      let date = Date(milliseconds: milliseconds)
+      return SyncPreview.Profile.Version(
+        updatedAt: date, filledIn: filledIn, device: Self.device, deviceName: "x", written: date)
+    }
+    let id = try #require(UUID(uuidString: "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60"))
+    let shown = try preview(
+      wanted: false,
+      [
+        kind("trip", "trips", Comparison(onlyHere: 2, onlyThere: 1, same: 14, differing: 1)),
+        kind("log", "logs", Comparison(onlyHere: 0, onlyThere: 20_000, same: 0, differing: 0)),
+      ], total: Comparison(onlyHere: 2, onlyThere: 20_001, same: 14, differing: 1),
+      differing: [RecordReference(kind: .trip, id: id, name: "東京")],
+      profile: SyncPreview.Profile(
+        state: .differs, winner: .there, winnerDevice: Self.device, winnerName: "phone",
+        reason: "updated_at", text: "it was changed later", here: version(1_777_730_400_000, 4),
+        there: version(1_777_798_800_250, 3)), asked: ["phone", "nas"],
+      notAsked: [
+        .init(
+          device: Self.device, name: "tablet", reason: "peer_sync_off",
+          text: "sync of records is off on tablet", next: nil)
+      ])
     #expect(
-      try text(["sync", "on"], document) == """
+      shown == """
         If sync is turned on (nothing has been written):
 
                   ONLY HERE  ONLY THERE  SAME  DIFFERING
@@ -54,7 +78,7 @@ struct ComparisonRenderingTests {
         together          2      20,001    14          1
 
         Differing records merge field by field, the newer change shows, the other is kept:
-          trip “東京” (0196F0A2)
+          trip “東京” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)
 
         profile    the one of phone wins, because it was changed later (here 2026-05-02 14:00 UTC, 4 fields;
                    there 2026-05-03 09:00:00.250 UTC, 3 fields)
@@ -65,15 +89,16 @@ struct ComparisonRenderingTests {
   }
 
   @Test func `a preview says so when nobody could be asked`() throws {
-    let document: JSON = [
-      "preview": true, "preference": true, "kinds": [kind("trips", counts(2, 0, 0, 0))],
-      "total": counts(2, 0, 0, 0), "differing": [], "profile": nil, "peers": [],
-      "notAsked": [
-        ["name": "nas", "text": "nas is free: only settings sync with it", "next": "waymark help premium"]
-      ],
-    ]
+    let two = Comparison(onlyHere: 2, onlyThere: 0, same: 0, differing: 0)
+    let shown = try preview(
+      wanted: true, [kind("trip", "trips", two)], total: two,
+      notAsked: [
+        .init(
+          device: Self.device, name: "nas", reason: "peer_free_tier",
+          text: "nas is free: only settings sync with it", next: "waymark help premium")
+      ])
     #expect(
-      try text(["sync", "on"], document) == """
+      shown == """
         Sync is on. What the devices hold now:
 
         asked      no other device

@@ -3,6 +3,7 @@ import JSONDocument
 import Testing
 import Wire
 
+@testable import Control
 @testable import Waymark
 @testable import WaymarkCommand
 
@@ -24,21 +25,22 @@ struct GoldenTests {
   }
 
   @Test(arguments: sheets) func `a status stands as it was read last`(_ sheet: Sheet) throws {
-    try compare("status", sheet) { $0.status(Self.status) }
+    let status = try Self.status()
+    try compare("status", sheet) { $0.status(status) }
   }
 
   @Test(arguments: sheets) func `a status that is watched stands as it was read last`(_ sheet: Sheet) throws {
     var watched = Watched()
     let began = ContinuousClock.now - .seconds(2)
-    watched.take(Self.watched(behind: 20_000), [], at: began)
-    watched.take(Self.watched(behind: 8_000), Self.operations, at: began + .seconds(1))
+    watched.take(try Self.watched(behind: 20_000), [], at: began)
+    watched.take(try Self.watched(behind: 8_000), try Self.operations(), at: began + .seconds(1))
     try compare("watch", sheet) { $0.watch(watched, at: began + .seconds(2)) }
   }
 
   @Test(arguments: sheets) func `why and doctor stand as they were read last`(_ sheet: Sheet) throws {
     try compare("why-peer", sheet) { $0.why(Self.whyPeer) }
     try compare("why-record", sheet) { $0.why(Self.whyRecord) }
-    try compare("doctor", sheet) { $0.doctor(Self.doctor) }
+    try compare("doctor", sheet) { $0.diagnosis(Self.doctor) }
   }
 
   private func compare(_ name: String, _ sheet: Sheet, _ body: (inout Rendering) -> Void) throws {
@@ -76,13 +78,19 @@ struct GoldenTests {
     consequenceOf: Reason? = nil
   ) -> JSON {
     [
-      "device": .string("d0" + name), "name": .string(name), "state": .string(state),
+      "device": .string(key(name)), "name": .string(name), "state": .string(state),
       "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
       "text": .string(reason.sentence(peer: name)), "next": .text(reason.next(peer: name)), "since": nil,
       "address": .string(address), "lastSeen": "2026-11-21T10:02:00Z", "lastSync": "2026-11-21T10:02:00Z",
       "roundTripMilliseconds": nil, "clockSkewMilliseconds": -97_000,
+      "addressSource": nil,
       "lanes": ["settings": lane, "records": lane], "consequenceOf": .text(consequenceOf?.rawValue),
     ]
+  }
+
+  /// A key that is made of a name.
+  private static func key(_ name: String) -> String {
+    String((hexadecimal(Array(name.utf8)) + String(repeating: "0", count: 64)).prefix(64))
   }
 
   private static func cause(_ reason: Reason, _ name: String?) -> JSON {
@@ -100,15 +108,20 @@ struct GoldenTests {
     long: "the-old-desktop-in-the-study-upstairs", wide: "お父さんの古いノートパソコン", right: "מחשב נייד"
   )
 
-  private static func document(_ peers: [JSON], running: Bool = true) -> JSON {
+  private static func document(_ peers: [JSON], running: Bool = true) throws -> NodeStatus {
     let own: JSON = ["open": true, "reason": nil, "digest": "00", "changeSets": 40, "parked": 2]
-    return [
-      "device": "3fa912bc00", "name": "laptop", "running": .bool(running),
-      "runningSince": "2026-11-18T08:00:00Z",
+    let document: JSON = [
+      "device": .string("3fa912bc" + String(repeating: "0", count: 56)), "name": "laptop",
+      "circle": .string(String(repeating: "0", count: 64)), "incarnation": "00", "version": "0",
+      "running": .bool(running), "runningSince": "2026-11-18T08:00:00Z",
+      "listen": running ? "[::]:7433" : nil,
       "premium": ["active": true, "source": "certificate", "validUntil": "2027-03-01T00:00:00Z"],
       "sync": ["preference": true, "active": true, "reason": nil],
       "lanes": ["settings": own, "records": own],
-      "counts": ["trips": 25, "habits": 12, "habitLogs": 20_000, "settings": 3], "conflicts": 1,
+      "counts": [
+        "trips": 25, "lodging": 0, "transportation": 0, "activities": 0, "organizations": 0, "habits": 12,
+        "categories": 0, "habitLogs": 20_000, "settings": 3,
+      ], "conflicts": 1,
       "notices": [
         [
           "reason": "not_seen", "severity": "warning",
@@ -119,7 +132,8 @@ struct GoldenTests {
       "peers": .array(peers), "reasons": [],
       "loss": [
         "changeSets": 2,
-        "newest": ["verb": "trip.edit", "record": ["name": "Ελλάδα"], "time": "2026-11-21T11:58:00Z"],
+        "newest": operation(
+          "120de230", "trip.edit", at: "2026-11-21T11:58:00Z", by: "laptop", record: trip, fields: ["name"]),
         "devices": .array(
           peers.enumerated().map { index, peer in
             [
@@ -128,35 +142,56 @@ struct GoldenTests {
             ]
           }),
       ],
+      "storeCheck": ["checked": 0, "total": 80, "completed": nil, "damaged": 0],
+      "keys": ["device": "plain", "root": nil],
+    ]
+    return try AnswerCoding.decode(NodeStatus.self, from: document)
+  }
+
+  private static let trip: JSON = [
+    "kind": "trip", "id": "0196f0a2-7c31-7b4c-9e0f-3a5d2c8b1e60", "name": "Ελλάδα",
+  ]
+
+  private static func operation(
+    _ id: String, _ verb: String, at time: String, by name: String, record: JSON = nil, fields: [String] = [],
+    counts: JSON = []
+  ) -> JSON {
+    [
+      "id": .string(id + String(repeating: "0", count: 24)), "verb": .string(verb), "time": .string(time),
+      "device": .string(key(name)), "deviceName": .string(name), "own": .bool(name == "laptop"),
+      "undoes": nil, "undoneBy": nil, "counts": counts, "record": record,
+      "fields": .array(fields.map(JSON.string)),
     ]
   }
 
-  private static let status = document([
-    peer("nas", "in_sync", .inSync, even),
-    peer(names.long, "offline", .dialRefused, closed),
-    peer(names.wide, "offline", .offline, closed, address: "[2001:db8::1:2:3:4]:7433"),
-    peer(names.right, "paused", .paused, closed),
-    peer("phone", "refused", .peerFreeTier, even),
-  ])
+  private static func status() throws -> NodeStatus {
+    try document([
+      peer("nas", "in_sync", .inSync, even),
+      peer(names.long, "offline", .dialRefused, closed),
+      peer(names.wide, "offline", .offline, closed, address: "[2001:db8::1:2:3:4]:7433"),
+      peer(names.right, "paused", .paused, closed),
+      peer("phone", "refused", .peerFreeTier, even),
+    ])
+  }
 
-  private static func watched(behind: Int64) -> JSON {
-    document([
+  private static func watched(behind: Int64) throws -> NodeStatus {
+    try document([
       peer("nas", "in_sync", .inSync, even),
       peer(names.long, "receiving", .receiving, lane(behind: behind, ahead: 0, equal: nil)),
     ])
   }
 
-  private static let operations: [JSON] = [
-    [
-      "id": "120de230aa", "verb": "trip.edit", "time": "2026-11-21T11:58:00Z", "deviceName": "laptop",
-      "record": ["kind": "trip", "id": "00", "name": "Ελλάδα"], "fields": ["name", "notes"],
-    ],
-    [
-      "id": "220de230aa", "verb": "import", "time": "2026-11-21T09:58:00Z",
-      "deviceName": .string(names.wide), "record": nil,
-      "counts": [["kind": "log", "added": 20_000, "changed": 0, "deleted": 0, "restored": 0]],
-    ],
-  ]
+  private static func operations() throws -> [History.Operation] {
+    let documents: JSON = [
+      operation(
+        "120de230", "trip.edit", at: "2026-11-21T11:58:00Z", by: "laptop", record: trip,
+        fields: ["name", "notes"]),
+      operation(
+        "220de230", "import", at: "2026-11-21T09:58:00Z", by: names.wide,
+        counts: [["kind": "log", "added": 20_000, "changed": 0, "deleted": 0, "restored": 0]]),
+    ]
+    return try AnswerCoding.decode([History.Operation].self, from: documents)
+  }
 
   private static let whyPeer: JSON = [
     "subject": "peer", "peer": peer(names.long, "offline", .dialRefused, closed),
@@ -190,24 +225,20 @@ struct GoldenTests {
     ],
   ]
 
-  private static let doctor: JSON = [
-    "ok": false, "report": "/tmp/report.json",
-    "findings": [
-      Finding(.permissions, .ok, "ok", "/home/anna/.local/share/waymark and the keys are this user's alone.")
-        .json,
-      Finding(
+  private static let doctor = Diagnosis(
+    isSound: false,
+    findings: [
+      .init(
+        .permissions, .ok, "ok", "/home/anna/.local/share/waymark and the keys are this user's alone."),
+      .init(
         .keys, .info, "root_key_here", "The root key of the circle lies on this device.",
-        next: "keep a copy elsewhere: waymark help revoking"
-      ).json,
-      Finding(
+        next: "keep a copy elsewhere: waymark help revoking"),
+      .init(
         .clock, .error, "clock_skew",
         "The clock of this machine is 97 minutes behind that of other devices: one of them is wrong.",
-        next: Reason.clockSkew.next()
-      ).json,
-      Finding(
+        next: Reason.clockSkew.next()),
+      .init(
         .peers, .warning, "dial_refused", Reason.dialRefused.sentence(peer: names.wide) + ".",
-        next: Reason.dialRefused.next(peer: names.wide)
-      ).json,
-    ],
-  ]
+        next: Reason.dialRefused.next(peer: names.wide)),
+    ], report: "/tmp/report.json")
 }

@@ -1,8 +1,8 @@
 import Foundation
 import JSONDocument
 import Testing
-import Waymark
 
+@testable import Waymark
 @testable import WaymarkCommand
 
 /// Documents as a person sees them, 100 columns wide.
@@ -24,6 +24,12 @@ struct RenderingTests {
     return (rendering.data.lines, rendering.notes.lines)
   }
 
+  private func text(_ status: JSON) throws -> String {
+    let answer = try Answers.status(status)
+    let lines = try shown { $0.status(answer) }
+    return (lines.data + lines.notes).joined(separator: "\n")
+  }
+
   @Test(arguments: [true, false])
   func `a revoked device says its state as data, and the next step as a note`(isWanted: Bool) throws {
     let document: JSON = [
@@ -31,7 +37,10 @@ struct RenderingTests {
       "text": "this device was revoked by alice",
       "next": "waymark join TICKET",
     ]
-    let lines = try rendered(["sync", "status"], document)
+    let complete = Answers.completed(
+      document, by: ["premium": ["active": true, "source": "certificate", "validUntil": nil, "reason": nil]])
+    let answer = try AnswerCoding.decode(SyncState.self, from: complete)
+    let lines = try shown { $0.sync(answer) }
     let state = isWanted ? "sync on" : "sync off"
     #expect(lines.data == ["\(state) · records stay on this device: this device was revoked by alice"])
     #expect(lines.notes == ["Next: waymark join TICKET"])
@@ -58,7 +67,8 @@ struct RenderingTests {
       "open": .bool(open), "reason": open ? nil : "free_tier", "digest": "00", "changeSets": 40, "parked": 0,
     ]
     return [
-      "schema": "waymark.status/1", "device": "3fa912bc00", "name": "laptop", "circle": "00", "running": true,
+      "schema": "waymark.status/1", "device": .string("3fa912bc" + String(repeating: "0", count: 56)),
+      "name": "laptop", "running": true,
       "runningSince": "2026-11-18T08:00:00Z", "listen": "[::]:7433", "premium": premium,
       "sync": ["preference": .bool(sync), "active": .bool(open), "reason": nil],
       "lanes": ["settings": settings, "records": records],
@@ -69,7 +79,8 @@ struct RenderingTests {
         "devices": .array(
           peers.map { peer in
             [
-              "device": "00", "name": peer["name"] ?? "", "lacking": peer["name"] == "nas" ? 0 : 2,
+              "device": Answers.key(peer["name"]?.string ?? ""), "name": peer["name"] ?? "",
+              "lacking": peer["name"] == "nas" ? 0 : 2, "newestLacking": nil,
               "asOf": nil,
             ]
           }),
@@ -129,7 +140,7 @@ struct RenderingTests {
         peer("phone", "sending", settings: even, records: lane(0, 2, equal: false)),
       ], conflicts: 1)
     #expect(
-      try text(["status"], document) == """
+      try text(document) == """
         laptop  3fa912bc   running 3 d 4 h   premium until 2027-03-01   sync on
         settings  in sync with 2 of 2 peers
         records   in sync with 1 of 2 peers · 2 change sets not yet on phone · 1 conflict
@@ -137,7 +148,7 @@ struct RenderingTests {
 
         PEER   STATE    BEHIND  AHEAD  LAST SYNC  WHY
         nas    in sync       0      0  4 s ago
-        phone  sending       0      2  4 s ago    sending what it lacks
+        phone  sending       0      2  4 s ago    sending what phone lacks
 
         If this disk died now, nothing would be lost: nas has everything.
         1 conflict waits for you: waymark conflicts
@@ -145,21 +156,18 @@ struct RenderingTests {
   }
 
   @Test func `what is to be typed stays whole, whatever a peer is called`() throws {
-    func row(_ name: String, _ text: String, _ next: String) throws -> String {
+    func row(_ name: String, _ reason: Reason) throws -> String {
       var peer = peer(
         name, "paused", settings: lane(nil, nil, equal: nil), records: lane(nil, nil, equal: nil))
-      (peer["text"], peer["next"]) = (.string(text), .string(next))
-      let lines = try self.text(["peers", "list"], ["peers": [peer]]).split(separator: "\n")
+      peer["reason"] = .string(reason.rawValue)
+      let peers = try Answers.peers([peer])
+      let lines = try shown { $0.data.table($0.peerTable(peers, showsPlaces: true)) }.data
       return lines.dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
     }
-    #expect(
-      try row("mark", "paused by you", "waymark peers resume mark").hasSuffix("waymark peers resume mark"))
-    #expect(
-      try row("n", "in touch with nobody", "waymark run, on n").hasSuffix("with nobody · waymark run, there"))
-    #expect(try row("mark", "a landmark is paused", "waymark why mark").contains("a landmark is paused"))
-    #expect(
-      try row("mark", "mark is free: only settings sync with mark", "x").contains(
-        "it is free: only settings sync with it"))
+    #expect(try row("mark", .paused).hasSuffix("paused by you · waymark peers resume mark"))
+    #expect(try row("n", .dialRefused).hasSuffix("no node listens at its address · waymark run, there"))
+    #expect(try row("device", .syncOff).contains("sync of records is off on this device"))
+    #expect(try row("mark", .peerFreeTier).contains("it is free: only settings sync with it"))
   }
 
   @Test func `what a terminal would obey is taken out of the names in a value too`() {
@@ -171,7 +179,7 @@ struct RenderingTests {
     let document = status(
       premium: ["active": false, "source": "none", "validUntil": nil], sync: false, open: false, peers: [])
     #expect(
-      try text(["status"], document) == """
+      try text(document) == """
         laptop  3fa912bc   running 3 d 4 h
         free · settings sync, records stay on this device (waymark help premium)
         settings  no other device yet

@@ -14,7 +14,7 @@ extension Node {
     return document(
       request.command,
       [
-        .init("premium", PremiumSnapshot(replica.ownGate(now: wall())).json),
+        .init("premium", SyncState.Premium(replica.ownGate(now: wall())).json),
         .init("text", .text(exclusion?.text)), .init("next", .text(exclusion?.next)),
         .init("entitlements", .array(held.map { json($0, at: now) })),
         .init(
@@ -31,7 +31,7 @@ extension Node {
       request.command,
       [
         .init("added", .bool(isNew)), .init("entitlement", json(entitlement, at: now)),
-        .init("premium", PremiumSnapshot(replica.ownGate(now: wall())).json),
+        .init("premium", SyncState.Premium(replica.ownGate(now: wall())).json),
       ])
   }
 

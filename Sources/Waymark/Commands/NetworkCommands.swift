@@ -11,46 +11,12 @@ extension Node {
     guard network != nil else { throw WaymarkError.notServing }
   }
 
+  package var isServing: Bool { network != nil }
+
   func performWithNetwork(
     _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON? {
-    switch request.command {
-    case "peers.add": try addPeer(request)
-    case "peers.pause": try pausePeer(request, true)
-    case "peers.resume": try pausePeer(request, false)
-    case "sync.now": try syncNow(request)
-    case "wait": try await waitInSync(request)
-    case "invite": try await invite(request, events)
-    default: nil
-    }
-  }
-
-  private func addPeer(_ request: CommandRequest) throws -> JSON {
-    let address = try request.required("address", "an address, as 192.168.1.20:7433")
-    try addPeer(address)
-    return document(
-      request.command, [.init("address", .string(address)), .init("running", .bool(network != nil))])
-  }
-
-  private func pausePeer(_ request: CommandRequest, _ isPaused: Bool) throws -> JSON {
-    let peer = try peer(named: request.required("peer", "a peer"))
-    try setPaused(peer.device, isPaused)
-    return document(
-      request.command,
-      [
-        .init("device", .string(peer.device.description)), .init("name", .string(peer.name)),
-        .init("paused", .bool(isPaused)),
-      ])
-  }
-
-  private func syncNow(_ request: CommandRequest) throws -> JSON {
-    guard network != nil else { throw WaymarkError.notServing }
-    try checkNotExcluded()
-    network?.dialing.hurry(now: steady)
-    dial()
-    for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
-    let peers = try snapshot().peersDocument["peers"] ?? []
-    return document(request.command, [.init("peers", peers)])
+    request.command == "invite" ? try await invite(request, events) : nil
   }
 
   /// A peer by unique prefix of its id, or by its name.
@@ -85,33 +51,11 @@ extension Node {
 
   // MARK: wait
 
-  /// Waits until this node is in sync with every connected peer, or with the one named.
   /// How long `wait` waits if nothing else is said.
   package static let waitMilliseconds: Int64 = 30_000
 
-  private func waitInSync(_ request: CommandRequest) async throws -> JSON {
-    guard network != nil else { throw WaymarkError.notServing }
-    let peer = try request.text("peer").map { try self.peer(named: $0).device }
-    let lanes = try lanesToWaitFor(request)
-    let timeout = request.arguments["timeoutMilliseconds"]?.integer ?? Self.waitMilliseconds
-    let isMet = try await wait(milliseconds: max(timeout, 0)) { $0.isInSync(with: peer, lanes) }
-    guard isMet else { throw notInSync(peer, lanes) }
-    return document(
-      request.command,
-      [.init("inSync", true), .init("lanes", .array(lanes.map { .string("\($0)") }))])
-  }
-
-  private func lanesToWaitFor(_ request: CommandRequest) throws -> [Lane] {
-    switch request.text("lane") ?? "all" {
-    case "all": return Lane.allCases
-    case "settings": return [.settings]
-    case "records": return [.records]
-    case let other: throw WaymarkError.badValue("--lane", other, allowed: "records, settings or all")
-    }
-  }
-
   /// Lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
-  private func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
+  func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
     let sessions = replica.sessions.values.filter { session in
       !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
     }
@@ -122,14 +66,14 @@ extension Node {
     }
   }
 
-  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
+  func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
     if let exclusion {
       return WaymarkError(
         exitCode: ExitCode.notInSync, code: exclusion.reason.rawValue,
         message: exclusion.text.capitalizedFirst + ".", next: exclusion.next ?? "waymark members")
     }
-    let snapshots = ((try? peerSnapshots(wall())) ?? []).filter { peer == nil || $0.device == peer }
-    let waiting = snapshots.first { $0.state != .inSync } ?? snapshots.first
+    let peers = ((try? currentPeers(wall())) ?? []).filter { peer == nil || $0.device == peer }
+    let waiting = peers.first { $0.state != .inSync } ?? peers.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
     let reason = closed ?? waiting?.reason ?? .offline
     return WaymarkError(
@@ -181,23 +125,5 @@ extension Node {
     case "admin": return .admin
     case let other: throw WaymarkError.badValue("--role", other, allowed: "admin or member")
     }
-  }
-}
-
-extension Node {
-  /// Says or sets how much the running node writes to its log.
-  func logLevel(_ request: CommandRequest) throws -> JSON {
-    try checkServing()
-    let before = log.level
-    if let wanted = request.text("level") {
-      guard let level = NodeLog.Level.allCases.first(where: { "\($0)" == wanted }) else {
-        let known = NodeLog.Level.allCases.map { "\($0)" }.joined(separator: ", ")
-        throw WaymarkError.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
-      }
-      log.level = level
-      if level != before { log.say("the log shows \(level) and graver from now on") }
-    }
-    return document(
-      request.command, [.init("level", .string("\(log.level)")), .init("before", .string("\(before)"))])
   }
 }

@@ -19,7 +19,6 @@ extension Node {
     case "undo": return try await undo(request)
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
-    case "sync.on": return try await syncOn(request)
     case "backup": return try await backUpToFile(request, events)
     case "verify" where request.flag("deep") || request.flag("repair"):
       return try await verifyDeep(request, events)
@@ -57,11 +56,7 @@ extension Node {
 
   private func performFeature(_ request: CommandRequest) throws -> JSON? {
     switch request.command {
-    case "status": try showStatus(request)
-    case "peers.list": try snapshot().peersDocument
     case "members.list": listMembers()
-    case "metrics": try showMetrics(request)
-    case "log.level": try logLevel(request)
     case "revoke": try revoke(request)
     case "conflicts.list": try listConflicts(request)
     case "conflicts.show": try showConflict(request)
@@ -79,8 +74,6 @@ extension Node {
     case "onboarding.show": try showOnboarding(request)
     case "onboarding.complete": try completeOnboarding(request)
     case "onboarding.reset": try resetOnboarding(request)
-    case "sync.status": syncStatus(request)
-    case "sync.off": try syncOff(request)
     case "entitlement.show": showEntitlement(request)
     case "entitlement.install": try installEntitlement(request)
     case "entitlement.buy": try buyMock(request)
@@ -88,26 +81,5 @@ extension Node {
     case "issuer.trust": try trustIssuer(request)
     default: nil
     }
-  }
-
-  private func showStatus(_ request: CommandRequest) throws -> JSON {
-    if request.flag("acknowledge") { try acknowledgeDeletions() }
-    var document = try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
-    document["storeCheck"] = storeCheckJSON
-    document["keys"] = home.keyStates
-    return document
-  }
-
-  /// How many records of each kind are visible; seeds that nobody has touched are left out.
-  func counts() throws -> JSON {
-    let counts = try store.visibleCounts()
-    func count(_ kind: Kind) -> JSON { .integer(counts[kind.number] ?? 0) }
-    return [
-      "trips": count(Registry.trip), "lodging": count(Registry.lodging),
-      "transportation": count(Registry.transportation), "activities": count(Registry.activity),
-      "organizations": count(Registry.organization), "habits": count(Registry.habit),
-      "categories": count(Registry.category), "habitLogs": count(Registry.log),
-      "settings": count(Registry.setting),
-    ]
   }
 }

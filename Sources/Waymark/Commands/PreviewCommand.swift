@@ -1,3 +1,4 @@
+import Foundation
 import JSONDocument
 import Membership
 import Records
@@ -14,18 +15,14 @@ extension Node {
     var failure: WaymarkError?
   }
 
-  /// The document of a preview.
-  ///
-  /// - Throws: `WaymarkError` if no node runs: nobody can be asked then.
-  func syncPreview(_ request: CommandRequest) async throws -> JSON {
-    guard network != nil else { throw WaymarkError.notServing }
+  func compareWithPeers() async throws -> SyncPreview {
     try await waitForIntroductions()
     let others = circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     var asked: [Asked] = []
     for peer in others { asked.append(await ask(peer, after: asked)) }
     try checkOpen()
-    return try previewDocument(request, own: try await ownInventory(), asked)
+    return preview(own: try await ownInventory(), asked)
   }
 
   /// Peers that have just connected have not shown their certificates yet.
@@ -52,61 +49,43 @@ extension Node {
 
   private static let introductionMilliseconds: Int64 = 3_000
 
-  // MARK: Document
+  // MARK: Comparing
 
-  private func previewDocument(_ request: CommandRequest, own: Inventory, _ asked: [Asked]) throws -> JSON {
+  private func preview(own: Inventory, _ asked: [Asked]) -> SyncPreview {
     let reached = asked.filter { $0.inventory != nil }
     let comparison = InventoryComparison(own: own, theirs: reached.compactMap(\.inventory))
     let gate = replica.ownGate(now: wall())
-    var members: [JSON.Member] = [
-      .init("preview", true), .init("preference", .bool(gate.preference)),
-      .init("active", .bool(gate.isOpen)), .init("premium", PremiumSnapshot(gate).json),
-    ]
-    members += try json(comparison).members ?? []
-    members.append(.init("profile", profile(own, reached)))
-    members.append(
-      .init(
-        "peers",
-        .array(
-          try reached.map { peer in
-            let comparison = InventoryComparison(own: own, theirs: peer.inventory.map { [$0] } ?? [])
-            var document = named(peer.peer)
-            for member in try json(comparison).members ?? [] { document[member.key] = member.value }
-            document["profile"] = profile(own, [peer])
-            return document
-          })))
-    members.append(.init("notAsked", .array(asked.compactMap(notAsked))))
-    return document(request.command, members)
+    return SyncPreview(
+      preference: gate.preference, isActive: gate.isOpen, premium: SyncState.Premium(gate),
+      kinds: comparison.kindComparisons, total: SyncPreview.Comparison(comparison.total),
+      differing: differing(comparison), profile: profile(own, reached),
+      peers: reached.map { peer in
+        let comparison = InventoryComparison(own: own, theirs: peer.inventory.map { [$0] } ?? [])
+        return SyncPreview.Asked(
+          device: peer.peer.device, name: peer.peer.name, kinds: comparison.kindComparisons,
+          total: SyncPreview.Comparison(comparison.total), differing: differing(comparison),
+          profile: profile(own, [peer]))
+      }, notAsked: asked.compactMap(notAsked))
   }
 
-  private func named(_ peer: Member) -> JSON {
-    ["device": .string(peer.device.description), "name": .string(peer.name)]
-  }
-
-  private func notAsked(_ asked: Asked) -> JSON? {
-    guard let failure = asked.failure else { return nil }
-    let reason = Reason(rawValue: failure.code)
-    var document = named(asked.peer)
-    document["reason"] = .string(failure.code)
-    document["text"] = .string(reason?.sentence(peer: asked.peer.name) ?? failure.message)
-    document["next"] = .text(failure.next)
-    return document
-  }
-
-  /// Kinds in the order of their numbers, all together, and the names of some records that differ.
-  private func json(_ comparison: InventoryComparison) throws -> JSON {
-    let kinds = comparison.kinds.sorted { $0.key < $1.key }.map { number, counts in
-      let kind = RecordKind(number).rawValue
-      var document: JSON = [
-        "kind": .string(kind), "plural": .string(Registry.kind(number)?.plural ?? kind),
-      ]
-      for member in counts.json.members ?? [] { document[member.key] = member.value }
-      return document
+  private func notAsked(_ asked: Asked) -> SyncPreview.NotAsked? {
+    asked.failure.map { failure in
+      SyncPreview.NotAsked(
+        device: asked.peer.device, name: asked.peer.name, reason: failure.code,
+        text: Reason(rawValue: failure.code)?.sentence(peer: asked.peer.name) ?? failure.message,
+        next: failure.next)
     }
-    return [
-      "kinds": .array(kinds), "total": comparison.total.json,
-      "differing": .array(try comparison.differing.prefix(Self.namesMax).map { try recordJSON($0) }),
-    ]
+  }
+
+  /// The names of some records that differ.
+  private func differing(_ comparison: InventoryComparison) -> [RecordReference] {
+    comparison.differing.prefix(Self.namesMax).map { key in
+      // A damaged record can't be read, and is named by its id.
+      let row = try? store.record(key)
+      return RecordReference(
+        kind: RecordKind(key.kind), id: UUID(key.id),
+        name: row.flatMap { Registry.kind(key.kind)?.title(of: $0) })
+    }
   }
 
   /// A record by its kind, id, and name here.
@@ -124,43 +103,47 @@ extension Node {
 
   // MARK: Profile
 
-  private func profile(_ own: Inventory, _ peers: [Asked]) -> JSON {
+  private func profile(_ own: Inventory, _ peers: [Asked]) -> SyncPreview.Profile? {
     let held = peers.filter { $0.inventory?.profile != nil }
     let best = held.max { ($0.inventory?.profile ?? .lowest) < ($1.inventory?.profile ?? .lowest) }
     let outcome = ProfileOutcome(
       here: own.profile, there: best?.inventory?.profile,
       isSame: best?.inventory?.items[FixedRecords.profile] == own.items[FixedRecords.profile])
-    guard outcome.here != nil || outcome.there != nil else { return .null }
-    let winner = outcome.isHere ? nil : best?.peer
-    let state =
-      outcome.isSame
-      ? "same" : outcome.there == nil ? "only_here" : outcome.here == nil ? "only_there" : "differs"
-    return [
-      "state": .string(state), "winner": outcome.isHere ? "here" : "there",
-      "winnerDevice": .string((winner?.device ?? identity.device).description),
-      "winnerName": .string(name(of: winner?.device ?? identity.device)),
-      "reason": .text(outcome.reason?.rawValue), "text": .text(outcome.reason?.sentence),
-      "here": json(outcome.here), "there": json(outcome.there),
-    ]
+    guard outcome.here != nil || outcome.there != nil else { return nil }
+    let winner = outcome.isHere ? identity.device : best?.peer.device ?? identity.device
+    return SyncPreview.Profile(
+      state: outcome.isSame
+        ? .same : outcome.there == nil ? .onlyHere : outcome.here == nil ? .onlyThere : .differs,
+      winner: outcome.isHere ? .here : .there, winnerDevice: winner, winnerName: name(of: winner),
+      reason: outcome.reason?.rawValue, text: outcome.reason?.sentence, here: outcome.here.map(version),
+      there: outcome.there.map(version))
   }
 
-  private func json(_ rank: WholeRecordRank?) -> JSON {
-    guard let rank else { return .null }
+  private func version(_ rank: WholeRecordRank) -> SyncPreview.Profile.Version {
     let isTime = (0...Limits.timeMillisecondsMax).contains(rank.updatedAt)
-    return [
-      "updatedAt": timeJSON(isTime ? rank.updatedAt : nil), "filledIn": .integer(rank.nonEmptyFields),
-      "device": .string(rank.stamp.device.description), "deviceName": .string(name(of: rank.stamp.device)),
-      "written": timeJSON(rank.stamp.clock.milliseconds),
-    ]
+    return SyncPreview.Profile.Version(
+      updatedAt: isTime ? Date(milliseconds: rank.updatedAt) : nil, filledIn: rank.nonEmptyFields,
+      device: rank.stamp.device, deviceName: name(of: rank.stamp.device),
+      written: Date(milliseconds: rank.stamp.clock.milliseconds))
   }
 }
 
-extension KindComparison {
-  fileprivate var json: JSON {
-    [
-      "onlyHere": .integer(onlyHere), "onlyThere": .integer(onlyThere), "same": .integer(same),
-      "differing": .integer(differing),
-    ]
+extension InventoryComparison {
+  /// In the order of the numbers of the kinds.
+  fileprivate var kindComparisons: [SyncPreview.KindComparison] {
+    kinds.sorted { $0.key < $1.key }.map { number, counts in
+      let kind = RecordKind(number)
+      return SyncPreview.KindComparison(
+        kind: kind, plural: Registry.kind(number)?.plural ?? kind.rawValue, onlyHere: counts.onlyHere,
+        onlyThere: counts.onlyThere, same: counts.same, differing: counts.differing)
+    }
+  }
+}
+
+extension SyncPreview.Comparison {
+  fileprivate init(_ counts: KindComparison) {
+    self.init(
+      onlyHere: counts.onlyHere, onlyThere: counts.onlyThere, same: counts.same, differing: counts.differing)
   }
 }
 
@@ -175,19 +158,20 @@ extension Node {
   ///
   /// Someone at a terminal is asked wherever records differ. A script is stopped only where two sets of data
   /// meet for the first time: turning sync off and on again is no such thing.
-  func reasonToAsk(_ request: CommandRequest) async throws -> WaymarkError? {
-    let isAtTerminal = request.flag("interactive")
+  ///
+  /// - Parameter isAtTerminal: whether a person can be asked.
+  package func reasonToAsk(isAtTerminal: Bool) async throws -> WaymarkError? {
     guard network != nil, try isAtTerminal || hasRecords() else { return nil }
     try await waitForIntroductions()
     if !isAtTerminal, try await !meetsStrangers() { return nil }
-    let preview = try await syncPreview(request)
-    guard let total = preview["total"] else { return nil }
-    func count(_ key: String) -> Int64 { total[key]?.integer ?? 0 }
-    let (here, there, differing) = (count("onlyHere"), count("onlyThere"), count("differing"))
-    guard isAtTerminal ? here + there + differing > 0 : there + differing > 0 else { return nil }
+    let total = try await compareWithPeers().total
+    guard
+      isAtTerminal
+        ? total.onlyHere + total.onlyThere + total.differing > 0 : total.onlyThere + total.differing > 0
+    else { return nil }
     return .needsYes(
-      "Turning sync on brings two sets of records together: \(here) only here, \(there) only on other devices, "
-        + "\(differing) on both that differ. Nothing is written before your yes.",
+      "Turning sync on brings two sets of records together: \(total.onlyHere) only here, \(total.onlyThere) only on "
+        + "other devices, \(total.differing) on both that differ. Nothing is written before your yes.",
       next: "waymark sync on --preview, then waymark sync on --yes")
   }
 

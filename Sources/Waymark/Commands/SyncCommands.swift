@@ -4,36 +4,10 @@ import Replication
 import Storage
 import Wire
 
-/// `sync status|on|off`: what the person wants, and what the gate makes of it.
+/// Opting in and out: what the person wants, and what the gate makes of it.
 extension Node {
-  func syncStatus(_ request: CommandRequest) -> JSON {
-    let gate = replica.ownGate(now: wall())
-    let reason = gate.reason.map { Reason($0) }
-    return document(
-      request.command,
-      [
-        .init("preference", .bool(gate.preference)), .init("active", .bool(gate.isOpen)),
-        .init("reason", .text(reason?.rawValue)), .init("text", .text(exclusion?.text ?? reason?.sentence())),
-        .init("next", .text(exclusion?.next ?? reason?.next())), .init("premium", PremiumSnapshot(gate).json),
-      ])
-  }
-
-  /// Opt in, after a look at what it means. A free user is told how to get premium, and the preference stays
-  /// as it is.
-  func syncOn(_ request: CommandRequest) async throws -> JSON {
-    try checkPremium()
-    if request.flag("preview") { return try await syncPreview(request) }
-    if !replica.preference, !request.flag("yes"), let failure = try await reasonToAsk(request) {
-      throw failure
-    }
-    // Peers were asked meanwhile.
-    try checkOpen()
-    try checkPremium()
-    try setSync(true)
-    return syncStatus(request)
-  }
-
-  func checkPremium() throws {
+  /// A free user is told how to get premium.
+  package func checkPremium() throws {
     try checkNotExcluded()
     let gate = replica.ownGate(now: wall())
     guard !gate.isPremium else { return }
@@ -45,13 +19,6 @@ extension Node {
       next: "waymark help premium, then waymark entitlement install FILE")
   }
 
-  /// Works for everyone: it only closes one's own lane.
-  func syncOff(_ request: CommandRequest) throws -> JSON {
-    try dropDirection()
-    try setSync(false)
-    return syncStatus(request)
-  }
-
   func setSync(_ isOn: Bool) throws {
     guard replica.preference != isOn else { return }
     try store.setMeta(MetaKey.preference, isOn ? [1] : nil)
@@ -59,17 +26,16 @@ extension Node {
   }
 }
 
-extension PremiumSnapshot {
-  init(_ gate: Gate) {
-    self.init(
-      isActive: gate.isPremium, source: gate.source.rawValue, validUntil: gate.validUntil,
-      reason: gate.premiumReason.map { Reason($0) })
+extension SyncState.Premium {
+  var json: JSON {
+    [
+      "active": .bool(isActive), "source": .string(source.rawValue),
+      "validUntil": timeJSON(validUntil?.milliseconds), "reason": .text(obstacle?.rawValue),
+    ]
   }
 }
 
-extension SyncSnapshot {
-  init(_ gate: Gate) {
-    self.init(
-      preference: gate.preference, isActive: gate.isOpen, reason: gate.reason.map { Reason($0) })
-  }
+/// RFC 3339, or null if there is no such time.
+func timeJSON(_ moment: Moment?, zone: String? = nil) -> JSON {
+  moment.map { .string(CivilTime.text($0, zone: zone)) } ?? .null
 }

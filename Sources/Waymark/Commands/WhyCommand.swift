@@ -43,25 +43,17 @@ extension Node {
   // MARK: A peer
 
   private func explainPeer(_ peer: Member, _ request: CommandRequest) throws -> JSON {
-    let snapshot = try snapshot()
-    guard let found = snapshot.peers.first(where: { $0.device == peer.device }) else {
-      throw WaymarkError.notFound("peer", peer.name, next: "waymark peers")
-    }
-    let own = snapshot.causes.filter { $0.peer?.device == peer.device }
-    let hidden = snapshot.consequence(found).map { code in
-      snapshot.causes.filter { $0.peer == nil && $0.reason == code }
-    }
-    let holder = snapshot.loss.peers.first { $0.device == peer.device }
-    var json = found.json
-    json["consequenceOf"] = .text(snapshot.consequence(found)?.rawValue)
+    let explanation = try explanation(ofPeer: peer.device)
+    func json(_ value: some Encodable) throws -> JSON { try AnswerCoding.encode(value) }
+    let holder = explanation.holds
     return document(
       request.command,
       [
-        .init("subject", "peer"), .init("peer", json),
-        .init("causes", .array((own + (hidden ?? [])).map(\.json))),
+        .init("subject", "peer"), .init("peer", try json(explanation.peer)),
+        .init("causes", try json(explanation.causes)),
         .init("lacking", holder?.lacking.map { JSON.integer($0) } ?? .null),
-        .init("newestLacking", timeJSON(holder?.newest)), .init("asOf", timeJSON(holder?.asOf)),
-        .init("record", .null), .init("values", []),
+        .init("newestLacking", timeJSON(holder?.newestLacking?.milliseconds)),
+        .init("asOf", timeJSON(holder?.asOf?.milliseconds)), .init("record", .null), .init("values", []),
       ])
   }
 

@@ -67,17 +67,14 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
     try sayingWhy {
-      let snapshot = try snapshot()
-      guard let peer = snapshot.peers.first(where: { $0.device == device }) else {
+      let status = try currentStatus(now: wall())
+      guard let peer = status.peers.first(where: { $0.device == device }) else {
         throw WaymarkError.notFound("peer", device.description, next: "waymark peers")
       }
-      let consequence = snapshot.consequence(peer)
-      let causes = snapshot.causes.filter { cause in
-        cause.peer?.device == device || cause.peer == nil && cause.reason == consequence
-      }
+      let own = status.causes.filter { $0.peer?.device == device }
+      let others = status.causes.filter { $0.peer == nil && $0.reason == peer.consequenceOf }
       return PeerExplanation(
-        peer: Peer(peer, consequenceOf: consequence), causes: causes.map(NodeStatus.Cause.init),
-        holds: NodeStatus.Loss(snapshot.loss).devices.first { $0.device == device })
+        peer: peer, causes: own + others, holds: status.loss.devices.first { $0.device == device })
     }
   }
 

@@ -8,7 +8,7 @@ public import Wire
 /// What was done in the circle, and to one record.
 public enum History {
   /// Something that a person did: one change of an app, one import, one undo.
-  public struct Operation: Hashable, Sendable, Decodable, Identifiable {
+  public struct Operation: Hashable, Sendable, Codable, Identifiable {
     public let id: OperationID
     /// What it was, as `trip.add`, `import`, `undo`.
     public let verb: String

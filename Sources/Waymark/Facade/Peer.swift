@@ -15,15 +15,19 @@ public struct Peer: Hashable, Sendable, Identifiable {
   /// Why it is in this state.
   public let reason: Reason
   /// The same as a clause for people.
-  public let sentence: String
+  public var sentence: String { reason.sentence(peer: name) }
+  /// The command of `waymark` that helps; nil if none does.
+  public var next: String? { reason.next(peer: name) }
   /// What brings an end to it.
   public var remedy: Remedy { reason.remedy }
   /// The reason, said once in ``NodeStatus/causes``, from which this state follows; nil if it is the peer's own.
-  public let consequenceOf: Reason?
+  public internal(set) var consequenceOf: Reason?
   /// Since when it is connected, else when it was last.
   public let since: Date?
   /// `ADDR:PORT`
   public let address: String?
+  /// Where the address is known from; nil if there is none.
+  public let addressSource: AddressSource?
   /// How long its last sign of life took; nil unless it is connected.
   public let roundTrip: Duration?
   /// How far its clock is ahead of this device's.
@@ -39,6 +43,9 @@ public struct Peer: Hashable, Sendable, Identifiable {
 
   public var id: DeviceKey { device }
 
+  /// One of the two streams of changes.
+  public subscript(lane: Wire.Lane) -> Lane { lane == .settings ? settings : records }
+
   /// Change sets that are still to come, in both lanes; nil where that is not known.
   public var behind: Int? { Self.sum(settings.behind, records.behind) }
 
@@ -50,7 +57,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
   }
 
   /// One of the two streams of changes, between this device and the peer.
-  public struct Lane: Hashable, Sendable {
+  public struct Lane: Hashable, Sendable, Codable {
     /// Whether it flows.
     public let isOpen: Bool
     /// Why it is closed.
@@ -61,6 +68,14 @@ public struct Peer: Hashable, Sendable, Identifiable {
     public let ahead: Int?
     /// Whether both hold the same data; nil if that is not known.
     public let isEqual: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+      case isOpen = "open"
+      case reason
+      case behind
+      case ahead
+      case isEqual = "digestEqual"
+    }
   }
 
   /// How long signs of life took, there and back.
@@ -240,24 +255,88 @@ extension Node {
   private func other(_ device: DeviceKey) throws -> Member { try peer(named: device.description) }
 }
 
-extension Peer {
-  init(_ peer: PeerSnapshot, consequenceOf: Reason?) {
-    self.init(
-      device: peer.device, name: peer.name, state: peer.state, reason: peer.reason,
-      sentence: peer.reason.sentence(peer: peer.name), consequenceOf: consequenceOf,
-      since: peer.since.map(Date.init(milliseconds:)), address: peer.address,
-      roundTrip: peer.roundTripMilliseconds.map { .milliseconds($0) },
-      clockSkew: peer.clockSkewMilliseconds.map { .milliseconds($0) },
-      lastSeen: peer.lastSeen.map(Date.init(milliseconds:)),
-      lastSync: peer.lastSync.map(Date.init(milliseconds:)),
-      settings: Lane(peer.settings), records: Lane(peer.records))
-  }
+/// What a peer is doing.
+public enum PeerState: String, Codable, Sendable {
+  /// All open lanes are equal on both sides.
+  case inSync = "in_sync"
+  /// It is being sent what it lacks.
+  case sending
+  /// It sends what this device lacks.
+  case receiving
+  /// It is being dialled, or the two have just met.
+  case connecting
+  /// It is not connected.
+  case offline
+  /// It is paused on this device.
+  case paused
+  /// One of the two turns the other away.
+  case refused
 }
 
-extension Peer.Lane {
-  init(_ lane: PeerLaneSnapshot) {
+extension Peer: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case device
+    case name
+    case state
+    case reason
+    case severity
+    case sentence = "text"
+    case next
+    case since
+    case address
+    case addressSource
+    case lastSeen
+    case roundTrip = "roundTripMilliseconds"
+    case clockSkew = "clockSkewMilliseconds"
+    case lastSync
+    case lanes
+    case consequenceOf
+  }
+
+  private enum LaneKeys: CodingKey {
+    case settings
+    case records
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(device, forKey: .device)
+    try container.encode(name, forKey: .name)
+    try container.encode(state, forKey: .state)
+    try container.encode(reason, forKey: .reason)
+    try container.encode(reason.severity, forKey: .severity)
+    try container.encode(sentence, forKey: .sentence)
+    try container.encodeIfPresent(next, forKey: .next)
+    try container.encodeIfPresent(since, forKey: .since)
+    try container.encodeIfPresent(address, forKey: .address)
+    try container.encodeIfPresent(addressSource, forKey: .addressSource)
+    try container.encodeIfPresent(lastSeen, forKey: .lastSeen)
+    try container.encodeIfPresent(roundTrip?.wholeMilliseconds, forKey: .roundTrip)
+    try container.encodeIfPresent(clockSkew?.wholeMilliseconds, forKey: .clockSkew)
+    try container.encodeIfPresent(lastSync, forKey: .lastSync)
+    var lanes = container.nestedContainer(keyedBy: LaneKeys.self, forKey: .lanes)
+    try lanes.encode(settings, forKey: .settings)
+    try lanes.encode(records, forKey: .records)
+    try container.encodeIfPresent(consequenceOf, forKey: .consequenceOf)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let lanes = try container.nestedContainer(keyedBy: LaneKeys.self, forKey: .lanes)
     self.init(
-      isOpen: lane.isOpen, reason: lane.reason, behind: lane.behind, ahead: lane.ahead,
-      isEqual: lane.digestEqual)
+      device: try container.decode(DeviceKey.self, forKey: .device),
+      name: try container.decode(String.self, forKey: .name),
+      state: try container.decode(PeerState.self, forKey: .state),
+      reason: try container.decode(Reason.self, forKey: .reason),
+      consequenceOf: try container.decodeIfPresent(Reason.self, forKey: .consequenceOf),
+      since: try container.decodeIfPresent(Date.self, forKey: .since),
+      address: try container.decodeIfPresent(String.self, forKey: .address),
+      addressSource: try container.decodeIfPresent(AddressSource.self, forKey: .addressSource),
+      roundTrip: try container.decodeIfPresent(Int64.self, forKey: .roundTrip).map { .milliseconds($0) },
+      clockSkew: try container.decodeIfPresent(Int64.self, forKey: .clockSkew).map { .milliseconds($0) },
+      lastSeen: try container.decodeIfPresent(Date.self, forKey: .lastSeen),
+      lastSync: try container.decodeIfPresent(Date.self, forKey: .lastSync),
+      settings: try lanes.decode(Lane.self, forKey: .settings),
+      records: try lanes.decode(Lane.self, forKey: .records))
   }
 }

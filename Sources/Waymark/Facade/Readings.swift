@@ -9,8 +9,7 @@ extension Reading<SyncState> {
   /// Whether records sync, and if not, why and what helps.
   public static var syncState: Reading {
     Reading(.syncState, [.node]) { node, time in
-      SyncState(
-        node.replica.ownGate(now: time.now), begins: node.premiumBegins(), exclusion: node.exclusion?.text)
+      SyncState(node.replica.ownGate(now: time.now), begins: node.premiumBegins(), exclusion: node.exclusion)
     }
   }
 }
@@ -19,9 +18,7 @@ extension Reading<NodeStatus> {
   /// What a node knows about itself.
   public static var status: Reading {
     Reading(.status, Topic.all) { node, time in
-      let sync = try Reading<SyncState>.syncState.read(node, &time)
-      return NodeStatus(
-        try node.snapshot(), sync: sync, counts: .init(try node.store.visibleCounts()))
+      try node.currentStatus(now: time.now)
     }
   }
 }
@@ -29,9 +26,8 @@ extension Reading<NodeStatus> {
 extension Reading<[Peer]> {
   /// The other devices of the circle, connected or not, by name.
   public static var peers: Reading {
-    Reading(.peers, [.node]) { node, _ in
-      let snapshot = try node.snapshot()
-      return snapshot.peers.map { Peer($0, consequenceOf: snapshot.consequence($0)) }
+    Reading(.peers, [.node]) { node, time in
+      try node.currentStatus(now: time.now).peers
     }
   }
 }

@@ -26,10 +26,15 @@ public struct SyncState: Hashable, Sendable {
   public var isActive: Bool { obstacle == nil }
   /// Why records stay on this device; nil while they sync.
   public let obstacle: Obstacle?
-  /// A sentence for people on how things are.
-  public let sentence: String
   /// What brings records to sync.
   public let step: Step
+  /// Why records stay on this device, as a clause for people; nil while they sync.
+  package let text: String?
+  /// The command of `waymark` that helps; nil if none does.
+  package let next: String?
+
+  /// A sentence for people on how things are.
+  public var sentence: String { (text ?? "records sync with your other devices").capitalizedFirst + "." }
 
   /// Whether this device has premium, from where, until when.
   public struct Premium: Hashable, Sendable {
@@ -43,7 +48,7 @@ public struct SyncState: Hashable, Sendable {
     public let obstacle: Obstacle?
 
     /// Where premium comes from.
-    public enum Source: String, Hashable, Sendable {
+    public enum Source: String, Hashable, Sendable, Codable {
       /// An entitlement certificate.
       case certificate
       /// A build with the trait `AllFeatures`.
@@ -56,7 +61,7 @@ public struct SyncState: Hashable, Sendable {
   }
 
   /// What keeps records from syncing.
-  public enum Obstacle: String, Hashable, Sendable, CaseIterable {
+  public enum Obstacle: String, Hashable, Sendable, Codable, CaseIterable {
     /// The person has not bought premium.
     case freeTier = "free_tier"
     /// Premium has come to its end.
@@ -123,22 +128,45 @@ extension Node {
   ///   without premium, and `needs_yes` where a look at the preview is due.
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
-    let _: Ignored = try await typed("sync.on", ["yes": .bool(isConfirmed)])
+    try await turnSyncOn(isConfirmed: isConfirmed, isAtTerminal: false)
+  }
+
+  /// - Parameter isAtTerminal: whether a person can be asked; then they are asked wherever records differ.
+  package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
+    try await sayingWhy {
+      try checkPremium()
+      if !replica.preference, !isConfirmed, let question = try await reasonToAsk(isAtTerminal: isAtTerminal) {
+        throw question
+      }
+      // Peers were asked meanwhile.
+      try checkOpen()
+      try checkPremium()
+      try setSync(true)
+    }
     return try syncState()
   }
 
   /// Closes the records lane of this device; every record stays. Works for everyone.
   @discardableResult
-  public func turnSyncOff() async throws -> SyncState {
-    let _: Ignored = try await typed("sync.off")
+  public func turnSyncOff() throws -> SyncState {
+    try sayingWhy {
+      try dropDirection()
+      try setSync(false)
+    }
     return try syncState()
   }
 
   /// Dials every peer now rather than when it is its turn.
   ///
   /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
-  public func syncNow() async throws {
-    let _: Ignored = try await typed("sync.now")
+  public func syncNow() throws {
+    try sayingWhy {
+      try checkServing()
+      try checkNotExcluded()
+      network?.dialing.hurry(now: steady)
+      dial()
+      for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
+    }
   }
 
   /// Waits until this node is in sync with every connected peer, or with one.
@@ -153,12 +181,17 @@ extension Node {
   public func waitUntilInSync(
     with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
   ) async throws {
-    let _: Ignored = try await typed(
-      "wait",
-      [
-        "peer": .text(peer?.description), "lane": .string(lane.map { "\($0)" } ?? "all"),
-        "timeoutMilliseconds": .integer(timeout.wholeMilliseconds),
-      ])
+    try await waitUntilInSync(with: peer, lanes: lane.map { [$0] } ?? Lane.allCases, timeout: timeout)
+  }
+
+  /// - Parameter lanes: lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
+    try await sayingWhy {
+      try checkServing()
+      let milliseconds = max(timeout.wholeMilliseconds, 0)
+      let isMet = try await wait(milliseconds: milliseconds) { $0.isInSync(with: peer, lanes) }
+      guard isMet else { throw notInSync(peer, lanes) }
+    }
   }
 }
 
@@ -166,17 +199,84 @@ extension Node {
 struct Ignored: Decodable {}
 
 extension SyncState {
-  init(_ gate: Gate, begins: Moment?, exclusion: String?) {
-    let obstacle = gate.reason.map(Obstacle.init)
+  init(_ gate: Gate, begins: Moment?, exclusion: NodeStatus.Notice?) {
     self.init(
-      premium: Premium(
-        source: gate.isPremium ? Premium.Source(rawValue: gate.source.rawValue) ?? .none : .none,
-        validUntil: gate.validUntil.map(Date.init(milliseconds:)),
-        obstacle: gate.premiumReason.map(Obstacle.init)),
-      preference: gate.preference, obstacle: obstacle,
-      sentence: (exclusion ?? obstacle.map { $0.reason.sentence() } ?? "records sync with your other devices")
-        .capitalizedFirst + ".",
-      step: Step(obstacle, begins: begins.map(Date.init(milliseconds:))))
+      premium: Premium(gate), preference: gate.preference, obstacle: gate.reason.map(Obstacle.init),
+      begins: begins.map(Date.init(milliseconds:)), exclusion: exclusion)
+  }
+
+  /// - Parameters:
+  ///   - begins: when premium begins; nil if that is not known.
+  ///   - exclusion: why the device is out of the circle.
+  init(
+    premium: Premium, preference: Bool, obstacle: Obstacle?, begins: Date? = nil,
+    exclusion: NodeStatus.Notice? = nil
+  ) {
+    self.init(
+      premium: premium, preference: preference, obstacle: obstacle, step: Step(obstacle, begins: begins),
+      text: exclusion?.text ?? obstacle?.reason.sentence(), next: exclusion?.next ?? obstacle?.reason.next())
+  }
+}
+
+extension SyncState: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case preference
+    case isActive = "active"
+    case obstacle = "reason"
+    case text
+    case next
+    case premium
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(preference, forKey: .preference)
+    try container.encode(isActive, forKey: .isActive)
+    try container.encodeIfPresent(obstacle, forKey: .obstacle)
+    try container.encodeIfPresent(text, forKey: .text)
+    try container.encodeIfPresent(next, forKey: .next)
+    try container.encode(premium, forKey: .premium)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let obstacle = try container.decodeIfPresent(Obstacle.self, forKey: .obstacle)
+    self.init(
+      premium: try container.decode(Premium.self, forKey: .premium),
+      preference: try container.decode(Bool.self, forKey: .preference), obstacle: obstacle,
+      step: Step(obstacle, begins: nil), text: try container.decodeIfPresent(String.self, forKey: .text),
+      next: try container.decodeIfPresent(String.self, forKey: .next))
+  }
+}
+
+extension SyncState.Premium: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case isActive = "active"
+    case source
+    case validUntil
+    case obstacle = "reason"
+  }
+
+  init(_ gate: Gate) {
+    self.init(
+      source: gate.isPremium ? Source(rawValue: gate.source.rawValue) ?? .none : .none,
+      validUntil: gate.validUntil.map(Date.init(milliseconds:)),
+      obstacle: gate.premiumReason.map(SyncState.Obstacle.init))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(isActive, forKey: .isActive)
+    try container.encode(source, forKey: .source)
+    try container.encodeIfPresent(validUntil, forKey: .validUntil)
+    try container.encodeIfPresent(obstacle, forKey: .obstacle)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    source = try container.decode(Source.self, forKey: .source)
+    validUntil = try container.decodeIfPresent(Date.self, forKey: .validUntil)
+    obstacle = try container.decodeIfPresent(SyncState.Obstacle.self, forKey: .obstacle)
   }
 }
 

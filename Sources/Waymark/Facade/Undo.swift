@@ -62,13 +62,19 @@ public struct MassDelete: Hashable, Sendable, Identifiable {
   public var id: OperationID { operation }
 
   /// What was deleted of one kind.
-  public struct Loss: Hashable, Sendable {
+  public struct Loss: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
     /// How many were deleted.
     public let deleted: Int
     /// How many there were.
     public let before: Int
+
+    private enum CodingKeys: String, CodingKey {
+      case kind
+      case deleted = "count"
+      case before = "of"
+    }
   }
 }
 

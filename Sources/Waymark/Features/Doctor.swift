@@ -1,4 +1,5 @@
-package import JSONDocument
+import Foundation
+import JSONDocument
 import Transport
 import Wire
 
@@ -8,37 +9,19 @@ import Wire
   import Darwin
 #endif
 
-/// One thing that `doctor` looked at.
-struct Finding: Sendable {
-  enum Check: String {
-    case node, configuration, permissions, keys, store, disk, clock, port, peers, sync, safety
-  }
-  /// `ok`, or as bad as a reason.
-  enum Grade: String { case ok, info, warning, error }
-
-  var check: Check
-  var grade: Grade
-  /// A word for programs: the code of a reason, or of what was found.
-  var code: String
-  var text: String
-  var next: String?
-
-  init(_ check: Check, _ grade: Grade, _ code: String, _ text: String, next: String? = nil) {
-    (self.check, self.grade, self.code, self.text, self.next) = (check, grade, code, text, next)
+extension Diagnosis.Finding {
+  init(
+    _ check: Diagnosis.Check, _ severity: Diagnosis.Severity, _ code: String, _ text: String,
+    next: String? = nil
+  ) {
+    self.init(check: check, severity: severity, code: code, text: text, next: next)
   }
 
-  init(_ check: Check, _ error: any Error) {
+  init(_ check: Diagnosis.Check, _ error: any Error) {
     let failure = (error as? WaymarkError) ?? (error as? HomeError).map(WaymarkError.init)
     self.init(
       check, .error, failure?.code ?? "unexpected", failure?.message ?? "It failed: \(error)",
       next: failure?.next)
-  }
-
-  var json: JSON {
-    [
-      "check": .string(check.rawValue), "severity": .string(grade.rawValue), "code": .string(code),
-      "text": .string(text), "next": .text(next),
-    ]
   }
 }
 
@@ -46,9 +29,11 @@ struct Finding: Sendable {
 package struct Doctor {
   private let home: Home
   private var findings: [Finding] = []
-  /// What the node itself says; null if it can't be asked.
-  private var status: JSON = .null
-  private var metrics: JSON = .null
+  /// What the node itself says; nil if it can't be asked.
+  private var status: NodeStatus?
+  private var metrics: [Metrics.Family]?
+
+  private typealias Finding = Diagnosis.Finding
 
   private init(_ home: Home) { self.home = home }
 
@@ -60,8 +45,8 @@ package struct Doctor {
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   package static func examine(
     _ home: Home, report: String?, overwrites: Bool,
-    asking ask: @Sendable (CommandRequest) async throws -> JSON
-  ) async throws -> JSON {
+    asking ask: @Sendable () async throws -> (NodeStatus, [Metrics.Family])
+  ) async throws -> Diagnosis {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
     let file = try report.map { try OutputFile($0, in: home, overwrites: overwrites) }
     var doctor = Doctor(home)
@@ -75,17 +60,9 @@ package struct Doctor {
     doctor.checkPort()
     doctor.checkReasons()
     doctor.checkSafety()
-    try file?.write(doctor.reportBytes)
-    return doctor.document(report)
-  }
-
-  private func document(_ report: String?) -> JSON {
-    Waymark.document(
-      "doctor",
-      [
-        .init("ok", .bool(!findings.contains { $0.grade == .error })),
-        .init("findings", .array(findings.map(\.json))), .init("report", .text(report)),
-      ])
+    try file?.write(doctor.reportBytes())
+    return Diagnosis(
+      isSound: !doctor.findings.contains { $0.severity == .error }, findings: doctor.findings, report: report)
   }
 
   // MARK: Files
@@ -137,25 +114,25 @@ package struct Doctor {
 
   private mutating func checkKeys() {
     let states = home.keyStates
-    switch states["device"]?.string {
-    case "plain", "sealed":
-      let isSealed = states["device"]?.string == "sealed"
+    switch states.device {
+    case .plain, .sealed:
+      let isSealed = states.device == .sealed
       findings.append(
         Finding(
           .keys, .ok, "ok", "The key of this device is there\(isSealed ? ", sealed with a passphrase" : "").")
       )
-    case "unreadable":
+    case .unreadable:
       findings.append(
         Finding(
           .keys, .error, "key_damaged", "The key of this device, \(home.deviceKey), can't be read.",
           next: "put a copy of it back, or join the circle anew: waymark help keys"))
-    default:
+    case nil:
       findings.append(
         Finding(
           .keys, .error, "key_missing", "The key of this device, \(home.deviceKey), is not there.",
           next: "put a copy of it back, or join the circle anew: waymark help keys"))
     }
-    if states["root"]?.string != nil {
+    if states.root != nil {
       findings.append(
         Finding(
           .keys, .info, "root_key_here", "The root key of the circle lies on this device.",
@@ -165,10 +142,9 @@ package struct Doctor {
 
   // MARK: The node
 
-  private mutating func askNode(_ ask: (CommandRequest) async throws -> JSON) async {
+  private mutating func askNode(_ ask: @Sendable () async throws -> (NodeStatus, [Metrics.Family])) async {
     do {
-      status = try await ask(CommandRequest("status"))
-      metrics = try await ask(CommandRequest("metrics"))
+      (status, metrics) = try await ask()
     } catch {
       // Nothing else can be fixed before the node answers.
       if (error as? WaymarkError)?.code == "not_answering" {
@@ -177,7 +153,9 @@ package struct Doctor {
       }
       // A key or a mode that was found already is not said again.
       let finding = Finding(.store, error)
-      let isSaid = findings.contains { $0.grade == .error && ($0.check == .keys || $0.check == .permissions) }
+      let isSaid = findings.contains {
+        $0.severity == .error && ($0.check == .keys || $0.check == .permissions)
+      }
       if !isSaid
         || !["keyMissing", "keyDamaged", "keyExposed", "wrongMode", "wrongOwner"].contains(finding.code)
       {
@@ -187,21 +165,21 @@ package struct Doctor {
   }
 
   private mutating func checkStore() {
-    guard !status.isNull else { return }
-    let sets = ["settings", "records"].reduce(0) { $0 + (status["lanes"]?[$1]?["changeSets"]?.integer ?? 0) }
+    guard let status else { return }
+    let sets = status.settings.changeSets + status.records.changeSets
     let size = (Files.size(home.store) ?? 0) / 1_024
     findings.append(
       Finding(
         .store, .ok, "ok",
-        "The store opens: \(plural(Int(clamping: sets), "change set")), \(size) KiB. \(checkText)To check every signature "
+        "The store opens: \(plural(sets, "change set")), \(size) KiB. \(checkText)To check every signature "
           + "and row: waymark verify --deep"))
   }
 
   /// How far the quiet check of the running node has come.
   private var checkText: String {
-    guard let check = status["storeCheck"], let total = check["total"]?.integer, total > 0 else { return "" }
-    let completed = check["completed"]?.string
-    let done = check["checked"]?.integer ?? 0
+    guard let check = status?.storeCheck, check.total > 0 else { return "" }
+    let completed = check.completed.map { CivilTime.text($0.milliseconds) }
+    let (done, total) = (check.checked, check.total)
     guard completed != nil || done > 0 else { return "The background check has not begun. " }
     let last = completed.map { "The background check verified all of it last at \($0)" }
     let now = done > 0 ? "it is at \(done) of \(total) now" : nil
@@ -227,10 +205,8 @@ package struct Doctor {
   }
 
   private mutating func checkClock() {
-    let isSaid = reasons.contains { Self.check(of: $0) == .clock }
-    guard !isSaid, !status.isNull else { return }
-    let skews = (status["peers"]?.array ?? []).compactMap { $0["clockSkewMilliseconds"]?.integer }
-    let most = skews.map { abs($0) }.max()
+    guard let status, !status.causes.contains(where: { Self.check(of: $0.reason) == .clock }) else { return }
+    let most = status.peers.compactMap(\.clockSkew).map { abs($0.wholeMilliseconds) }.max()
     findings.append(
       Finding(
         .clock, .ok, "ok",
@@ -239,7 +215,7 @@ package struct Doctor {
   }
 
   private mutating func checkPort() {
-    if let listen = status["listen"]?.string {
+    if let listen = status?.address {
       let isLocal = listen.hasPrefix("127.") || listen.hasPrefix("[::1]")
       findings.append(
         Finding(
@@ -283,20 +259,17 @@ package struct Doctor {
 
   // MARK: Reasons
 
-  private var reasons: [JSON] { status["reasons"]?.array ?? [] }
-
   /// The same that `status` says, each root once.
   private mutating func checkReasons() {
-    for reason in reasons {
+    guard let status else { return }
+    for cause in status.causes {
       findings.append(
         Finding(
-          Self.check(of: reason), Finding.Grade(rawValue: reason["severity"]?.string ?? "") ?? .info,
-          reason["reason"]?.string ?? "", Self.sentence(reason),
-          next: reason["next"]?.string))
+          Self.check(of: cause.reason), Diagnosis.Severity(cause.reason.severity), cause.reason.rawValue,
+          Self.sentence(cause), next: cause.next))
     }
-    let peers = status["peers"]?.array ?? []
-    let inSync = peers.count { $0["state"]?.string == "in_sync" }
-    if !peers.isEmpty, inSync == peers.count {
+    let inSync = status.peers.count { $0.state == .inSync }
+    if !status.peers.isEmpty, inSync == status.peers.count {
       findings.append(
         Finding(
           .peers, .ok, "ok",
@@ -305,13 +278,13 @@ package struct Doctor {
   }
 
   /// Names keep their letters.
-  private static func sentence(_ reason: JSON) -> String {
-    let text = (reason["text"]?.string ?? "") + "."
-    return reason["name"]?.string.map(text.hasPrefix) == true ? text : text.capitalizedFirst
+  private static func sentence(_ cause: NodeStatus.Cause) -> String {
+    let text = cause.text + "."
+    return (cause.peer?.name).map(text.hasPrefix) == true ? text : text.capitalizedFirst
   }
 
-  private static func check(of reason: JSON) -> Finding.Check {
-    switch reason["reason"]?.string.flatMap(Reason.init(rawValue:)) {
+  private static func check(of reason: Reason) -> Diagnosis.Check {
+    switch reason {
     case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
     case .diskFull: .disk
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent: .store
@@ -323,21 +296,19 @@ package struct Doctor {
   }
 
   private mutating func checkSafety() {
-    guard let loss = status["loss"] else { return }
-    let devices = loss["devices"]?.array ?? []
-    let count = loss["changeSets"]?.integer ?? 0
-    if devices.isEmpty {
+    guard let loss = status?.loss else { return }
+    if loss.devices.isEmpty {
       findings.append(
         Finding(
           .safety, .info, "only_device", "No other device holds a copy of what is here.",
           next: "waymark invite, or waymark backup FILE"))
-    } else if count > 0 {
+    } else if loss.changeSets > 0 {
       findings.append(
         Finding(
           .safety, .warning, "unreplicated",
-          "\(plural(Int(clamping: count), "change set")) would be lost if this disk died now.",
+          "\(plural(loss.changeSets, "change set")) would be lost if this disk died now.",
           next: "waymark status"))
-    } else if !devices.contains(where: { $0["lacking"]?.integer != nil }) {
+    } else if loss.devices.allSatisfy({ $0.lacking == nil }) {
       findings.append(Finding(.safety, .ok, "ok", "There is nothing here that could be lost."))
     } else {
       findings.append(Finding(.safety, .ok, "ok", "Other devices hold everything that is here."))
@@ -347,28 +318,38 @@ package struct Doctor {
   // MARK: Report
 
   /// Only what is named here goes in: nothing that people wrote into trips, habits, settings or the profile.
-  private var reportBytes: [UInt8] {
-    var said: JSON = [:]
-    for key in Self.reported { said[key] = status[key] ?? .null }
-    if let loss = status["loss"] { said["unreplicatedChangeSets"] = loss["changeSets"] ?? .null }
-    let report = Waymark.document(
-      "doctor.report",
-      [
-        .init("made", timeJSON(systemWall())), .init("version", .string(WaymarkVersion.text)),
-        .init("traits", .array(WaymarkVersion.traits.map(JSON.string))),
-        .init("system", .string(Self.system)),
-        .init("home", .string(home.path)), .init("findings", .array(findings.map(\.json))),
-        .init("status", said),
-        .init("metrics", metrics["metrics"] ?? .null),
-      ])
-    return report.bytes(.pretty)
+  private func reportBytes() throws -> [UInt8] {
+    let report = Report(
+      made: Date(milliseconds: systemWall()), version: WaymarkVersion.text, traits: WaymarkVersion.traits,
+      system: Self.system, home: home.path, findings: findings, status: status.map(Report.Said.init),
+      metrics: metrics)
+    return try AnswerCoding.encode(report).bytes(.pretty)
   }
 
-  private static let reported = [
-    "device", "name", "circle", "incarnation", "version", "running", "runningSince", "listen", "premium",
-    "sync",
-    "lanes", "counts", "conflicts", "reasons", "peers", "keys",
-  ]
+  private struct Report: Encodable {
+    let schema = "waymark.doctor.report/1"
+    let made: Date
+    let version: String
+    let traits: [String]
+    let system: String
+    let home: String
+    let findings: [Finding]
+    let status: Said?
+    let metrics: [Metrics.Family]?
+
+    /// What of a status is told to others.
+    struct Said: Encodable {
+      let status: NodeStatus
+
+      enum CodingKeys: CodingKey { case unreplicatedChangeSets }
+
+      func encode(to encoder: any Encoder) throws {
+        try status.encodeForOthers(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(status.loss.changeSets, forKey: .unreplicatedChangeSets)
+      }
+    }
+  }
 
   private static let freeBytesMin: UInt64 = 256 << 20
 
@@ -379,5 +360,15 @@ package struct Doctor {
       withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
     return "\(text(name.sysname)) \(text(name.release)) \(text(name.machine))"
+  }
+}
+
+extension Diagnosis.Severity {
+  init(_ severity: Severity) {
+    switch severity {
+    case .info: self = .info
+    case .warning: self = .warning
+    case .error: self = .error
+    }
   }
 }

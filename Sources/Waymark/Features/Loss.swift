@@ -1,32 +1,12 @@
+import Foundation
 import JSONDocument
 import Membership
 import Replication
 import Storage
 import Wire
 
-/// What would be lost if this disk died now: what is stored here and, by the word of the other devices, nowhere else.
-struct LossSnapshot: Sendable {
-  /// Change sets that no other device is known to hold.
-  var changeSets: UInt64
-  /// The newest of them, as a document of its operation.
-  var newest: JSON?
-  /// What is known of each other device, by name.
-  var peers: [Holder]
-
-  struct Holder: Sendable {
-    var device: DeviceKey
-    var name: String
-    /// Change sets that are here and that the device is not known to hold; nil if it never said what it holds.
-    var lacking: UInt64?
-    /// When the newest of these was written.
-    var newest: Moment?
-    /// When the device last said what it holds.
-    var asOf: Moment?
-  }
-}
-
 extension Node {
-  func lossSnapshot() throws -> LossSnapshot {
+  func loss() throws -> NodeStatus.Loss {
     let peers = circle.evaluation.members.values.filter { $0.device != identity.device }
       .map { (device: $0.device, name: name(of: $0.device)) }.sorted {
         ($0.name, $0.device) < ($1.name, $1.device)
@@ -46,17 +26,17 @@ extension Node {
       only.append(tip)
       count &+= tip.sequence - best
     }
-    return LossSnapshot(
-      changeSets: count, newest: try store.newestOrigin(of: only).flatMap(operationJSON),
-      peers: try peers.map { peer in
+    return NodeStatus.Loss(
+      changeSets: Int(clamping: count), newest: try store.newestOrigin(of: only).map(newest),
+      devices: try peers.map { peer in
         let holding = replica.holdings[peer.device]
         let asOf = Lane.allCases.compactMap { holding?[$0].toldAt }.max()
         let missing = lacking[peer.device] ?? []
-        return LossSnapshot.Holder(
+        let newest = asOf == nil ? nil : try store.newestOrigin(of: missing.map(\.tip))?.clock.milliseconds
+        return NodeStatus.Loss.Holder(
           device: peer.device, name: peer.name,
-          lacking: asOf.map { _ in missing.reduce(0) { $0 &+ $1.count } },
-          newest: asOf == nil ? nil : try store.newestOrigin(of: missing.map(\.tip))?.clock.milliseconds,
-          asOf: asOf)
+          lacking: asOf.map { _ in Int(clamping: missing.reduce(0) { $0 &+ $1.count }) },
+          newestLacking: newest.map(Date.init(milliseconds:)), asOf: asOf.map(Date.init(milliseconds:)))
       })
   }
 
@@ -73,19 +53,18 @@ extension Node {
     return try store.holds(head) ? head.sequence : 0
   }
 
-  private func operationJSON(_ origin: (clock: Clock, operation: OperationKey)) throws -> JSON? {
-    // What is parked is no operation yet.
+  private func newest(_ origin: (clock: Clock, operation: OperationKey)) throws -> NodeStatus.Loss.Newest {
     guard let operation = try store.operation(origin.operation) else {
-      return [
-        "id": .string(origin.operation.id.description), "verb": .null,
-        "time": timeJSON(origin.clock.milliseconds), "deviceName": .string(name(of: origin.operation.device)),
-      ]
+      return .waiting(
+        id: origin.operation.id, time: Date(milliseconds: origin.clock.milliseconds),
+        deviceName: name(of: origin.operation.device))
     }
-    return .object(try operationDocument.members(operation, content(of: operation)))
+    return .operation(
+      try JSON.object(try operationDocument.members(operation, content(of: operation))).decoded())
   }
 
   /// What an operation did: an import of many records is counted once, not at each look.
-  private func content(of operation: Operation) throws -> OperationContent {
+  private func content(of operation: Storage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
     if let known = lossContent, known.sets == sets { return known.content }
     let content = try OperationContent(operation, store)
@@ -96,7 +75,7 @@ extension Node {
   // MARK: Not seen
 
   /// Devices that were not seen for long: what they hold may be out of date, or they may be lost.
-  func unseenNotice(_ now: Moment) -> NoticeSnapshot? {
+  func unseenNotice(_ now: Moment) -> NodeStatus.Notice? {
     // Right after a start nobody is connected yet.
     if let started = network?.startedAt, now - started < Self.settlingMilliseconds { return nil }
     guard member != nil else { return nil }
@@ -112,43 +91,22 @@ extension Node {
       unseen.count == 1
       ? "\(names[0]) was not seen for \(days) days, since \(CivilTime.text(since).prefix(10))"
       : "\(names.joined(separator: ", ")) were not seen for two weeks or more"
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .notSeen, text: text,
       next: unseen.count == 1
         ? "waymark run, on \(names[0]); if it is lost: waymark revoke \(shellWord(names[0]))"
         : "waymark peers",
-      details: [
-        .init("device", .string(first.device.description)),
-        .init(
-          "devices",
-          .array(
-            unseen.map { member, since in
-              [
-                "device": .string(member.device.description), "name": .string(name(of: member.device)),
-                "lastSeen": timeJSON(lastSeen(of: member.device, now)), "since": timeJSON(since),
-              ]
-            })),
-      ])
+      .unseen(
+        first.device,
+        unseen.map { member, since in
+          NodeStatus.Notice.Unseen(
+            device: member.device, name: name(of: member.device),
+            lastSeen: lastSeen(of: member.device, now).map(Date.init(milliseconds:)),
+            since: Date(milliseconds: since))
+        }))
   }
 
   private static let settlingMilliseconds: Moment = 60_000
   /// Fourteen days.
   static let unseenMilliseconds: Moment = 14 * 86_400_000
-}
-
-extension LossSnapshot {
-  var json: JSON {
-    [
-      "changeSets": .integer(changeSets), "newest": newest ?? .null,
-      "holders": .array(peers.filter { $0.lacking == 0 }.map { .string($0.name) }),
-      "devices": .array(
-        peers.map { peer in
-          [
-            "device": .string(peer.device.description), "name": .string(peer.name),
-            "lacking": peer.lacking.map { JSON.integer($0) } ?? .null, "newestLacking": timeJSON(peer.newest),
-            "asOf": timeJSON(peer.asOf),
-          ]
-        }),
-    ]
-  }
 }

@@ -188,29 +188,17 @@ extension Node {
   }
 
   /// What `status` says of a large deletion.
-  func notice(of tally: MassDeletes.Tally) -> NoticeSnapshot {
+  func notice(of tally: MassDeletes.Tally) -> NodeStatus.Notice {
     let parts = tally.large.map { kind, count in
       let name = Registry.kind(kind).map { count.before == 1 ? $0.name : $0.plural } ?? "records"
       return "\(count.deleted) of \(count.before) \(name)"
     }
     let operation = tally.operation.description.prefix(8)
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .massDelete,
       text: "\(name(of: tally.device)) deleted \(parts.joined(separator: " and ")) at "
         + "\(CivilTime.text(tally.time)) (if that was meant: waymark status --acknowledge)",
       next: "waymark undo \(operation)",
-      details: [
-        .init("operation", .string(tally.operation.description)),
-        .init("device", .string(tally.device.description)),
-        .init("deviceName", .string(name(of: tally.device))), .init("time", timeJSON(tally.time)),
-        .init("deleted", .array(tally.large.map(Self.json))),
-      ])
-  }
-
-  private static func json(_ kind: KindNumber, _ count: MassDeletes.Tally.Count) -> JSON {
-    [
-      "kind": .string(RecordKind(kind).rawValue),
-      "count": .integer(count.deleted), "of": .integer(count.before),
-    ]
+      .massDelete(MassDelete(tally, deviceName: name(of: tally.device))))
   }
 }

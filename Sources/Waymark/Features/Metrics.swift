@@ -6,22 +6,49 @@ import Transport
 import Wire
 
 /// Numbers in the text format of Prometheus, version 0.0.4.
-struct Metrics {
-  enum Kind: String { case gauge, counter }
+package struct Metrics: Codable, Sendable {
+  package enum Kind: String, Codable, Sendable { case gauge, counter }
 
-  struct Family {
+  /// One number, measured of several things.
+  package struct Family: Codable, Sendable {
     let name: String
-    let kind: Kind
+    let type: Kind
     let help: String
-    var samples: [(labels: [(String, String)], value: Double)]
+    var samples: [Sample]
   }
 
-  private(set) var families: [Family] = []
+  /// The number of one thing.
+  package struct Sample: Codable, Sendable {
+    let labels: Labels
+    let value: Double
+  }
+
+  /// What a sample is of, in order.
+  package struct Labels: Codable, Sendable {
+    let pairs: [(name: String, value: String)]
+
+    init(_ pairs: [(String, String)]) { self.pairs = pairs.map { (name: $0.0, value: $0.1) } }
+
+    package init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: DocumentKey.self)
+      pairs = try container.allKeys.map { ($0.stringValue, try container.decode(String.self, forKey: $0)) }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: DocumentKey.self)
+      for pair in pairs { try container.encode(pair.value, forKey: DocumentKey(pair.name)) }
+    }
+  }
+
+  package private(set) var families: [Family] = []
 
   mutating func add(
     _ name: String, _ kind: Kind, _ help: String, _ samples: [(labels: [(String, String)], value: Double)]
   ) {
-    families.append(Family(name: "waymark_" + name, kind: kind, help: help, samples: samples))
+    families.append(
+      Family(
+        name: "waymark_" + name, type: kind, help: help,
+        samples: samples.map { Sample(labels: Labels($0.labels), value: $0.value) }))
   }
 
   mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
@@ -29,13 +56,14 @@ struct Metrics {
   }
 
   /// Families without a sample are left out: their head alone would say nothing.
-  var text: String {
+  package var text: String {
     families.filter { !$0.samples.isEmpty }.map { family in
-      let head = "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.kind.rawValue)\n"
+      let head = "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type.rawValue)\n"
       return head
-        + family.samples.map { labels, value in
-          let inner = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }.joined(separator: ",")
-          return family.name + (inner.isEmpty ? "" : "{\(inner)}") + " \(Self.number(value))\n"
+        + family.samples.map { sample in
+          let inner = sample.labels.pairs.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(
+            separator: ",")
+          return family.name + (inner.isEmpty ? "" : "{\(inner)}") + " \(Self.number(sample.value))\n"
         }.joined()
     }.joined()
   }
@@ -47,63 +75,42 @@ struct Metrics {
   static func escaped(_ text: String) -> String {
     text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
   }
-
-  var json: JSON {
-    .array(
-      families.map { family in
-        [
-          "name": .string(family.name), "type": .string(family.kind.rawValue), "help": .string(family.help),
-          "samples": .array(
-            family.samples.map { labels, value in
-              [
-                "labels": .object(labels.map { JSON.Member($0.0, .string($0.1)) }), "value": .float(value),
-              ]
-            }),
-        ]
-      })
-  }
 }
 
 extension Node {
-  func showMetrics(_ request: CommandRequest) throws -> JSON {
-    let metrics = try metrics()
-    return document(
-      request.command,
-      [.init("text", .string(metrics.text)), .init("metrics", metrics.json), .init("written", .null)])
-  }
-
-  private func metrics() throws -> Metrics {
-    let (snapshot, now) = (try snapshot(), wall())
+  package func currentMetrics() throws -> Metrics {
+    let now = wall()
+    let status = try currentStatus(now: now)
     var metrics = Metrics()
-    addNode(snapshot, now, &metrics)
-    addLanes(snapshot, &metrics)
-    addPeers(snapshot, &metrics)
-    addReasons(snapshot, &metrics)
+    addNode(status, now, &metrics)
+    addLanes(status, &metrics)
+    addPeers(status, &metrics)
+    addReasons(status, &metrics)
     addCounters(&metrics)
     return metrics
   }
 
-  private func addNode(_ snapshot: NodeSnapshot, _ now: Moment, _ metrics: inout Metrics) {
+  private func addNode(_ status: NodeStatus, _ now: Moment, _ metrics: inout Metrics) {
     let traits = WaymarkVersion.traits.joined(separator: " ")
     metrics.add(
       "build_info", .gauge, "The version of the program and how it was built; always 1.",
       [([("version", WaymarkVersion.text), ("traits", traits)], 1)])
-    metrics.add("running", .gauge, "Whether a node serves this home.", snapshot.isRunning ? 1 : 0)
-    if let started = snapshot.runningSince {
+    metrics.add("running", .gauge, "Whether a node serves this home.", status.isServing ? 1 : 0)
+    if let started = status.servingSince?.milliseconds {
       metrics.add(
         "start_time_seconds", .gauge, "When the node began to serve, as Unix time.", seconds(started))
       metrics.add(
         "uptime_seconds", .gauge, "For how long the node has served.", seconds(max(0, now - started)))
     }
     metrics.add(
-      "premium_active", .gauge, "Whether this device has premium.", snapshot.premium.isActive ? 1 : 0)
-    if let until = snapshot.premium.validUntil {
+      "premium_active", .gauge, "Whether this device has premium.", status.sync.premium.isActive ? 1 : 0)
+    if let until = status.sync.premium.validUntil?.milliseconds {
       metrics.add("premium_end_timestamp_seconds", .gauge, "When premium ends, as Unix time.", seconds(until))
     }
-    metrics.add("conflicts", .gauge, "Conflicts that wait for a decision.", Double(snapshot.conflicts))
+    metrics.add("conflicts", .gauge, "Conflicts that wait for a decision.", Double(status.conflicts))
     metrics.add(
       "unreplicated_change_sets", .gauge, "Change sets that no other device is known to hold.",
-      Double(snapshot.loss.changeSets))
+      Double(status.loss.changeSets))
     let files = ["store": home.store, "log": home.store + "-wal"]
     metrics.add(
       "store_size_bytes", .gauge, "The size of the store and of its write-ahead log.",
@@ -114,9 +121,9 @@ extension Node {
     }
   }
 
-  private func addLanes(_ snapshot: NodeSnapshot, _ metrics: inout Metrics) {
-    let lanes = [("records", snapshot.records), ("settings", snapshot.settings)]
-    func samples(_ value: (LaneSnapshot) -> Double) -> [(labels: [(String, String)], value: Double)] {
+  private func addLanes(_ status: NodeStatus, _ metrics: inout Metrics) {
+    let lanes = [("records", status.records), ("settings", status.settings)]
+    func samples(_ value: (NodeStatus.Lane) -> Double) -> [(labels: [(String, String)], value: Double)] {
       lanes.map { ([("lane", $0.0)], value($0.1)) }
     }
     metrics.add(
@@ -127,17 +134,17 @@ extension Node {
       "parked_change_sets", .gauge, "Change sets that wait for their time.", samples { Double($0.parked) })
   }
 
-  private func addPeers(_ snapshot: NodeSnapshot, _ metrics: inout Metrics) {
-    func labels(_ peer: PeerSnapshot) -> [(String, String)] {
+  private func addPeers(_ status: NodeStatus, _ metrics: inout Metrics) {
+    func labels(_ peer: Peer) -> [(String, String)] {
       [("peer", peer.name), ("device", String(peer.device.description.prefix(16)))]
     }
-    func samples(_ value: (PeerSnapshot) -> Double?) -> [(labels: [(String, String)], value: Double)] {
-      snapshot.peers.compactMap { peer in value(peer).map { (labels(peer), $0) } }
+    func samples(_ value: (Peer) -> Double?) -> [(labels: [(String, String)], value: Double)] {
+      status.peers.compactMap { peer in value(peer).map { (labels(peer), $0) } }
     }
     func laneSamples(
-      _ value: (PeerSnapshot, Lane) -> Double?
+      _ value: (Peer, Lane) -> Double?
     ) -> [(labels: [(String, String)], value: Double)] {
-      snapshot.peers.flatMap { peer in
+      status.peers.flatMap { peer in
         Lane.allCases.compactMap { lane in
           value(peer, lane).map { (labels(peer) + [("lane", "\(lane)")], $0) }
         }
@@ -160,20 +167,20 @@ extension Node {
       laneSamples { peer, lane in replica.holdings[peer.device]?[lane].levelAt.map(seconds) })
     metrics.add(
       "peer_last_seen_timestamp_seconds", .gauge, "When the peer was last connected, as Unix time.",
-      samples { $0.lastSeen.map(seconds) })
+      samples { ($0.lastSeen?.milliseconds).map(seconds) })
     metrics.add(
       "peer_round_trip_seconds", .gauge, "How long the last sign of life of the peer took.",
-      samples { $0.roundTripMilliseconds.map(seconds) })
+      samples { ($0.roundTrip?.wholeMilliseconds).map(seconds) })
     metrics.add(
       "peer_clock_skew_seconds", .gauge, "How far the peer's clock is ahead of this machine's.",
-      samples { $0.clockSkewMilliseconds.map(seconds) })
+      samples { ($0.clockSkew?.wholeMilliseconds).map(seconds) })
   }
 
-  private func addReasons(_ snapshot: NodeSnapshot, _ metrics: inout Metrics) {
+  private func addReasons(_ status: NodeStatus, _ metrics: inout Metrics) {
     metrics.add(
       "reason_present", .gauge,
       "What keeps something from being in order, without what only follows; always 1.",
-      snapshot.causes.map { cause in
+      status.causes.map { cause in
         let labels = [
           ("reason", cause.reason.rawValue), ("severity", cause.reason.severity.rawValue),
           ("peer", cause.peer?.name ?? ""),
@@ -225,9 +232,5 @@ private func seconds(_ milliseconds: Int64) -> Double { Double(milliseconds) / 1
 
 extension Node {
   /// Numbers about this node in the text format of Prometheus, version 0.0.4.
-  public func metrics() async throws -> String {
-    struct Answer: Decodable { let text: String }
-    let answer: Answer = try await typed("metrics")
-    return answer.text
-  }
+  public func metrics() throws -> String { try sayingWhy { try currentMetrics().text } }
 }

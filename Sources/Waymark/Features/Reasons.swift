@@ -1,5 +1,5 @@
 /// Why something is as it is: the codes of `status` that tools rely on.
-public enum Reason: String, CaseIterable, Sendable {
+public enum Reason: String, CaseIterable, Codable, Sendable {
   /// In sync.
   case inSync = "in_sync"
   /// It is being sent what it lacks.
@@ -89,7 +89,7 @@ public enum Reason: String, CaseIterable, Sendable {
 }
 
 /// How much a reason asks of the reader.
-public enum Severity: String, Sendable {
+public enum Severity: String, Codable, Sendable {
   /// A state, nothing to do.
   case info
   /// Something waits, or will not happen by itself.
@@ -99,7 +99,7 @@ public enum Severity: String, Sendable {
 }
 
 /// What brings an end to what a reason names.
-public enum Remedy: String, Sendable {
+public enum Remedy: String, Codable, Sendable {
   /// Nothing is wrong.
   case none
   /// It passes by itself.

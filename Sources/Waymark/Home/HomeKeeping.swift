@@ -11,7 +11,7 @@ protocol HomeKeeping: Sendable {
   /// The copy of the preferences that is readable without the store.
   var preferences: any PreferencesCopy { get }
   /// See `Home.keyStates`.
-  var keyStates: JSON { get }
+  var keyStates: KeyStates { get }
   /// Whether the circle's root key is here.
   var hasRootKey: Bool { get }
 
@@ -51,15 +51,15 @@ struct HomeFiles: HomeKeeping {
 
   var preferences: any PreferencesCopy { PreferencesFile(path: home.settings) }
 
-  var keyStates: JSON {
-    ["device": .text(Self.state(of: home.deviceKey)), "root": .text(Self.state(of: home.rootKey))]
+  var keyStates: KeyStates {
+    KeyStates(device: Self.state(of: home.deviceKey), root: Self.state(of: home.rootKey))
   }
 
-  private static func state(of path: String) -> String? {
+  private static func state(of path: String) -> KeyStates.Protection? {
     do {
-      return try KeyFile.kind(at: path).map { $0.isSealed ? "sealed" : "plain" }
+      return try KeyFile.kind(at: path).map { $0.isSealed ? .sealed : .plain }
     } catch {
-      return "unreadable"
+      return .unreadable
     }
   }
 

@@ -18,7 +18,7 @@ final class HomeMemory: HomeKeeping {
 
   var preferences: any PreferencesCopy { copy }
 
-  var keyStates: JSON { ["device": "plain", "root": root == nil ? .null : "plain"] }
+  var keyStates: KeyStates { KeyStates(device: .plain, root: root == nil ? nil : .plain) }
 
   var hasRootKey: Bool { root != nil }
 

@@ -1,4 +1,4 @@
-import JSONDocument
+import Foundation
 import Membership
 import Replication
 import Storage
@@ -33,7 +33,7 @@ extension Node {
   }
 
   /// The own clock ran ahead, as far as can be told.
-  func clockNotice(_ now: Moment) throws -> NoticeSnapshot? {
+  func clockNotice(_ now: Moment) throws -> NodeStatus.Notice? {
     let ended = try logsAhead(now)
     guard !ended.isEmpty else { return nil }
     let newest = store.newestClock(of: identity.device).milliseconds
@@ -45,26 +45,25 @@ extension Node {
       text = "\(dated), ahead of this machine's clock and of its peers'; they wait there for their time"
     case .unknown: text = "\(dated), ahead of this machine's clock; if that is right now, date them anew"
     }
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .clockAhead, text: text, next: "waymark restamp",
-      details: [
-        .init("changeSets", .integer(try store.countBehind(ended))), .init("newest", timeJSON(newest)),
-      ])
+      .futureDated(
+        changeSets: Int(clamping: try store.countBehind(ended)), newest: Date(milliseconds: newest)))
   }
 
   /// This machine's clock is not that of the other devices, and nothing says that it is they who are wrong.
-  func skewNotice(_ now: Moment) throws -> NoticeSnapshot? {
+  func skewNotice(_ now: Moment) throws -> NodeStatus.Notice? {
     guard case .disputed(let theirs) = wallStanding(now),
       replica.sessions.values.contains(where: { $0.device != nil }),
       try authorsAhead(now).isEmpty
     else { return nil }
     let minutes = abs(theirs - now) / 60_000
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .clockSkew,
       text:
         "the clock of this machine is \(minutes) minutes \(theirs > now ? "behind" : "ahead of") that of other "
         + "devices: one of them is wrong",
-      details: [.init("skewMilliseconds", .integer(theirs - now))])
+      .clockSkew(milliseconds: theirs - now))
   }
 
   /// The devices whose sets wait for their time here, unless it is this machine's clock that is wrong.
@@ -77,22 +76,19 @@ extension Node {
   }
 
   /// Whose sets wait for their time, and until when.
-  func parkedNotice(_ now: Moment) throws -> NoticeSnapshot? {
+  func parkedNotice(_ now: Moment) throws -> NodeStatus.Notice? {
     let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
     guard count > 0, let next = try store.nextParkedClock else { return nil }
     let authors = try store.parkedAuthors()
     let names = authors.map(name(of:))
     let due = next.milliseconds - Limits.clockDriftMilliseconds
     let isOurs = try authorsAhead(now).isEmpty
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       isOurs ? .parked : .peerClockAhead,
       text:
         "\(count) change set\(count == 1 ? "" : "s") of \(names.joined(separator: " and ")), dated in the future, "
         + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
       next: isOurs ? nil : "waymark restamp, on \(names.joined(separator: " and "))",
-      details: [
-        .init("changeSets", .integer(count)), .init("due", timeJSON(due)),
-        .init("deviceNames", .array(names.map(JSON.string))),
-      ])
+      .parked(changeSets: Int(clamping: count), due: Date(milliseconds: due), deviceNames: names))
   }
 }

@@ -9,12 +9,12 @@ import Wire
 /// Stored change sets that the disk has altered: what `status` says of them.
 extension Node {
   /// Nil if there are none that are known.
-  func damageNotice() -> NoticeSnapshot? {
+  func damageNotice() -> NodeStatus.Notice? {
     let damaged = store.damagedSets
     guard !damaged.isEmpty else { return nil }
     let hasPeers = !otherMembers.isEmpty
     let sets = plural(damaged.count, "stored change set")
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .damagedSet,
       text: "the disk has damaged \(sets) (\(names(of: damaged)))"
         + (hasPeers ? "; peers that have \(damaged.count == 1 ? "it" : "them") are asked again" : ""),
@@ -22,19 +22,12 @@ extension Node {
         ? "waymark run, until a device that has \(damaged.count == 1 ? "it" : "them") connects; if none does, "
           + home.restoreAdvice(now: wall())
         : home.restoreAdvice(now: wall()),
-      details: [
-        .init(
-          "changeSets",
-          .array(
-            damaged.prefix(Self.damagedListedMax).map { set in
-              [
-                "device": .string(set.log.device.description), "name": .string(name(of: set.log.device)),
-                "lane": .string("\(set.log.lane)"), "sequence": .integer(Int64(clamping: set.sequence)),
-                "id": .string(set.id.description),
-              ]
-            })),
-        .init("damaged", .integer(damaged.count)),
-      ])
+      .damaged(
+        damaged.prefix(Self.damagedListedMax).map { set in
+          NodeStatus.Notice.ChangeSetReference(
+            device: set.log.device, name: name(of: set.log.device), lane: "\(set.log.lane)",
+            sequence: set.sequence, id: set.id.description)
+        }, count: damaged.count))
   }
 
   /// The members that may have what is damaged here.

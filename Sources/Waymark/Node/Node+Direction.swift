@@ -110,18 +110,18 @@ extension Node {
   }
 
   /// What `status` says of forced directions.
-  func directionNotices() -> [NoticeSnapshot] {
-    var notices: [NoticeSnapshot] = []
+  func directionNotices() -> [NodeStatus.Notice] {
+    var notices: [NodeStatus.Notice] = []
     if let order = directions.pending {
       notices.append(
-        NoticeSnapshot(
+        NodeStatus.Notice(
           .directionWaiting,
           text: "\(sentence(order)) waits for "
             + plural(Int(clamping: (try? missing(order)) ?? 0), "change set")))
     }
     if let last = directions.last, !last.overtaken.isEmpty, !isUndone(last.order.operation) {
       notices.append(
-        NoticeSnapshot(
+        NodeStatus.Notice(
           .directionOvertaken,
           text:
             "\(plural(last.overtaken.count, "record")) of \(sentence(last.order)) were changed on a device "

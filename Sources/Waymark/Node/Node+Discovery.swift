@@ -211,7 +211,7 @@ extension Node {
 }
 
 /// Where an address of a peer is known from.
-enum AddressSource: String, Sendable {
+public enum AddressSource: String, Codable, Sendable {
   /// A beacon named it.
   case beacon
   /// The peer told the circle.
@@ -235,11 +235,11 @@ extension Node {
   }
 
   /// Why nobody can be found on this network, if that is so and somebody is missing.
-  func discoveryNotice() -> NoticeSnapshot? {
+  func discoveryNotice() -> NodeStatus.Notice? {
     guard let finder = network?.finder, !missingPeers.isEmpty else { return nil }
     if let trouble = finder.trouble {
       let isTaken = trouble.isAddressInUse
-      return NoticeSnapshot(
+      return NodeStatus.Notice(
         .notDiscovering,
         text: Reason.notDiscovering.sentence() + ": "
           + (isTaken ? "another program has UDP port \(Finder.port)" : "\(trouble)"),
@@ -247,7 +247,7 @@ extension Node {
           ? "ss -ulpn sport = :\(Finder.port), then end that program; or waymark run --no-discovery" : nil)
     }
     guard finder.places.isEmpty else { return nil }
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .notDiscovering, text: Reason.notDiscovering.sentence() + ": this machine has no network to send on",
       next: "see that this machine is connected to a network")
   }

@@ -105,21 +105,21 @@ extension Node {
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
   }
 
-  func noticeSnapshots(_ now: Moment) throws -> [NoticeSnapshot] {
+  func currentNotices(_ now: Moment) throws -> [NodeStatus.Notice] {
     var found = notices.map { notice in
       switch notice {
       case .storeFailed(let why):
-        NoticeSnapshot(.storeFailed, text: "the store refused to write: \(why)")
+        NodeStatus.Notice(.storeFailed, text: "the store refused to write: \(why)")
       case .digestMismatch(let device, let lane):
-        NoticeSnapshot(
+        NodeStatus.Notice(
           .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
           next: Reason.digestMismatch.next(peer: name(of: device)),
-          details: [.init("device", .string(device.description))])
+          .device(device))
       }
     }
     if waiting != nil {
       found.append(
-        NoticeSnapshot(
+        NodeStatus.Notice(
           .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
     if let notice = damageNotice() { found.append(notice) }
@@ -127,19 +127,19 @@ extension Node {
     if let exclusion { found.append(exclusion) }
     found += unheardNotices()
     found += forkNotices()
-    if Preferences.isOverLimit(try heldSettings()) { found.append(NoticeSnapshot(.settingsBeyondLimits)) }
+    if Preferences.isOverLimit(try heldSettings()) { found.append(NodeStatus.Notice(.settingsBeyondLimits)) }
     if isDiskFull {
       let next = "make room on its disk: df -h \(shellWord(home.path))"
       // Only a durable note that they may have been sent lets them go.
       let isWithholding = Lane.allCases.contains(where: replicator.withholds)
       found.append(
         isWithholding
-          ? NoticeSnapshot(
+          ? NodeStatus.Notice(
             .diskFull,
             text:
               "the disk is full; nothing more is stored, and changes made since the start can't be sent yet",
             next: next)
-          : NoticeSnapshot(.diskFull, next: next))
+          : NodeStatus.Notice(.diskFull, next: next))
     }
     found += directionNotices()
     found += try largeDeletions().map(notice)

@@ -5,10 +5,10 @@ import Wire
 
 extension Node {
   /// Forks whose author has not written a log of its own since: until then it may not know.
-  func forkNotices() -> [NoticeSnapshot] {
+  func forkNotices() -> [NodeStatus.Notice] {
     let devices = Set(circle.evaluation.forkProofs.map(\.log).filter { !store.hasLeft($0) }.map(\.device))
     return devices.sorted().map { device in
-      NoticeSnapshot(
+      NodeStatus.Notice(
         .fork,
         text:
           "two copies of \(name(of: device))'s data have written at the same time; both writings are kept",

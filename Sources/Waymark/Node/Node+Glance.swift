@@ -51,7 +51,7 @@ extension Node {
         isInSync: session.isCurrent && session.isInSync, isRecordsOpen: session.records.isOpen,
         isUnproven: isUnproven)
     }
-    let peers = try peerSnapshots(wall()).map {
+    let peers = try currentPeers(wall()).map {
       ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))")
     }
     return NodeGlance(

@@ -11,9 +11,9 @@ extension Node {
       "incarnations_spent", Self.spentSentence.capitalizedFirst + ".", next: Self.spentNext)
   }
 
-  func spentNotice() -> NoticeSnapshot? {
+  func spentNotice() -> NodeStatus.Notice? {
     replicator.isSpent
-      ? NoticeSnapshot(.incarnationsSpent, text: Self.spentSentence, next: Self.spentNext) : nil
+      ? NodeStatus.Notice(.incarnationsSpent, text: Self.spentSentence, next: Self.spentNext) : nil
   }
 
   private static let spentSentence =

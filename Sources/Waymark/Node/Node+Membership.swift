@@ -1,3 +1,4 @@
+import Foundation
 import JSONDocument
 import Membership
 import Replication
@@ -7,25 +8,22 @@ import Wire
 /// What follows from revocations: for this device, if it is the one, and for those that have not heard yet.
 extension Node {
   /// Why this device is out of the circle, and what brings it back; nil for a member and for keys that wait.
-  var exclusion: NoticeSnapshot? {
+  var exclusion: NodeStatus.Notice? {
     guard member == nil, waiting == nil else { return nil }
     let readable = "its records can be read here; nothing is written, sent or received"
     guard let revocation = circle.evaluation.revocations[identity.device]?.first else {
-      return NoticeSnapshot(
+      return NodeStatus.Notice(
         .notAMember,
         text:
           "the device that let this one into the circle was revoked, and its invitations with it; \(readable)",
         next: Self.returning)
     }
     let who = signer(revocation.body.issuer)
-    return NoticeSnapshot(
+    return NodeStatus.Notice(
       .revoked,
       text: "this device was revoked by \(who) on \(CivilTime.text(revocation.body.issued)); \(readable)",
       next: Self.returning,
-      details: [
-        .init("revokedBy", .string(revocation.body.issuer.description)),
-        .init("revokedAt", timeJSON(revocation.body.issued)),
-      ])
+      .revoked(by: revocation.body.issuer, at: Date(milliseconds: revocation.body.issued)))
   }
 
   private static let returning =
@@ -54,23 +52,22 @@ extension Node {
   }
 
   /// One notice for each revocation that somebody has not heard of.
-  func unheardNotices() -> [NoticeSnapshot] {
+  func unheardNotices() -> [NodeStatus.Notice] {
     circle.evaluation.revoked.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {
       revoked in
       let others = notHeard(of: revoked.device)
       guard let first = others.first else { return nil }
       let names = others.map(\.name).joined(separator: ", ")
-      return NoticeSnapshot(
+      return NodeStatus.Notice(
         .revocationUnheard,
         text:
           "\(names) \(others.count == 1 ? "has" : "have") not heard yet that \(revoked.name) was revoked, and "
           + "until then take\(others.count == 1 ? "s" : "") what it sends",
         next: "waymark run on \(others.count == 1 ? first.name : "each of them"), within reach; "
           + "waymark revoke what is lost too",
-        details: [
-          .init("device", .string(revoked.device.description)), .init("name", .string(revoked.name)),
-          .init("notHeard", .array(others.map(\.reference))),
-        ])
+        .unheard(
+          DeviceReference(device: revoked.device, name: revoked.name),
+          notHeard: others.map { DeviceReference(device: $0.device, name: $0.name) }))
     }
   }
 }

@@ -62,7 +62,8 @@ extension Node {
   /// Why a peer can't be asked: it is not connected.
   func notReachable(_ peer: DeviceKey) -> WaymarkError {
     guard network != nil else { return .notServing }
-    let reason = ((try? peerSnapshots(wall())) ?? []).first { $0.device == peer }?.reason ?? .offline
+    let peers = (try? currentPeers(wall())) ?? []
+    let reason = peers.first { $0.device == peer }?.reason ?? .offline
     return refused(reason == .inSync ? .offline : reason, by: peer)
   }
 

@@ -1,45 +1,52 @@
+import Foundation
 import Membership
 import Replication
 import Storage
 import Wire
 
 extension Node {
-  /// What the documents of `status` and `peers` are made from.
-  func snapshot() throws -> NodeSnapshot {
-    let now = wall()
+  /// What this node knows about itself now.
+  func currentStatus(now: Moment) throws -> NodeStatus {
     let gate = replica.ownGate(now: now)
-    let reason = gate.reason.map { Reason($0) }
-    return NodeSnapshot(
+    let exclusion = exclusion
+    let notices = try currentNotices(now)
+    let conflicts = try store.conflictCount()
+    let peers = try currentPeers(now)
+    let causes = RootCauses(
+      isServing: network != nil, obstacle: gate.reason.map { Reason($0) }, notices: notices, peers: peers,
+      conflicts: conflicts)
+    return NodeStatus(
       device: identity.device, name: circle.evaluation.known(identity.device)?.name ?? waiting?.name ?? "",
-      circle: circle.id,
-      incarnation: incarnation,
-      isRunning: network != nil, listen: network?.listening, runningSince: network?.startedAt,
-      premium: PremiumSnapshot(
-        isActive: gate.isPremium, source: gate.source.rawValue, validUntil: gate.validUntil,
-        reason: gate.premiumReason.map { Reason($0) }),
-      sync: SyncSnapshot(preference: gate.preference, isActive: gate.isOpen, reason: reason),
-      settings: try lane(.settings, nil), records: try lane(.records, reason),
-      conflicts: try store.conflictCount(), notices: try noticeSnapshots(now), peers: try peerSnapshots(now),
-      loss: try lossSnapshot())
+      circle: circle.id, incarnation: incarnation.description, version: WaymarkVersion.text,
+      servingSince: network.map { Date(milliseconds: $0.startedAt) }, address: network?.listening,
+      sync: SyncState(gate, begins: premiumBegins(), exclusion: exclusion),
+      settings: try lane(.settings, nil), records: try lane(.records, gate.reason.map { Reason($0) }),
+      counts: .init(try store.visibleCounts()), conflicts: conflicts, notices: notices,
+      peers: peers.map { peer in
+        var peer = peer
+        peer.consequenceOf = causes.consequence(peer)
+        return peer
+      }, causes: causes.all, loss: try loss(), storeCheck: storeCheckStatus, keys: home.keyStates)
   }
 
-  private func lane(_ lane: Lane, _ reason: Reason?) throws -> LaneSnapshot {
-    LaneSnapshot(
-      isOpen: reason == nil, reason: reason, digest: store.digest(lane).sum,
-      changeSets: store.changeSetCount(lane), parked: try store.parkedCount(lane))
+  private func lane(_ lane: Lane, _ reason: Reason?) throws -> NodeStatus.Lane {
+    NodeStatus.Lane(
+      isOpen: reason == nil, reason: reason, digest: hexadecimal(store.digest(lane).sum.bytes),
+      changeSets: Int(clamping: store.changeSetCount(lane)),
+      parked: Int(clamping: try store.parkedCount(lane)))
   }
 
   // MARK: Peers
 
   /// Every other member, connected or not, by name.
-  func peerSnapshots(_ now: Moment) throws -> [PeerSnapshot] {
+  func currentPeers(_ now: Moment) throws -> [Peer] {
     let ahead = try authorsAhead(now)
     return circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { (name(of: $0.device), $0.device) < (name(of: $1.device), $1.device) }
-      .map { peerSnapshot($0, now, isAhead: ahead.contains($0.device)) }
+      .map { describe($0, now, isAhead: ahead.contains($0.device)) }
   }
 
-  private func peerSnapshot(_ peer: Member, _ now: Moment, isAhead: Bool) -> PeerSnapshot {
+  private func describe(_ peer: Member, _ now: Moment, isAhead: Bool) -> Peer {
     let session = replica.session(with: peer.device)
     var (state, reason) = standing(of: peer, session)
     if isDiskFull, session != nil, state != .inSync { reason = .diskFull }
@@ -47,12 +54,14 @@ extension Node {
     let address =
       session.flatMap { network?.address(of: $0.link) } ?? lastAddress(of: peer.device)
       ?? circle.addresses(of: peer.device).first
-    return PeerSnapshot(
-      device: peer.device, name: name(of: peer.device), state: state, reason: reason,
-      since: session?.openedAt ?? lastSeen(of: peer.device, now),
+    return Peer(
+      device: peer.device, name: name(of: peer.device), state: state, reason: reason, consequenceOf: nil,
+      since: (session?.openedAt ?? lastSeen(of: peer.device, now)).map(Date.init(milliseconds:)),
       address: address, addressSource: addressSource(of: peer.device, address),
-      roundTripMilliseconds: session?.roundTrip, clockSkewMilliseconds: session?.clockSkew,
-      lastSeen: lastSeen(of: peer.device, now), lastSync: replica.lastSync[peer.device],
+      roundTrip: session?.roundTrip.map { .milliseconds($0) },
+      clockSkew: session?.clockSkew.map { .milliseconds($0) },
+      lastSeen: lastSeen(of: peer.device, now).map(Date.init(milliseconds:)),
+      lastSync: replica.lastSync[peer.device].map(Date.init(milliseconds:)),
       settings: peerLane(.settings, session), records: peerLane(.records, session))
   }
 
@@ -97,17 +106,16 @@ extension Node {
     }
   }
 
-  private func peerLane(_ lane: Lane, _ session: Session?) -> PeerLaneSnapshot {
+  private func peerLane(_ lane: Lane, _ session: Session?) -> Peer.Lane {
     guard let session else {
-      return PeerLaneSnapshot(
-        isOpen: false, reason: .offline, behind: nil, ahead: nil, digestEqual: nil)
+      return Peer.Lane(isOpen: false, reason: .offline, behind: nil, ahead: nil, isEqual: nil)
     }
     let state = session[lane]
     let mine = replica[lane].heads
-    return PeerLaneSnapshot(
+    return Peer.Lane(
       isOpen: state.isOpen, reason: state.reason.map { Reason($0) },
       behind: state.behind(mine).map { Int(clamping: $0) },
-      ahead: state.theirs.map { Int(clamping: $0.behind(mine)) }, digestEqual: state.isDigestEqual)
+      ahead: state.theirs.map { Int(clamping: $0.behind(mine)) }, isEqual: state.isDigestEqual)
   }
 }
 

@@ -1,6 +1,6 @@
 // Protocol/store.md, "A damaged change set"
 
-import JSONDocument
+import Foundation
 import Replication
 import Storage
 import Wire
@@ -82,12 +82,11 @@ extension Node {
   }
 
   /// What `status` and `doctor` say of it.
-  var storeCheckJSON: JSON {
+  var storeCheckStatus: NodeStatus.StoreCheck {
     let check = storeCheck
-    return [
-      "checked": .integer(min(check.last, store.newestNumber)), "total": .integer(store.newestNumber),
-      "completed": timeJSON(check.completedAt), "damaged": .integer(store.damagedSets.count),
-    ]
+    return NodeStatus.StoreCheck(
+      checked: Int(clamping: min(check.last, store.newestNumber)), total: Int(clamping: store.newestNumber),
+      completed: check.completedAt.map(Date.init(milliseconds:)), damaged: store.damagedSets.count)
   }
 
   private static let firstMilliseconds: Int64 = 60_000

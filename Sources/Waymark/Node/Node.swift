@@ -24,7 +24,7 @@ public actor Node {
   private let shell: NodeShell
   nonisolated let clock: any NodeClock
   let transport: any NodeTransport
-  let log: NodeLog
+  package let log: NodeLog
   var timers: Timers
   /// Present only while the node serves.
   var network: Network?

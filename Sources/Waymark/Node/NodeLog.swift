@@ -52,7 +52,7 @@ public struct NodeLog: Sendable {
   func error(_ area: String, _ message: String) { say(.error, area, message) }
 
   /// Says something about the log itself, whatever the level.
-  func say(_ message: String) { sink(.info, "log", message) }
+  package func say(_ message: String) { sink(.info, "log", message) }
 
   private func say(_ level: Level, _ area: String, _ message: @autoclosure () -> String) {
     if level >= self.level { sink(level, area, message()) }

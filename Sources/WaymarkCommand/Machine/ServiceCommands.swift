@@ -69,7 +69,7 @@ struct ServiceCommands {
         message: "There is no Waymark store in \(home.path) that a service could serve.",
         next: "waymark init, or waymark join TICKET")
     }
-    if home.keyStates["device"]?.string == "sealed", service.passphraseFile == nil {
+    if home.keyStates.device == .sealed, service.passphraseFile == nil {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: "passphrase_needed",
         message:

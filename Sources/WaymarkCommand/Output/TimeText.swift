@@ -1,4 +1,5 @@
 import Foundation
+import Waymark
 
 /// Times as people read them.
 struct TimeText: Sendable {
@@ -53,8 +54,12 @@ struct TimeText: Sendable {
   }
 
   /// `4 s ago`, `2 h ago`, by the largest unit alone.
-  func ago(_ text: String?) -> String {
-    guard let text, let moment = Self.moment(text) else { return "never" }
+  func ago(_ text: String?) -> String { ago(text.flatMap(Self.moment)) }
+
+  func ago(_ date: Date?) -> String { ago(date?.milliseconds) }
+
+  private func ago(_ moment: Int64?) -> String {
+    guard let moment else { return "never" }
     let seconds = (now - moment) / 1_000
     return switch seconds {
     case ..<1: "just now"
@@ -66,8 +71,12 @@ struct TimeText: Sendable {
   }
 
   /// The day in the reader's zone, with the time if it is near enough to matter: `2027-03-01`, `13:02`.
-  func short(_ text: String?) -> String {
-    guard let text, let moment = Self.moment(text) else { return "–" }
+  func short(_ text: String?) -> String { short(text.flatMap(Self.moment)) }
+
+  func short(_ date: Date?) -> String { short(date?.milliseconds) }
+
+  private func short(_ moment: Int64?) -> String {
+    guard let moment else { return "–" }
     let parts = self.parts(moment)
     if abs(moment - now) < 20 * 3_600_000 { return parts.time }
     if abs(moment - now) < 7 * 86_400_000 { return "\(parts.day) \(parts.time)" }
@@ -75,8 +84,12 @@ struct TimeText: Sendable {
   }
 
   /// Day and time in the reader's zone.
-  func full(_ text: String?) -> String {
-    guard let text, let moment = Self.moment(text) else { return "–" }
+  func full(_ text: String?) -> String { full(text.flatMap(Self.moment)) }
+
+  func full(_ date: Date?) -> String { full(date?.milliseconds) }
+
+  private func full(_ moment: Int64?) -> String {
+    guard let moment else { return "–" }
     let parts = self.parts(moment)
     return "\(parts.day) \(parts.time)"
   }

@@ -6,6 +6,8 @@ struct Rendering {
   var data: Page
   var notes: Page
   let time: TimeText
+  /// The home that was typed, which steps of this device have to name.
+  var home: String?
 
   init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText) {
     data = Page(width: width, hasColor: hasColor)
@@ -17,13 +19,9 @@ struct Rendering {
   mutating func render(_ document: JSON, of invocation: Invocation) {
     let words = invocation.words
     switch words[0] {
-    case "status": status(document)
     case "why": why(document)
-    case "doctor": doctor(document)
-    case "metrics": metrics(document)
-    case "log" where words.last == "level": data.line(document["level"]?.string ?? "")
     case "revoke": revocation(document)
-    case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
+    case "members", "conflicts", "invite", "init", "join":
       circle(document, words)
     case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
     case "history": history(document)

@@ -6,18 +6,18 @@ extension Rendering {
   ///
   /// - Parameter isShort: for a small window: what waits for somebody comes right after the head, and nothing else.
   mutating func watch(_ watched: Watched, isShort: Bool = false, at now: ContinuousClock.Instant = .now) {
-    guard !isShort else { return glance(watched.status) }
-    status(watched.status)
-    bars(watched, now)
+    guard let status = watched.status else { return }
+    guard !isShort else { return glance(status) }
+    self.status(status)
+    bars(status.peers, watched, now)
     lastOperations(watched.operations)
   }
 
-  private mutating func bars(_ watched: Watched, _ now: ContinuousClock.Instant) {
-    let directions = [("behind", "from"), ("ahead", "to")]
-    for peer in watched.status["peers"]?.array ?? [] {
-      for (direction, word) in directions {
+  private mutating func bars(_ peers: [Peer], _ watched: Watched, _ now: ContinuousClock.Instant) {
+    for peer in peers {
+      for direction in Watched.Direction.allCases {
         guard let (done, total, seconds) = watched.catchUp(peer, direction, at: now) else { continue }
-        let name = "\(word) \(printable(peer["name"]?.string ?? ""))"
+        let name = "\(direction == .behind ? "from" : "to") \(printable(peer.name))"
         data.gap()
         data.line(
           ProgressLine.text(name.cut(to: 30), done: done, total: total, seconds: seconds, width: data.width))
@@ -25,14 +25,14 @@ extension Rendering {
     }
   }
 
-  private mutating func lastOperations(_ operations: [JSON]) {
+  private mutating func lastOperations(_ operations: [History.Operation]) {
     guard !operations.isEmpty else { return }
     var table = TextTable([.init(""), .init("", widthMin: 8), .init("", widthMin: 24)])
     table.hasHead = false
     for operation in operations {
       table.rows.append([
-        .init(time.short(operation["time"]?.string), .faint), .init(operation["deviceName"]?.string ?? ""),
-        .init(what(operation)),
+        .init(time.short(operation.time), .faint), .init(operation.deviceName),
+        .init(what((try? AnswerCoding.encode(operation)) ?? .null)),
       ])
     }
     data.gap()

@@ -127,49 +127,4 @@ extension Rendering {
       .init(lead + (write["value"]?.plainText ?? "–"), stress),
     ]
   }
-
-  // MARK: Doctor
-
-  mutating func doctor(_ document: JSON) {
-    for finding in document["findings"]?.array ?? [] {
-      let severity = finding["severity"]?.string ?? ""
-      let stress: Stress =
-        severity == "error" ? .bad : severity == "warning" ? .careful : severity == "ok" ? .good : .none
-      let check = (finding["check"]?.string ?? "").padded(to: 15)
-      let text = printable(finding["text"]?.string ?? "")
-      let lines = wrapped(text, width: max(20, data.width - 24), indent: 0)
-      for (index, line) in lines.enumerated() {
-        let lead =
-          index == 0
-          ? data.paint(severity.padded(to: 7), stress) + "  " + check : String(repeating: " ", count: 24)
-        data.line(lead + line)
-      }
-      if let next = finding["next"]?.string {
-        for line in wrapped("Next: \(printable(next))", width: max(20, data.width - 24), indent: 6) {
-          data.line(String(repeating: " ", count: 24) + line)
-        }
-      }
-    }
-    data.gap()
-    let count = { (severity: String) in
-      Int64((document["findings"]?.array ?? []).count { $0["severity"]?.string == severity })
-    }
-    let (errors, warnings) = (count("error"), count("warning"))
-    if errors + warnings == 0 {
-      data.line("All is well.", .good)
-    } else {
-      data.line("\(counted(errors, "error")), \(counted(warnings, "warning")).", errors > 0 ? .bad : .careful)
-    }
-    if let report = document["report"]?.string {
-      notes.paragraph(
-        "Wrote \(printable(report)): names of devices and addresses are in it, nothing of trips or habits.")
-    }
-  }
-
-  // MARK: Metrics
-
-  mutating func metrics(_ document: JSON) {
-    if let path = document["written"]?.string { return notes.paragraph("Wrote \(printable(path)).") }
-    for line in (document["text"]?.string ?? "").split(separator: "\n") { data.line(String(line)) }
-  }
 }

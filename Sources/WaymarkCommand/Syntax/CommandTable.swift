@@ -11,7 +11,11 @@ enum CommandTable {
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
     uniqueKeysWithValues: commands.map { ($0.syntax.requestName, $0) })
 
-  private static let commands: [any TerminalCommand.Type] = [PingPeer.self, RenamePeer.self]
+  private static let commands: [any TerminalCommand.Type] = [
+    ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self, ExamineHome.self,
+    ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
+    ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
+  ]
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
@@ -106,26 +110,7 @@ enum CommandTable {
   }
 
   private static let watching: [CommandSpec] = [
-    CommandSpec(
-      words: ["status"], summary: "say how things are, and what waits",
-      options: [
-        .init(
-          flag: "--watch", placeholder: nil,
-          summary: "go on showing it until Ctrl-C; JSON lines if it is not a terminal"),
-        .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait"),
-        .init(
-          flag: "--acknowledge", placeholder: nil,
-          summary: "take note of what other devices deleted; it is not said again"),
-      ]),
-    CommandSpec(
-      words: ["wait"], summary: "wait until in sync with the connected peers",
-      options: [
-        .init(
-          flag: "--lane", placeholder: "records|settings|all", summary: "what has to be in sync",
-          type: .words(["records", "settings", "all"])),
-        .init(flag: "--peer", placeholder: "P", summary: "with this peer only"),
-        .init(flag: "--timeout", placeholder: "30s", summary: "give up after this", type: .duration),
-      ]),
+    ShowStatus.syntax, WaitUntilInSync.syntax,
     CommandSpec(
       words: ["verify"], summary: "compare what is stored here with the connected peers",
       operands: [.init(placeholder: "PEER", key: "peer", isOptional: true)],
@@ -142,31 +127,8 @@ enum CommandTable {
         other data; then it names the records that differ. With --deep nobody is asked: it ends with 1 if
         anything is not as the signed log says.
         """),
-    CommandSpec(words: ["peers", "list"], summary: "list the other devices", impliesLastWord: true),
-    CommandSpec(
-      words: ["peers", "add"], summary: "dial an address from now on",
-      operands: [.init(placeholder: "ADDR:PORT", key: "address")]),
-    CommandSpec(
-      words: ["peers", "pause"], summary: "exchange nothing with a peer",
-      operands: [.init(placeholder: "PEER", key: "peer")]),
-    CommandSpec(
-      words: ["peers", "resume"], summary: "exchange again",
-      operands: [.init(placeholder: "PEER", key: "peer")]),
-    CommandSpec(
-      words: ["sync", "status"], summary: "say whether records sync, and why", impliesLastWord: true),
-    CommandSpec(
-      words: ["sync", "on"], summary: "sync records too (premium)",
-      options: [
-        .init(
-          flag: "--preview", placeholder: nil,
-          summary: "ask the other devices what would come together; write nothing")
-      ],
-      details: """
-        Where records here and elsewhere differ, a person at a terminal sees that first and is asked. A script
-        needs --yes where two sets of records meet for the first time.
-        """),
-    CommandSpec(words: ["sync", "off"], summary: "keep records on this device; nothing is deleted"),
-    CommandSpec(words: ["sync", "now"], summary: "ask every peer at once"),
+    ListPeers.syntax, AddPeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
+    TurnSyncOff.syntax, SyncNow.syntax,
     CommandSpec(
       words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
       impliesLastWord: true),

@@ -9,14 +9,13 @@ extension Invocation {
     if ["output", "report", "write"].contains(where: { self[$0] != nil }) { return true }
     switch words.joined(separator: " ") {
     case "verify": return arguments["repair"]?.boolean == true
-    case "log level": return self["level"] != nil
     default: return !Self.readingWords.contains(words.last ?? "")
     }
   }
 
   /// The last words of commands that only read.
   private static let readingWords: Set<String> = [
-    "completions", "doctor", "export", "get", "help", "history", "issue", "list", "manual", "metrics",
-    "paths", "ping", "show", "status", "timeline", "version", "wait", "why",
+    "completions", "export", "get", "help", "history", "issue", "list", "manual",
+    "paths", "show", "status", "timeline", "version", "wait", "why",
   ]
 }

@@ -1,0 +1,108 @@
+import Membership
+package import Waymark
+import Wire
+
+/// `status`: how things are, and what waits.
+package struct ShowStatus: PromptCommand {
+  package static let name = "status"
+  package typealias Answer = NodeStatus
+
+  /// Ends with a code of its own if peers are not in sync or conflicts wait.
+  package var check: Bool?
+  /// Takes note of what other devices deleted.
+  package var acknowledge: Bool?
+  package var isReadOnly: Bool { acknowledge != true }
+
+  package init() {}
+
+  package func perform(on node: isolated Node) throws -> NodeStatus {
+    if acknowledge == true { try node.acknowledgeMassDeletes() }
+    return try node.status()
+  }
+}
+
+/// `metrics`: numbers for Prometheus.
+package struct ShowMetrics: PromptCommand {
+  package static let name = "metrics"
+  package var isReadOnly: Bool { write == nil }
+
+  /// The file that they go to; nil for standard output.
+  package var write: String?
+
+  package struct Answer: Codable, Sendable {
+    package let text: String
+    package let metrics: [Metrics.Family]
+    /// The file that they were written to.
+    package var written: String?
+  }
+
+  package init() {}
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let metrics = try node.currentMetrics()
+    return Answer(text: metrics.text, metrics: metrics.families)
+  }
+}
+
+/// `log level`: how much the running node logs.
+package struct LoggingLevel: PromptCommand {
+  package static let name = "log.level"
+  package var isReadOnly: Bool { level == nil }
+
+  /// What is wanted; nil to ask only.
+  package var level: String?
+
+  package struct Answer: Codable, Sendable {
+    package let level: String
+    package let before: String
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    try node.checkServing()
+    let before = node.log.level
+    if let wanted = level {
+      guard let level = NodeLog.Level.allCases.first(where: { "\($0)" == wanted }) else {
+        let known = NodeLog.Level.allCases.map { "\($0)" }.joined(separator: ", ")
+        throw WaymarkError.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
+      }
+      node.log.level = level
+      if level != before { node.log.say("the log shows \(level) and graver from now on") }
+    }
+    return Answer(level: "\(node.log.level)", before: "\(before)")
+  }
+}
+
+/// `wait`: until in sync with the connected peers, or with one.
+package struct WaitUntilInSync: NodeCommand {
+  package static let name = "wait"
+  package var isReadOnly: Bool { true }
+
+  package var peer: String?
+  /// `records`, `settings` or `all`.
+  package var lane: String?
+  package var timeoutMilliseconds: Int64?
+  package var patienceMilliseconds: Int64? { timeoutMilliseconds ?? Node.waitMilliseconds }
+
+  package struct Answer: Codable, Sendable {
+    package let inSync: Bool
+    package let lanes: [String]
+  }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    try node.checkServing()
+    let device = try peer.map { try node.peer(named: $0).device }
+    let lanes = try wantedLanes()
+    let timeout = Duration.milliseconds(max(timeoutMilliseconds ?? Node.waitMilliseconds, 0))
+    try await node.waitUntilInSync(with: device, lanes: lanes, timeout: timeout)
+    return Answer(inSync: true, lanes: lanes.map { "\($0)" })
+  }
+
+  private func wantedLanes() throws -> [Lane] {
+    switch lane ?? "all" {
+    case "all": return Lane.allCases
+    case "settings": return [.settings]
+    case "records": return [.records]
+    case let other: throw WaymarkError.badValue("--lane", other, allowed: "records, settings or all")
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import Control
+import Waymark
+
+extension ShowStatus: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["status"], summary: "say how things are, and what waits",
+    options: [
+      .init(
+        flag: "--watch", placeholder: nil,
+        summary: "go on showing it until Ctrl-C; JSON lines if it is not a terminal"),
+      .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait"),
+      .init(
+        flag: "--acknowledge", placeholder: nil,
+        summary: "take note of what other devices deleted; it is not said again"),
+    ], exampleArguments: "--watch")
+
+  func render(_ answer: NodeStatus, into rendering: inout Rendering) { rendering.status(answer) }
+
+  func exitCode(for answer: NodeStatus) -> Int32 {
+    guard check == true else { return 0 }
+    if answer.peers.contains(where: { $0.state != .inSync }) { return ExitCode.notInSync }
+    return answer.conflicts > 0 ? ExitCode.conflictsWaiting : 0
+  }
+}
+
+extension ShowMetrics: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["metrics"], summary: "print numbers for Prometheus",
+    options: [
+      .init(
+        flag: "--write", placeholder: "FILE",
+        summary: "put them in a file, in one step: for the textfile collector (FILE.prom)", type: .path)
+    ],
+    details: """
+      Opens no port. To have them collected, run this every minute:
+        waymark metrics --write /var/lib/prometheus/node-exporter/waymark.prom
+      """, exampleArguments: "--write /var/lib/prometheus/node-exporter/waymark.prom")
+
+  /// With `--write` into a file that others may read, whole at every moment.
+  func run(_ run: CommandRun) async throws -> Answer {
+    var answer = try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }
+    guard let write else { return answer }
+    try TextFile.write(answer.text, to: write, besides: run.home)
+    answer.written = write
+    return answer
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    if let path = answer.written { return rendering.notes.paragraph("Wrote \(printable(path)).") }
+    for line in answer.text.split(separator: "\n") { rendering.data.line(String(line)) }
+  }
+}
+
+extension LoggingLevel: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["log", "level"], summary: "say or set how much the running node logs",
+    operands: [
+      .init(
+        placeholder: "LEVEL", key: "level", type: .words(NodeLog.Level.allCases.map { "\($0)" }),
+        isOptional: true)
+    ],
+    details: "LEVEL is debug, info, warning or error, and holds until the node ends.",
+    exampleArguments: "debug")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line(answer.level) }
+}
+
+extension WaitUntilInSync: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["wait"], summary: "wait until in sync with the connected peers",
+    options: [
+      .init(
+        flag: "--lane", placeholder: "records|settings|all", summary: "what has to be in sync",
+        type: .words(["records", "settings", "all"])),
+      .init(flag: "--peer", placeholder: "P", summary: "with this peer only"),
+      .init(flag: "--timeout", placeholder: "30s", summary: "give up after this", type: .duration),
+    ], exampleArguments: "--timeout 30s")
+
+  /// It prints nothing but the verdict.
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line("in sync") }
+}
+
+/// `doctor`: looks for whatever is wrong with a home.
+struct ExamineHome: TerminalCommand {
+  typealias Answer = Diagnosis
+
+  /// The file that the report goes to.
+  var report: String?
+  var yes: Bool?
+  var isReadOnly: Bool { report == nil }
+
+  static let syntax = CommandSpec(
+    words: ["doctor"], summary: "look for whatever is wrong, and say what to do about it",
+    options: [
+      .init(
+        flag: "--report", placeholder: "FILE",
+        summary: "write what was found to a file that can be given to others", type: .path)
+    ],
+    details: """
+      Looks at the configuration, permissions, keys, store, clock, disk, port and the other devices.
+      Ends with 1 if anything is broken. The report names devices and addresses; it holds nothing of
+      trips, habits, settings or the profile.
+      """, exampleArguments: "--report report.json")
+
+  func run(_ run: CommandRun) async throws -> Diagnosis {
+    try await Doctor.examine(run.home, report: report, overwrites: yes == true)
+  }
+
+  func exitCode(for answer: Diagnosis) -> Int32 { answer.isSound ? 0 : ExitCode.failed }
+
+  func render(_ answer: Diagnosis, into rendering: inout Rendering) { rendering.diagnosis(answer) }
+}
+
+extension Rendering {
+  mutating func diagnosis(_ diagnosis: Diagnosis) {
+    for finding in diagnosis.findings { self.finding(finding) }
+    data.gap()
+    let errors = diagnosis.findings.count { $0.severity == .error }
+    let warnings = diagnosis.findings.count { $0.severity == .warning }
+    if errors + warnings == 0 {
+      data.line("All is well.", .good)
+    } else {
+      data.line(
+        "\(counted(Int64(errors), "error")), \(counted(Int64(warnings), "warning")).",
+        errors > 0 ? .bad : .careful)
+    }
+    if let report = diagnosis.report {
+      notes.paragraph(
+        "Wrote \(printable(report)): names of devices and addresses are in it, nothing of trips or habits.")
+    }
+  }
+
+  private mutating func finding(_ finding: Diagnosis.Finding) {
+    let stress: Stress =
+      switch finding.severity {
+      case .error: .bad
+      case .warning: .careful
+      case .ok: .good
+      case .info: .none
+      }
+    let check = finding.check.rawValue.padded(to: 15)
+    let lines = wrapped(printable(finding.text), width: max(20, data.width - 24), indent: 0)
+    for (index, line) in lines.enumerated() {
+      let lead =
+        index == 0
+        ? data.paint(finding.severity.rawValue.padded(to: 7), stress) + "  " + check
+        : String(repeating: " ", count: 24)
+      data.line(lead + line)
+    }
+    guard let next = finding.next else { return }
+    let step = printable(NextStep.meaning(next, home: home))
+    for line in wrapped("Next: \(step)", width: max(20, data.width - 24), indent: 6) {
+      data.line(String(repeating: " ", count: 24) + line)
+    }
+  }
+}

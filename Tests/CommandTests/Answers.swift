@@ -1,0 +1,74 @@
+import Foundation
+import JSONDocument
+import Testing
+
+@testable import Waymark
+@testable import WaymarkCommand
+
+/// Answers that a test makes of documents, which say only what the test is about.
+enum Answers {
+  /// The members of a document, and those of another one that it lacks.
+  static func completed(_ document: JSON, by defaults: JSON) -> JSON {
+    var whole = document
+    for member in defaults.members ?? [] where whole[member.key] == nil { whole[member.key] = member.value }
+    return whole
+  }
+
+  /// A key that is made of a name.
+  static func key(_ name: String) -> JSON {
+    .string(String((hexadecimal(Array(name.utf8)) + String(repeating: "0", count: 64)).prefix(64)))
+  }
+
+  static func status(_ document: JSON) throws -> NodeStatus {
+    var document = completed(document, by: statusDefaults)
+    document["counts"] = completed(document["counts"] ?? [:], by: countDefaults)
+    document["peers"] = .array((document["peers"]?.array ?? []).map(peer))
+    document["premium"] = completed(document["premium"] ?? [:], by: ["reason": nil])
+    return try AnswerCoding.decode(NodeStatus.self, from: document)
+  }
+
+  static func peers(_ documents: [JSON]) throws -> [Peer] {
+    try AnswerCoding.decode([Peer].self, from: .array(documents.map(peer)))
+  }
+
+  private static func peer(_ document: JSON) -> JSON {
+    var peer = document
+    peer["device"] = key(document["name"]?.string ?? "")
+    return completed(peer, by: peerDefaults)
+  }
+
+  private static let none = String(repeating: "0", count: 64)
+
+  private static let statusDefaults: JSON = [
+    "device": .string(none), "name": "laptop", "circle": .string(none), "incarnation": "00", "version": "0",
+    "running": true, "runningSince": nil, "listen": "[::]:7433", "conflicts": 0, "notices": [], "peers": [],
+    "sync": ["preference": false, "active": false, "reason": nil], "reasons": [],
+    "loss": ["changeSets": 0, "newest": nil, "devices": []],
+    "storeCheck": ["checked": 0, "total": 0, "completed": nil, "damaged": 0],
+    "keys": ["device": "plain", "root": nil],
+  ]
+
+  private static let countDefaults: JSON = [
+    "trips": 0, "lodging": 0, "transportation": 0, "activities": 0, "organizations": 0, "habits": 0,
+    "categories": 0, "habitLogs": 0, "settings": 0,
+  ]
+
+  private static let peerDefaults: JSON = [
+    "since": nil, "address": nil, "addressSource": nil, "lastSeen": nil, "roundTripMilliseconds": nil,
+    "clockSkewMilliseconds": nil, "lastSync": nil, "consequenceOf": nil,
+  ]
+}
+
+/// What a rendering puts out, for a terminal of so many columns.
+func shown(columns: Int = 100, _ body: (inout Rendering) throws -> Void) throws -> (
+  data: [String], notes: [String]
+) {
+  var rendering = Rendering(
+    width: columns, hasColor: false, notesWidth: columns, notesHaveColor: false,
+    time: TimeText(now: 1_795_262_400_000, zone: try #require(TimeZone(identifier: "UTC"))))
+  try body(&rendering)
+  for line in rendering.data.lines + rendering.notes.lines {
+    #expect(line.displayWidth <= columns, "\(line)")
+  }
+  return (rendering.data.lines, rendering.notes.lines)
+}

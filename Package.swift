@@ -59,12 +59,13 @@ let package = Package(
     pure("Replication", ["Wire", "Sodium", "Membership"]),
     pure("Records", ["Wire", "Replication"]),
     shell("Storage", ["Wire", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
+    shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "Records", "SQLite"]),
     shell(
       "Waymark",
       [
-        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
         "Transport", "Exchange",
       ]),
     shell(
@@ -72,7 +73,10 @@ let package = Package(
       ["Waymark", "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Transport"]),
     shell(
       "Simulation",
-      ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
+      [
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
+        "SQLite",
+      ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["Simulation"], swiftSettings: common),
@@ -81,10 +85,18 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
+        "Engine", "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Waymark",
+        "Wire",
       ], path: "Tests/Bench", swiftSettings: common),
     tests("CommandTests", ["Exchange", "Processes", "Waymark", "WaymarkCommand"]),
+    tests(
+      "EngineTests",
+      ["Engine", "Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
     tests("ExchangeTests", ["Exchange", "Records", "SQLite", "Wire"]),
+    .target(
+      name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
+      path: "Tests/Families", swiftSettings: common),
     .target(
       name: "FuzzTargets",
       dependencies: [
@@ -110,7 +122,7 @@ let package = Package(
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(
       "SessionTests",
-      ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
+      ["Families", "Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests(
       "SimulationTests",
       [

@@ -11,7 +11,9 @@ struct SourceTests {
 
   @Test func `pure modules know no time, no chance and no outside`() throws {
     let modules = try Arrows().modules
-    for file in try Repository.sources() where modules[file.module]?.isPure == true {
+    // The engine has a store, so it is not pure; but time and randomness are arguments there too.
+    for file in try Repository.sources()
+    where modules[file.module]?.isPure == true || file.module == "Engine" {
       let code = file.code
       for name in Self.impure {
         expectAbsent(name, in: code, "\(file) uses \(name)")

@@ -1,7 +1,8 @@
+import Engine
 import Membership
 import Replication
-import Sodium
 import SQLite
+import Sodium
 import Storage
 import Wire
 

@@ -1,3 +1,4 @@
+import Engine
 import Records
 import Replication
 import Storage

@@ -1,8 +1,9 @@
+import Engine
 import Membership
 package import Replication
+import SQLite
 import Sodium
 import Storage
-import SQLite
 import Wire
 
 /// Devices of one circle under one virtual clock, with all that can go wrong between and around them.

@@ -1,3 +1,4 @@
+import Engine
 import Replication
 import Sodium
 import Storage

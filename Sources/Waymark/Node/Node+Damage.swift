@@ -1,5 +1,6 @@
 // Protocol/store.md, "A damaged change set"
 
+import Engine
 import Membership
 import Replication
 import Storage

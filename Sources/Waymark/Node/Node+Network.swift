@@ -1,4 +1,5 @@
 import Dispatch
+import Engine
 import Membership
 import Replication
 import SecureChannel

@@ -1,5 +1,6 @@
 // Protocol/store.md, "A damaged change set"
 
+import Engine
 import Replication
 import Storage
 import Wire

@@ -1,9 +1,10 @@
+import Engine
 import Foundation
 import Replication
 import Storage
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 

@@ -1,5 +1,6 @@
 import Membership
 import Replication
+import Storage
 package import Wire
 
 /// Own sets go to nobody before peers have told what they hold of the own logs: where another copy of this data

@@ -3,6 +3,7 @@
 package import Membership
 package import Replication
 package import Sodium
+package import Storage
 package import Wire
 
 /// A replica together with the store it decides for: obeys the effects that concern the store, and hands the others

@@ -1,5 +1,6 @@
 import Membership
 package import Replication
+import Storage
 import Wire
 
 /// Which logs a data directory writes: those of its incarnation, which no other directory continues.
@@ -69,30 +70,5 @@ extension Replicator {
     isSpent = true
     shell?.note(.spent(why: why))
     try store.setMeta(MetaKey.spent, device.bytes)
-  }
-}
-
-/// What a replicator keeps in its store beside log and records.
-package enum MetaKey {
-  package static let incarnation = "incarnation"
-  /// The device that has begun all the incarnations it may, if it is this one.
-  package static let spent = "incarnations-spent"
-  /// Of own logs the newest set that may have been sent; see `UnsentLogs`.
-  package static let unsent = "unsent-logs"
-  /// The moment below which gate time never falls, in milliseconds, as text.
-  package static let gateFloor = "gate-floor"
-  /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
-  package static let heard = "heard-revocations"
-  /// How far the background check of the store has come; see `StoreCheck`.
-  package static let storeCheck = "store-check"
-}
-
-extension Store {
-  package func metaLines(_ key: String) throws -> [String] {
-    String(decoding: try meta(key) ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
-  }
-
-  package func setMetaLines(_ key: String, _ lines: [String]) throws {
-    try setMeta(key, Array(lines.joined(separator: "\n").utf8))
   }
 }

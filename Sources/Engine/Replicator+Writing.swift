@@ -1,5 +1,6 @@
 import Membership
 package import Replication
+package import Storage
 package import Wire
 
 extension Replicator {

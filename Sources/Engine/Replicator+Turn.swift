@@ -1,5 +1,6 @@
 import Membership
 package import Replication
+import Storage
 import Wire
 
 extension Replicator {

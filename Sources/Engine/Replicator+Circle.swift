@@ -1,5 +1,6 @@
 package import Membership
 import Replication
+package import Storage
 import Wire
 
 /// What the circle's statements mean for the own store, and what this device adds to them.

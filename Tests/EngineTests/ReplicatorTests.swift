@@ -1,3 +1,5 @@
+import Engine
+import Families
 import Membership
 import Records
 import Replication
@@ -47,7 +49,7 @@ import Wire
     func write(_ incarnation: Incarnation) throws {}
   }
 
-  private static let now = Now(wall: World.start, steady: 0)
+  private static let now = Now(wall: Family.start, steady: 0)
 
   private static let own = Incarnation(Bytes16(1, 1))
 
@@ -66,15 +68,15 @@ import Wire
     let log = LogKey(device: DeviceKey(key), incarnation: incarnation, lane: .records)
     var author = Author(position: try store.authorPosition(circle: family.circle, log: log), key: key)
     let operation = OperationDraft(id: OperationID(incarnation.raw), verb: "test")
-    let sets = try author.write([insert(record(1))], operation: operation, wall: World.start)
-    _ = try store.commit(sets, horizon: Clock(milliseconds: World.start))
+    let sets = try author.write([insert(record(1))], operation: operation, wall: Family.start)
+    _ = try store.commit(sets, horizon: Clock(milliseconds: Family.start))
     return sets
   }
 
   private func alice(_ store: Store) throws -> Replicator {
     try Replicator(
       store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: false,
-      localPremium: .none, place: AnyPlace(), now: World.start, seed: 1, random16: { Bytes16(4, 4) })
+      localPremium: .none, place: AnyPlace(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
   }
 
   /// A store is laid out by the statements in it: who is killed on a full disk finds what fits together.
@@ -112,14 +114,14 @@ import Wire
     let seen = try write("alice", Self.own, in: whole, family)
     let log = sets[0].header.log
     let store = try store(family)
-    _ = try store.admit(by: { $0 == log ? .cut([[]]) : .open }, horizon: Clock(milliseconds: World.start))
+    _ = try store.admit(by: { $0 == log ? .cut([[]]) : .open }, horizon: Clock(milliseconds: Family.start))
     #expect(try store.commit(seen, horizon: Clock(raw: .max)).placements == [.place(folds: true)])
     #expect(try !store.hasAside(DeviceKey(Family.key("alice")), Self.own))
     let replicator = try alice(store)
     #expect(store.heads(.records).isEmpty)
     #expect(replicator.incarnation != Self.own)
     // What was taken away comes back with it.
-    _ = try store.commit(sets, horizon: Clock(milliseconds: World.start + 1_000))
+    _ = try store.commit(sets, horizon: Clock(milliseconds: Family.start + 1_000))
     #expect(Set(store.heads(.records).map(\.id)) == [sets[0].id, seen[0].id])
     #expect(store.heads(.records).allSatisfy { $0.parked == 0 })
   }
@@ -137,7 +139,7 @@ import Wire
       }
       replicator = try Replicator(
         store: store, circle: try Circle(store: store), signing: Family.key(name), preference: false,
-        localPremium: .none, place: AnyPlace(), now: World.start, seed: 1, random16: { Bytes16(4, 4) })
+        localPremium: .none, place: AnyPlace(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
       replicator.shell = shell
     }
 
@@ -145,7 +147,7 @@ import Wire
 
     func write(_ number: UInt64, at steady: Moment) throws {
       let operation = OperationDraft(id: OperationID(Bytes16(7, number)), verb: "test")
-      let now = Now(wall: World.start + steady, steady: steady)
+      let now = Now(wall: Family.start + steady, steady: steady)
       try replicator.write(operation, [insert(setting(number))], now: now)
     }
   }
@@ -153,7 +155,7 @@ import Wire
   private static let link = LinkID(1)
 
   private func connect(_ alice: Node, _ bob: Node, at steady: Moment) throws {
-    let now = Now(wall: World.start + steady, steady: steady)
+    let now = Now(wall: Family.start + steady, steady: steady)
     let circle = alice.replicator.circle
     let introduction = circle.dialledIntroduction(of: alice.replicator.device, wallMilliseconds: now.wall)
     let shown = try #require(introduction?.encoded)
@@ -166,7 +168,7 @@ import Wire
 
   /// Delivers what both send until neither has anything to say.
   private func exchange(_ alice: Node, _ bob: Node, at steady: Moment) throws {
-    let now = Now(wall: World.start + steady, steady: steady)
+    let now = Now(wall: Family.start + steady, steady: steady)
     while !alice.shell.sent.isEmpty || !bob.shell.sent.isEmpty {
       for (from, to) in [(alice, bob), (bob, alice)] {
         let messages = from.shell.sent
@@ -180,7 +182,7 @@ import Wire
 
   private func look(_ node: Node, at steady: Moment) {
     node.replicator.handle(
-      .timer(.ownLogs(.settings)), now: Now(wall: World.start + steady, steady: steady))
+      .timer(.ownLogs(.settings)), now: Now(wall: Family.start + steady, steady: steady))
   }
 
   @Test(arguments: [0, 1])
@@ -203,7 +205,7 @@ import Wire
     #expect(again.replicator.withholds(.settings) == (reserve == 0))
     guard reserve == 0 else { return }
     alice.shell.canStore = true
-    alice.replicator.roomAgain(now: Now(wall: World.start + 200, steady: 200))
+    alice.replicator.roomAgain(now: Now(wall: Family.start + 200, steady: 200))
     look(alice, at: 300)
     try exchange(alice, bob, at: 300)
     #expect(bob.heads.count == 1)
@@ -219,7 +221,7 @@ import Wire
     look(copy, at: 100)
     try exchange(copy, bob, at: 100)
     #expect(bob.heads.map(\.sequence) == [2])
-    bob.replicator.handle(.closed(Self.link), now: Now(wall: World.start + 200, steady: 200))
+    bob.replicator.handle(.closed(Self.link), now: Now(wall: Family.start + 200, steady: 200))
 
     let alice = try Node("alice", store(family), family)
     alice.shell.reserve = 1
@@ -234,7 +236,7 @@ import Wire
     #expect(alice.shell.reserve == 1)
     #expect(alice.replicator.withholds(.settings))
     alice.shell.canStore = true
-    alice.replicator.roomAgain(now: Now(wall: World.start + 200_100, steady: 200_100))
+    alice.replicator.roomAgain(now: Now(wall: Family.start + 200_100, steady: 200_100))
     for steady in [200_100, 200_200, 270_000] as [Moment] {
       look(alice, at: steady)
       try exchange(alice, bob, at: steady)
@@ -254,7 +256,7 @@ import Wire
   /// Alice with an entitlement that ends after ten minutes.
   private func subscriber(_ family: Family) throws -> Node {
     let store = try store(family)
-    let entitlement = try family.entitlement(for: "alice", 0..<(World.start + 600_000))
+    let entitlement = try family.entitlement(for: "alice", 0..<(Family.start + 600_000))
     try store.saveStatements([(entitlement.id, entitlement.bytes)])
     let alice = try Node("alice", store, family)
     alice.replicator.handle(.started, now: Self.now)
@@ -262,7 +264,7 @@ import Wire
   }
 
   private func tick(_ node: Node, wall: Moment, steady: Moment) {
-    node.replicator.handle(.timer(.gate), now: Now(wall: World.start + wall, steady: steady))
+    node.replicator.handle(.timer(.gate), now: Now(wall: Family.start + wall, steady: steady))
   }
 
   @Test func `premium that was seen to end stays ended when the clock is set back, and after a restart`()
@@ -271,16 +273,16 @@ import Wire
     let family = try Family(founder: "alice")
     let alice = try subscriber(family)
     tick(alice, wall: 599_000, steady: 599_000)
-    #expect(premium(of: alice, wall: World.start + 599_000) == nil)
+    #expect(premium(of: alice, wall: Family.start + 599_000) == nil)
     tick(alice, wall: 622_000, steady: 622_000)
     tick(alice, wall: 322_000, steady: 622_100)
-    #expect(premium(of: alice, wall: World.start + 322_000) == .entitlementExpired)
+    #expect(premium(of: alice, wall: Family.start + 322_000) == .entitlementExpired)
     let again = try Node("alice", alice.replicator.store, family)
-    #expect(premium(of: again, wall: World.start) == .entitlementExpired)
+    #expect(premium(of: again, wall: Family.start) == .entitlementExpired)
     // A new entitlement counts at once.
-    let renewed = try family.entitlement(for: "alice", 0..<(World.start + 900_000), serial: 1)
+    let renewed = try family.entitlement(for: "alice", 0..<(Family.start + 900_000), serial: 1)
     again.replicator.handle(.statementsAdded([renewed.bytes]), now: Self.now)
-    #expect(premium(of: again, wall: World.start) == nil)
+    #expect(premium(of: again, wall: Family.start) == nil)
   }
 
   @Test func `an end that a clock jumped over is not kept, and restamp forgets one that was seen`() throws {
@@ -288,15 +290,15 @@ import Wire
     let alice = try subscriber(family)
     tick(alice, wall: 1_000, steady: 1_000)
     tick(alice, wall: 31_536_000_000, steady: 2_000)
-    #expect(premium(of: alice, wall: World.start + 31_536_000_000) == .entitlementExpired)
+    #expect(premium(of: alice, wall: Family.start + 31_536_000_000) == .entitlementExpired)
     tick(alice, wall: 3_000, steady: 3_000)
-    #expect(premium(of: alice, wall: World.start + 3_000) == nil)
+    #expect(premium(of: alice, wall: Family.start + 3_000) == nil)
     tick(alice, wall: 598_000, steady: 598_000)
     tick(alice, wall: 601_000, steady: 601_000)
-    #expect(premium(of: alice, wall: World.start) == .entitlementExpired)
-    try alice.replicator.restamp([], now: Now(wall: World.start, steady: 602_000))
-    #expect(premium(of: alice, wall: World.start) == nil)
-    #expect(try premium(of: Node("alice", alice.replicator.store, family), wall: World.start) == nil)
+    #expect(premium(of: alice, wall: Family.start) == .entitlementExpired)
+    try alice.replicator.restamp([], now: Now(wall: Family.start, steady: 602_000))
+    #expect(premium(of: alice, wall: Family.start) == nil)
+    #expect(try premium(of: Node("alice", alice.replicator.store, family), wall: Family.start) == nil)
   }
 
   @Test func `an end that was seen while the disk was full is kept once there is room`() throws {
@@ -306,9 +308,10 @@ import Wire
     tick(alice, wall: 599_000, steady: 599_000)
     tick(alice, wall: 622_000, steady: 622_000)
     try alice.replicator.store.setMeta(MetaKey.gateFloor, nil)
-    alice.replicator.roomAgain(now: Now(wall: World.start, steady: 623_000))
+    alice.replicator.roomAgain(now: Now(wall: Family.start, steady: 623_000))
     #expect(
-      try premium(of: Node("alice", alice.replicator.store, family), wall: World.start) == .entitlementExpired
+      try premium(of: Node("alice", alice.replicator.store, family), wall: Family.start)
+        == .entitlementExpired
     )
   }
 
@@ -325,26 +328,29 @@ import Wire
     return try numbers.flatMap { number in
       let operation = OperationDraft(id: OperationID(Bytes16(number, 1)), verb: "test")
       return try author.write(
-        [insert(setting(number))], operation: operation, wall: World.start)
+        [insert(setting(number))], operation: operation, wall: Family.start)
     }
   }
 
   @Test func `sets of one peer are stored in pieces, and another's come in between`() throws {
-    let world = try World(["alice", "bob", "mallory"])
+    let family = try Family(founder: "alice")
     let store = try Store.inMemory()
-    try store.saveStatements(([world.family.genesis] + world.statements).map { ($0.id, $0.bytes) })
+    let statements = try [family.genesis] + ["bob", "mallory"].map { try family.certificate(for: $0) }
+    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
     try store.setMeta(MetaKey.incarnation, Self.own.bytes)
     let replicator = try alice(store)
     let shell = Shell()
     replicator.shell = shell
     replicator.handle(.started, now: Self.now)
     for (number, name) in [(1, "bob"), (2, "mallory")] as [(UInt64, String)] {
-      let introduction = try #require(world[name].replica.ownIntroduction(now: World.start))
-      replicator.handle(
-        .opened(LinkID(number), remote: world[name].transport, introduction: introduction), now: Self.now)
+      let device = DeviceKey(Family.key(name))
+      let introduction = try #require(
+        replicator.circle.introduction(of: device, wallMilliseconds: Family.start)?.encoded)
+      let remote = Family.transport(of: name)
+      replicator.handle(.opened(LinkID(number), remote: remote, introduction: introduction), now: Self.now)
     }
-    let flood = try settings(of: "mallory", 0..<50, world.family.circle)
-    let honest = try settings(of: "bob", 100..<101, world.family.circle)
+    let flood = try settings(of: "mallory", 0..<50, family.circle)
+    let honest = try settings(of: "bob", 100..<101, family.circle)
     shell.pieceMax = 10
     replicator.handle(.received(LinkID(2), .sets(.settings, flood)), now: Self.now)
     #expect(store.changeSetCount(.settings) == 10)
@@ -352,7 +358,7 @@ import Wire
     #expect(shell.goOns == 1)
     replicator.handle(.received(LinkID(1), .sets(.settings, honest)), now: Self.now)
     // Bob's one set does not wait for the rest.
-    #expect(store.heads(.settings).contains { $0.log.device == world["bob"].key })
+    #expect(store.heads(.settings).contains { $0.log.device == DeviceKey(Family.key("bob")) })
     #expect(!replicator.isWaiting(LinkID(1)))
     #expect(store.changeSetCount(.settings) == 20)
     for _ in 0..<4 where replicator.isWaiting(LinkID(2)) { replicator.goOn(now: Self.now) }

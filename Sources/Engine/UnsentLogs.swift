@@ -1,4 +1,5 @@
 package import Replication
+package import Storage
 package import Wire
 
 /// Of own logs the newest set that may have been sent to someone, sequence 0 if none; what is behind it has been

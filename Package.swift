@@ -59,7 +59,7 @@ let package = Package(
     pure("Replication", ["Wire", "Sodium", "Membership"]),
     pure("Records", ["Wire", "Replication"]),
     shell("Storage", ["Wire", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
-    shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Storage"]),
+    shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "Records", "SQLite"]),
     shell(
@@ -137,8 +137,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Exchange", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark",
-        "WaymarkTesting", "Wire",
+        "Engine", "Exchange", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -13,7 +13,7 @@ extension Replicator {
     guard !isSpent || unsent.unsent(lane, in: store).isEmpty else { return }
     var next = unsent
     next.forget(lane)
-    do { try next.save(store) } catch { return shell?.storeFailed(error) ?? () }
+    do { try next.save(store) } catch { return storeFailed(error) }
     unsent = next
     replica.handle(.released(lane), now: now, into: &following)
   }
@@ -21,7 +21,7 @@ extension Replicator {
   /// On a full disk the note takes reserved room. Not where a peer holds more of these logs: that can't be stored now,
   /// and what is withheld has to give way to it.
   private func mayReleaseOnFullDisk(_ lane: Lane) -> Bool {
-    withholds(lane) && !replica.isToldOfMoreOwnSets(lane) && shell?.freeReserve() == true
+    disk.isFull && withholds(lane) && !replica.isToldOfMoreOwnSets(lane) && shell?.freeReserve() == true
   }
 
   /// Whether own sets of a lane wait for a word of the peers before any peer gets them.

@@ -6,9 +6,11 @@ import Wire
 extension Replicator {
   /// Takes in events that came together, and carries out what follows: the sets among them share one transaction.
   package func handle(_ inputs: [Input], now: Now) {
-    var effects: [Effect] = []
-    for input in inputs { replica.handle(input, now: now, into: &effects) }
-    obey(effects, now)
+    turn(now) {
+      var effects: [Effect] = []
+      for input in inputs { replica.handle(input, now: now, into: &effects) }
+      obey(effects, now)
+    }
   }
 
   package func handle(_ input: Input, now: Now) { handle([input], now: now) }
@@ -18,24 +20,39 @@ extension Replicator {
   /// - Returns: whether any were due.
   package func foldDue(now: Now) throws -> Bool {
     guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
-    obey([.foldParked], now)
+    turn(now) { obey([.foldParked], now) }
     return true
   }
 
   /// Folds the log again into new tables, in one transaction.
   package func rebuild(now: Now) throws {
-    let report = try store.rebuild()
-    didCommit(report)
-    handle(.committed(committed([], report)), now: now)
+    try turn(now) {
+      let report = try store.rebuild()
+      didCommit(report)
+      handle(.committed(committed([], report)), now: now)
+    }
+  }
+
+  /// Runs one turn, and then carries out a pending override that has waited for it. Turns within it are part of it:
+  /// what the shell is told may lead to another input.
+  func turn<Result>(_ now: Now, _ body: () throws -> Result) rethrows -> Result {
+    depth += 1
+    defer {
+      depth -= 1
+      if depth == 0 { finishOverride(now: now) }
+    }
+    return try body()
   }
 
   /// Stores more of what waits from earlier turns.
   package func goOn(now: Now) {
     isGoOnDue = false
     guard isOpen, !waiting.isEmpty else { return }
-    var following: [Effect] = []
-    keep(now, &following)
-    obey(following, now)
+    turn(now) {
+      var following: [Effect] = []
+      keep(now, &following)
+      obey(following, now)
+    }
   }
 
   /// Whether sets that a link brought have yet to be stored.
@@ -97,9 +114,11 @@ extension Replicator {
 
   /// Has peers asked for damaged sets, also for those that they did not have an hour ago.
   package func repair(now: Now) {
-    var following: [Effect] = []
-    tellDamage(now, &following, isRepeated: true)
-    obey(following, now)
+    turn(now) {
+      var following: [Effect] = []
+      tellDamage(now, &following, isRepeated: true)
+      obey(following, now)
+    }
   }
 
   /// Reading has found damaged sets, or peers have replaced some.
@@ -136,7 +155,7 @@ extension Replicator {
       replica.handle(.committed(committed), now: now, into: &following)
       if isLaidOutAnew { logsWereLaidOut(now, &following) }
     } catch {
-      shell?.storeFailed(error)
+      storeFailed(error)
       guard canStore else { return discard(now, &following) }
       // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
       for link in waiting.keys.sorted() { shell?.close(link, .shuttingDown) }
@@ -184,7 +203,7 @@ extension Replicator {
   }
 
   /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
-  package func roomAgain(now: Now) {
+  func roomAgain(_ now: Now) {
     trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
     keepGateFloor()
     keepHeard()
@@ -196,7 +215,7 @@ extension Replicator {
     handle(.roomAgain, now: now)
   }
 
-  var canStore: Bool { shell?.canStore ?? true }
+  var canStore: Bool { disk.canStore }
 
   /// One transaction for sets of one's own or of peers.
   ///
@@ -218,6 +237,7 @@ extension Replicator {
   func didCommit(_ report: CommitReport) {
     unprovenForks += report.forks
     if report.isLaidOutAnew { isLaidOutAnew = true }
+    if report.foldedAnything { traceOvertaking() }
     shell?.didCommit(report)
   }
 
@@ -257,6 +277,7 @@ extension Replicator {
   func logsWereLaidOut(_ now: Now, _ following: inout [Effect]) {
     isLaidOutAnew = false
     shell?.note(.laidOutAnew)
+    traceOvertakingFromStart()
     let rebuilt = Input.rebuilt(
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
       newestForeignClock: store.newestFoldedClock(otherThan: device))
@@ -297,7 +318,7 @@ extension Replicator {
 
   /// Does what can be done again when the store has recovered.
   func trying(_ body: () throws -> Void) {
-    do { try body() } catch { shell?.storeFailed(error) }
+    do { try body() } catch { storeFailed(error) }
   }
 
   /// A peer that gets no answer would wait for it: it asks again after the reconnect.
@@ -305,7 +326,7 @@ extension Replicator {
     do {
       try body()
     } catch {
-      shell?.storeFailed(error)
+      storeFailed(error)
       shell?.close(link, .shuttingDown)
     }
   }

@@ -10,12 +10,13 @@ extension Replicator {
   ///
   /// - Parameter leastClock: raises the first clock of the records lane (a profile's own time of change).
   /// - Returns: the sets, which are durable.
-  /// - Throws: what the store throws; then nothing was written.
+  /// - Throws: `WriteRefusal`, and what the store throws; then nothing was written.
   @discardableResult
   package func write(
     _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Now
   ) throws -> [ChangeSetID] {
     precondition(!isSpent, "a device writes on that has begun too many logs")
+    guard canStore else { throw WriteRefusal.cannotStore }
     var sets: [VerifiedChangeSet] = []
     var rest = consume drafts
     for lane in Lane.allCases {
@@ -42,6 +43,10 @@ extension Replicator {
   ///
   /// - Throws: `WritingAgainError`, and what the store throws; then nothing was changed.
   package func restamp(_ ended: [EndedLog], now: Now) throws {
+    try turn(now) { try reauthor(behind: ended, now) }
+  }
+
+  private func reauthor(behind ended: [EndedLog], _ now: Now) throws {
     guard try mayBegin() else { throw WritingAgainError.lastIncarnation }
     // What time alone has changed is said first, as long as the circle in memory is the one in the store.
     handle(.statementsAdded([]), now: now)
@@ -67,7 +72,7 @@ extension Replicator {
     didCommit(report)
     replica.gateFloor = nil
     do { try begin(next, "what its clock had dated ahead is dated anew", now) } catch {
-      shell?.storeFailed(error)
+      storeFailed(error)
     }
     // Peers hear of the ends first, then of what comes in their place.
     handle(.statementsAdded(cuts.map(\.bytes)), now: now)
@@ -75,6 +80,14 @@ extension Replicator {
     logsWereLaidOut(now, &following)
     obey(following, now)
   }
+}
+
+/// Why nothing of one's own is written.
+package enum WriteRefusal: Error {
+  /// The disk is full, or has failed.
+  case cannotStore
+  /// The device has begun as many incarnations as it may.
+  case incarnationsSpent
 }
 
 /// Why own sets can't be written again.

@@ -37,6 +37,11 @@ package final class Replicator {
   var isGoOnDue = false
   /// Cuts have changed what is stored, and the replica has not been told.
   var isLaidOutAnew = false
+  /// Whether the store's disk takes what is written.
+  package internal(set) var disk = DiskState()
+  package internal(set) var override: Override
+  /// How many turns have begun within one another and not ended.
+  var depth = 0
   /// The damaged sets that the replica and the shell have been told of.
   var toldDamage: [DamagedSet] = []
 
@@ -59,6 +64,7 @@ package final class Replicator {
     _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
+    override = try Override(store, preference: preference)
     replica = Replica(
       device: device, circle: circle, preference: preference, localPremium: localPremium,
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
@@ -121,16 +127,13 @@ package protocol ReplicatorShell: AnyObject {
   func noting(_ report: CommitReport) throws
   /// A transaction is durable.
   func didCommit(_ report: CommitReport)
-  /// The store refused; nothing of the transaction is there.
-  func storeFailed(_ error: any Error)
-  /// False while nothing can be stored: what comes is left out, and peers are asked again later.
-  var canStore: Bool { get }
-  /// Frees room on a full disk that is reserved for a note of a few pages; false if none is left, or nothing may be
-  /// written.
+  /// Does what the state of the disk asks for, outside the store.
+  func perform(_ effect: DiskEffect)
+  /// Frees room on a full disk that is reserved for a note of a few pages; false if none is left.
   func freeReserve() -> Bool
 }
 
-/// What a person should know of the own logs.
+/// What a person should know of the own logs and of the store.
 package enum ReplicatorEvent: Sendable {
   /// The logs of a new incarnation are written from now on.
   case began(Incarnation, why: String)
@@ -143,6 +146,9 @@ package enum ReplicatorEvent: Sendable {
   case damaged([DamagedSet])
   /// Peers have sent these sets again, and their bytes are replaced.
   case repaired([DamagedSet])
+  /// The write-ahead log could not be shortened, and will be after the next change.
+  case logNotShortened(why: String)
+  case override(OverrideEvent)
 }
 
 /// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.

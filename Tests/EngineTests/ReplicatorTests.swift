@@ -3,15 +3,15 @@ import Families
 import Membership
 import Records
 import Replication
+import SQLite
 import Storage
 import Testing
 import Wire
 
 /// What a replicator makes of cuts that begin and end, and of a disk that is full meanwhile.
 @Suite struct ReplicatorTests {
-  /// A shell that says whether there is room, and keeps what is sent.
+  /// A shell that keeps what is sent.
   private final class Shell: ReplicatorShell {
-    var canStore = true
     /// Notes for which room is left on a full disk.
     var reserve = 0
     var laidOut = 0
@@ -37,7 +37,7 @@ import Wire
     func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
     func noting(_ report: CommitReport) throws {}
     func didCommit(_ report: CommitReport) {}
-    func storeFailed(_ error: any Error) { Issue.record(error) }
+    func perform(_ effect: DiskEffect) { if case .report(let error) = effect { Issue.record(error) } }
     func freeReserve() -> Bool {
       reserve -= 1
       return reserve >= 0
@@ -89,7 +89,7 @@ import Wire
     let shell = Shell()
     replicator.shell = shell
     replicator.handle(.started, now: Self.now)
-    shell.canStore = false
+    replicator.storeFailed(SQLiteError.noRoom)
     replicator.handle(.statementsAdded([try family.revocation(of: "bob").bytes]), now: Self.now)
     #expect(store.heads(.records) == heads && heads.count == 1)
     #expect(shell.laidOut == 0)
@@ -99,8 +99,7 @@ import Wire
       try replicator.restamp([EndedLog(log: own, tip: nil)], now: Self.now)
     }
     #expect(store.heads(.records) == heads && shell.laidOut == 0)
-    shell.canStore = true
-    replicator.roomAgain(now: Self.now)
+    replicator.handle(.looked(hasRoom: true), now: Self.now)
     #expect(store.heads(.records).isEmpty)
     #expect(shell.laidOut == 1)
   }
@@ -194,7 +193,7 @@ import Wire
     alice.shell.reserve = reserve
     try alice.write(1, at: 0)
     try connect(alice, bob, at: 10)
-    alice.shell.canStore = false
+    alice.replicator.storeFailed(SQLiteError.noRoom)
     #expect(bob.heads.isEmpty)
     look(alice, at: 100)
     try exchange(alice, bob, at: 100)
@@ -204,8 +203,8 @@ import Wire
     let again = try Node("alice", alice.replicator.store, family)
     #expect(again.replicator.withholds(.settings) == (reserve == 0))
     guard reserve == 0 else { return }
-    alice.shell.canStore = true
-    alice.replicator.roomAgain(now: Now(wall: Family.start + 200, steady: 200))
+    alice.replicator.handle(
+      .looked(hasRoom: true), now: Now(wall: Family.start + 200, steady: 200))
     look(alice, at: 300)
     try exchange(alice, bob, at: 300)
     #expect(bob.heads.count == 1)
@@ -226,7 +225,7 @@ import Wire
     let alice = try Node("alice", store(family), family)
     alice.shell.reserve = 1
     try alice.write(3, at: 300)
-    alice.shell.canStore = false
+    alice.replicator.storeFailed(SQLiteError.noRoom)
     try connect(alice, bob, at: 310)
     for steady in [400, 10_000, 70_000, 200_000] as [Moment] {
       look(alice, at: steady)
@@ -235,8 +234,8 @@ import Wire
     #expect(bob.heads.map(\.sequence) == [2])
     #expect(alice.shell.reserve == 1)
     #expect(alice.replicator.withholds(.settings))
-    alice.shell.canStore = true
-    alice.replicator.roomAgain(now: Now(wall: Family.start + 200_100, steady: 200_100))
+    alice.replicator.handle(
+      .looked(hasRoom: true), now: Now(wall: Family.start + 200_100, steady: 200_100))
     for steady in [200_100, 200_200, 270_000] as [Moment] {
       look(alice, at: steady)
       try exchange(alice, bob, at: steady)
@@ -304,11 +303,11 @@ import Wire
   @Test func `an end that was seen while the disk was full is kept once there is room`() throws {
     let family = try Family(founder: "alice")
     let alice = try subscriber(family)
-    try alice.replicator.store.setMeta(MetaKey.gateFloor, nil)
+    alice.replicator.storeFailed(SQLiteError.noRoom)
     tick(alice, wall: 599_000, steady: 599_000)
     tick(alice, wall: 622_000, steady: 622_000)
     try alice.replicator.store.setMeta(MetaKey.gateFloor, nil)
-    alice.replicator.roomAgain(now: Now(wall: Family.start, steady: 623_000))
+    alice.replicator.handle(.looked(hasRoom: true), now: Now(wall: Family.start, steady: 623_000))
     #expect(
       try premium(of: Node("alice", alice.replicator.store, family), wall: Family.start)
         == .entitlementExpired

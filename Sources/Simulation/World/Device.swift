@@ -131,15 +131,16 @@ final class Process {
   private var timerOrder: UInt64 = 0
   /// When it looks next whom to dial.
   private var dialsAt: Moment?
-  var isDiskFull = false
-  private var reservedNotes = 2
+  /// For how many notes the disk has room in reserve.
+  private var reservedNotes = Process.notesMax
+  /// When it looks next whether the disk has room.
+  private var looksAt: Moment?
   /// Peers that the person does not want to talk to for now.
   var pausedPeers: Set<DeviceKey> = []
   /// When a question was put that is not answered yet.
   var askedAt: [LinkID: Moment] = [:]
-  /// What it asks for before a direction begins, and the direction that it waits to carry out.
+  /// What it asks for before an override begins.
   var inquiry: Inquiry?
-  var order: DirectionOrder?
   /// With whom its records lane was open when it decided what it reports now: the replica may be ahead of that.
   private(set) var openRecords: Set<DeviceKey> = []
   /// After so many effects it ends in the midst of what it does.
@@ -168,6 +169,8 @@ final class Process {
     if device.isSuspect { try store.rewriteLog() }
     device.isSuspect = false
     if try store.meta(MetaKey.incarnation) == nil { try world.found(store, of: device) }
+    if device.givesUp { try Override.forget(store) }
+    device.givesUp = false
     let circle = try Circle(store: store)
     dialing = Dialing(seed: world.random.next())
     replicator = try Replicator(
@@ -175,9 +178,11 @@ final class Process {
       localPremium: .none, place: IncarnationFile(disk: device.disk, identity: device.storeIdentity),
       now: device.wall,
       seed: world.random.next(), random16: { [unowned world] in world.random16() })
-    order = try world.storedOrder(store, device)
     replicator.shell = self
+    if replicator.override.pending != nil { world.tally.count("overrides resumed at a start") }
   }
+
+  var isDiskFull: Bool { replicator.disk.isFull }
 
   /// Whether it has been ended in the midst of what it does; the rest of the turn is a ghost's.
   var isEnded: Bool { device.disk.hasStopped || volume.isCut }
@@ -221,7 +226,6 @@ final class Process {
     guard !isEnded else { return }
     replicator.handle(inputs, now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
-    world.finishDirection(self)
   }
 
   func receive(_ arrival: Arrival) {
@@ -269,7 +273,8 @@ final class Process {
       scheduleDial()
     case .timer(let timer, let order): fired(timer, order)
     case .dial: dial()
-    case .room: lookAtDisk()
+    case .room where looksAt == world.now: lookAtDisk()
+    case .room: break
     case .goOn: goOn()
     }
   }
@@ -294,7 +299,6 @@ final class Process {
     guard !isEnded else { return }
     replicator.goOn(now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
-    world.finishDirection(self)
   }
 
   private func closed(_ id: LinkID) {
@@ -350,18 +354,14 @@ final class Process {
 
   // MARK: Disk
 
-  private func lookAtDisk() {
-    guard isDiskFull else { return }
-    guard device.disk.faults.capacity == nil else { return awaitRoom() }
-    isDiskFull = false
-    reservedNotes = 2
-    replicator.roomAgain(now: device.time)
+  func lookAtDisk() {
+    guard !isEnded else { return }
+    let wasFull = isDiskFull
+    replicator.handle(.looked(hasRoom: device.disk.faults.capacity == nil), now: device.time)
+    guard wasFull, !isDiskFull else { return }
     if !isEnded { world.judged { try $0.stepped(device) } }
-    world.finishDirection(self)
     world.tryAgain(device)
   }
-
-  private func awaitRoom() { world.later(5_000, .room(device.number, device.generation)) }
 }
 
 extension Process: ReplicatorShell {
@@ -437,22 +437,24 @@ extension Process: ReplicatorShell {
 
   func didCommit(_ report: CommitReport) { world.committed(report, by: device) }
 
-  func storeFailed(_ error: any Error) {
+  func perform(_ effect: DiskEffect) {
     guard !isEnded else { return }
-    world.storeFailed(error, on: device)
-    if let error = error as? SQLiteError, error.isFull {
-      isDiskFull = true
-      awaitRoom()
-    } else {
-      // As the node does: rather stop than go on where nobody knows what the disk holds.
+    switch effect {
+    case .shrinkBallast: world.tally.count("felt a full disk")
+    case .holdBallast: reservedNotes = Self.notesMax
+    case .look(let wait):
+      let moment = world.now + wait
+      looksAt = moment
+      world.later(wait, .room(device.number, device.generation))
+    case .stop(let error):
+      world.storeFailed(error, on: device)
       device.isSuspect = true
       volume.cut()
+    case .report(let error): world.storeFailed(error, on: device)
+    case .shrinkLog, .resume: break
     }
   }
 
-  var canStore: Bool { !isDiskFull }
-
-  /// As the node, it holds back room for a note of each lane.
   func freeReserve() -> Bool {
     guard !isEnded, reservedNotes > 0 else { return false }
     reservedNotes -= 1
@@ -461,6 +463,8 @@ extension Process: ReplicatorShell {
   }
 
   private static let noteBytes = 64 * 1024
+  /// One for each lane, as the node's ballast.
+  private static let notesMax = 2
 }
 
 /// The file that ties an incarnation to a simulated disk.

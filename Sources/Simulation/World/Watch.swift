@@ -114,8 +114,8 @@ final class Watch {
   /// A device has carried out a forced direction, in these sets.
   func directed(_ device: Device, _ direction: Direction, _ sets: [ChangeSetID]) throws {
     let records = try judge.directed(device.name, told(direction), sets.map(\.bytes))
-    device.world.tally.count("records judged after directions", by: records ?? 0)
-    if records == nil { device.world.tally.count("directions behind own sets that wait") }
+    device.world.tally.count("records judged after overrides", by: records ?? 0)
+    if records == nil { device.world.tally.count("overrides behind own sets that wait") }
   }
 
   /// A device has waited long enough for what a direction needs.

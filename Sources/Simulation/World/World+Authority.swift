@@ -34,7 +34,7 @@ extension World {
 
   func prefer(_ device: Device, _ wants: Bool) {
     device.preference = wants
-    if !wants { dropDirection(device) }
+    if !wants { dropOverride(device) }
     judged { try $0.preferred(device) }
     device.process?.handle([.preferenceChanged(wants)])
   }
@@ -200,7 +200,7 @@ extension World {
       if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
       guard !process.isEnded, !(error is WritingAgainError) else { return false }
-      process.storeFailed(error)
+      process.replicator.storeFailed(error)
     }
     return true
   }

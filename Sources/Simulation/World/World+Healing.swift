@@ -136,7 +136,7 @@ extension World {
   /// Everybody writes once more, and everybody hears of it: no session is left that only looks alive.
   func lastWords() throws {
     weather.blocked = [:]
-    endDirections()
+    endOverrides()
     for device in devices where !device.isGone && !device.preference { prefer(device, true) }
     for process in members() {
       writeLastWord(process.device)

@@ -38,8 +38,8 @@ package final class World {
   var healedAt: Moment = 0
   /// What people have done, or tried to.
   var operations: [OperationID] = []
-  /// The forced directions that somebody has said yes to.
-  var orders: [OperationID: DirectionOrder] = [:]
+  /// The overrides that a person has confirmed.
+  var overrides: [OperationID: ConfirmedOverride] = [:]
   /// Until when somebody is without sync before a direction begins.
   var aloneUntil: Moment = 0
   /// How many devices somebody wanted to let in.

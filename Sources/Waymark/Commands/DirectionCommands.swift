@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Forced direction"
 
+import Engine
 import Membership
 import Records
 import Replication
@@ -174,7 +175,9 @@ extension Node {
     var preview = preview
     preview.turnsSyncOn = !replica.preference
     if request.flag("preview") { return preview.document(request, isPreview: true) }
-    if preview.changes.isEmpty, preview.unknown.isEmpty, !preview.turnsSyncOn, directions.pending == nil {
+    if preview.changes.isEmpty, preview.unknown.isEmpty, !preview.turnsSyncOn,
+      replicator.override.pending == nil
+    {
       return preview.document(request, isPreview: false)
     }
     guard request.flag("yes") else {
@@ -189,49 +192,53 @@ extension Node {
   ) async throws -> JSON {
     var preview = preview
     preview.turnsSyncOn = !replica.preference
-    let order = DirectionOrder(
+    let confirmed = OverrideRequest(
       verb: preview.verb, operation: OperationID(random16()), peer: preview.peer?.device, asked: wall(),
       direction: direction)
-    try begin(order)
-    let outcome = try await outcome(of: order, events)
+    try begin(confirmed)
+    let outcome = try await outcome(of: confirmed, events)
     return preview.document(request, isPreview: false, outcome: outcome, backup: backup)
   }
 
-  /// Waits until the order is carried out, as long as what it needs keeps coming.
+  /// Waits until the override is carried out, as long as what it needs keeps coming.
   private func outcome(
-    of order: DirectionOrder, _ events: @Sendable (JSON) -> Void
-  ) async throws -> DirectionOutcome {
-    let total = try missing(order)
+    of request: OverrideRequest, _ events: @Sendable (JSON) -> Void
+  ) async throws -> OverrideOutcome {
+    let operation = request.operation
+    let total = try replicator.missing(request)
     var least = total
     var stalled: Int64 = 0
-    while directions.pending?.operation == order.operation {
+    while replicator.override.pending?.operation == operation {
       _ = try await wait(milliseconds: Self.lookMilliseconds) {
-        $0.directions.pending?.operation != order.operation
+        $0.replicator.override.pending?.operation != operation
       }
-      guard directions.pending?.operation == order.operation else { break }
-      let left = try missing(order)
+      guard replicator.override.pending?.operation == operation else { break }
+      let left = try replicator.missing(request)
       stalled = left < least ? 0 : stalled + Self.lookMilliseconds
       least = min(left, least)
       events([
         "type": "progress", "stage": "receiving", "done": .integer(Int64(clamping: total - min(left, total))),
         "total": .integer(Int64(clamping: total)),
       ])
-      guard stalled < Self.stallMilliseconds else { throw unfinished(order, left) }
+      guard stalled < Self.stallMilliseconds else { throw unfinished(request, left) }
     }
-    guard let outcome = directions.outcome, outcome.operation == order.operation else {
+    guard let latest = replicator.override.latest, latest.operation == operation else {
       throw WaymarkError.failed(
         "given_up",
-        "The \(order.verb) was given up: sync was turned off, or another direction took its place.",
+        "The \(request.verb) was given up: sync was turned off, or another direction took its place.",
         next: "waymark history")
     }
-    return try outcome.result.get()
+    return try latest.result.mapError {
+      WaymarkError.failed(
+        "direction", "The difference could not be written: \($0). It is tried again.", next: "waymark status")
+    }.get()
   }
 
-  private func unfinished(_ order: DirectionOrder, _ left: UInt64) -> WaymarkError {
+  private func unfinished(_ request: OverrideRequest, _ left: UInt64) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.notInSync, code: Reason.directionWaiting.rawValue,
       message:
-        "\(plural(Int(clamping: left), "change set")) that the \(order.verb) needs did not come. It is "
+        "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs did not come. It is "
         + "carried out by itself as soon as they are here; until then nothing of it is written.",
       next: "waymark status; waymark sync off gives it up")
   }

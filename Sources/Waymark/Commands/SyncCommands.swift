@@ -1,3 +1,4 @@
+import Engine
 import Membership
 import Replication
 import Storage
@@ -46,7 +47,7 @@ extension Node {
 
   /// Works for everyone: it only closes one's own lane.
   func syncOff(_ request: CommandRequest) throws -> JSON {
-    try dropDirection()
+    try replicator.dropOverride()
     try setSync(false)
     return syncStatus(request)
   }

@@ -1,3 +1,4 @@
+import Engine
 import Membership
 import Storage
 import Synchronization
@@ -61,7 +62,9 @@ extension Node {
 
   /// Why something failed, as a sentence for people.
   func failure(_ error: any Error) -> WaymarkError {
-    isLostWrite(error) ? storeBroke(error) : .reading(home, error)
+    guard isLostWrite(error) else { return .reading(home, error) }
+    replicator.storeFailed(error)
+    return broken ?? .reading(home, error)
   }
 }
 

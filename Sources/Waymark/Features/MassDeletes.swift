@@ -1,3 +1,4 @@
+import Engine
 import Records
 import Replication
 import Storage
@@ -166,7 +167,7 @@ extension Node {
   }
 
   private func saveSeen() {
-    do { try rememberSeenSets() } catch { storeFailed(error) }
+    do { try rememberSeenSets() } catch { replicator.storeFailed(error) }
   }
 
   func rememberSeenSets() throws {

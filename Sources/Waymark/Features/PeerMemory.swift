@@ -57,7 +57,7 @@ extension Node {
       }
     } catch {
       remembered = before
-      storeFailed(error)
+      replicator.storeFailed(error)
     }
   }
 

@@ -64,7 +64,6 @@ extension Node {
     case .laidOutAnew:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
       renumberSeen()
-      lookForOvertakingAnew()
       settingsDidFold()
       watching.changed(Topic.all)
     case .damaged(let sets):
@@ -74,6 +73,9 @@ extension Node {
           + "peers that have it are asked for it. Next: waymark status")
     case .repaired(let sets):
       log.info("store", "peers sent \(plural(sets.count, "damaged change set")) again: \(names(of: sets))")
+    case .logNotShortened(let why):
+      log.warning("store", "the store could not be tidied, and will be after the next change: \(why)")
+    case .override(let event): note(event)
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -101,7 +103,6 @@ extension Node {
     // It writes again.
     notices.removeAll { if case .storeFailed = $0 { true } else { false } }
     guard report.foldedAnything else { return }
-    lookForOvertaking()
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
   }
 

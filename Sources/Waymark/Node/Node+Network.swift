@@ -55,7 +55,7 @@ extension Node {
     logGate()
     handle(.started)
     scheduleRest()
-    restoreBallast()
+    replicator.handle(DiskInput.started(lacksBallast: ballast.isWaitingForRoom), now: time)
     scheduleStoreCheck()
     guard member != nil else { return }
     try announce(network?.reachableAddresses ?? [])

@@ -1,3 +1,4 @@
+import Engine
 import Storage
 
 extension Node {
@@ -33,7 +34,7 @@ extension Node {
 
   /// Not on a disk that has little room: there the log is as long as it must be.
   private func reserveLog() {
-    guard broken == nil, !isDiskFull, ballast.hasRoom, ballast.diskBytes > Self.diskBytesOfReserve else {
+    guard replicator.disk.canStore, ballast.hasRoom, ballast.diskBytes > Self.diskBytesOfReserve else {
       return
     }
     tidy { try $0.reserveLog() }
@@ -43,14 +44,11 @@ extension Node {
     do {
       try body(store)
     } catch  where isBrokenStore(error) {
-      storeBroke(error)
+      replicator.storeFailed(error)
     } catch {
       log.warning("store", "the store could not be tidied, and will be after the next change: \(error)")
     }
   }
-
-  /// Moves the write-ahead log into the database and gives its room back to the disk.
-  func shrinkLog() { tidy { try $0.checkpoint(isShrinking: true) } }
 
   private static let pageBytes: UInt64 = 4_096
   private static let diskBytesOfReserve: UInt64 = 1 << 30

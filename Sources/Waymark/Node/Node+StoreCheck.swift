@@ -71,7 +71,7 @@ extension Node {
       try? store.setMeta(MetaKey.storeCheck, check.bytes)
       scheduleStoreCheck()
     } catch {
-      storeFailed(error)
+      replicator.storeFailed(error)
     }
   }
 

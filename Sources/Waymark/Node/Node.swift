@@ -34,9 +34,7 @@ public actor Node {
   let ballast: Ballast
   /// What the store left for a quiet moment is under way.
   var isRestDue = false
-  /// Since the store last had no room; see `checkDisk()`.
-  var isDiskFull = false
-  /// Since the store can't be trusted; see `storeBroke(_:)`.
+  /// Once the store can't be trusted; see `whenStoreBreaks(_:)`.
   var broken: WaymarkError?
   var breaks: (@Sendable (WaymarkError) -> Void)?
   let credentials: Credentials
@@ -48,7 +46,6 @@ public actor Node {
   var lastJoined: DeviceKey?
   var waiters = Waiters()
   var watching = Watching()
-  var directions: Directions
   /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
   var seenSets: [Lane: Int64]
   var questions = Questions()
@@ -127,7 +124,6 @@ public actor Node {
     ballast = Ballast(home)
     ballast.hold()
     pausedPeers = stored.pausedPeers
-    directions = stored.directions
     credentials = Credentials(identity: identity, circle: stored.circle, clock: clock)
     shell.node = self
   }
@@ -183,14 +179,12 @@ struct StoredState {
   let localPremium: LocalPremium
   let pausedPeers: Set<DeviceKey>
   let waiting: AwaitedAdmission?
-  let directions: Directions
 
   init(_ store: Store) throws {
     circle = try Circle(store: store)
     preference = try store.meta(MetaKey.preference) == [1]
     waiting = try store.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     localPremium = try LocalPremium(store)
-    directions = try Directions(store, preference: preference)
     pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
   }
 }
@@ -203,9 +197,6 @@ extension MetaKey {
   static let addresses = "peer-addresses"
   /// Devices the person paused, in hexadecimal, a line each.
   static let paused = "paused-peers"
-  /// A forced direction that is under way, and the last one that was carried out.
-  static let direction = "direction"
-  static let lastDirection = "last-direction"
   /// What operations of other devices deleted, as JSON.
   static let deletions = "deletions"
   /// For each lane the newest set number when the device was last in sync.

@@ -5,15 +5,16 @@ import Replication
 import Storage
 import Wire
 
-/// A forced direction that a person has said yes to. As the node does, a device keeps it with its store until it is
-/// carried out: Sources/Waymark/Node/Node+Direction.swift.
-struct DirectionOrder {
-  let verb: String
-  let operation: OperationID
-  let direction: Direction
-  /// Heads of a member that keeps to no rule are among those that count.
+/// An override that a person has confirmed, and what the simulator remembers of it.
+struct ConfirmedOverride {
+  let request: OverrideRequest
+  /// Heads of a member that breaks the rules are among those that count.
   let isOfLiar: Bool
   let begun: Moment
+  /// Its change sets are in the store already.
+  var isWritten = false
+  /// Its change sets depend on parked ones, so that the judge can't see it yet.
+  var isHidden = false
 }
 
 /// What a device asks others for before a direction begins.
@@ -36,7 +37,7 @@ extension World {
   func direct() -> Bool {
     let able = devices.filter { $0.isHonest && $0.process.map(mayDirect) == true }
     guard let device = random.pick(able), let process = device.process else { return false }
-    if process.order != nil, random.happens(perThousand: 200) {
+    if process.replicator.override.pending != nil, random.happens(perThousand: 200) {
       giveUp(process)
       return true
     }
@@ -133,7 +134,7 @@ extension World {
   func endInquiry(_ process: Process) {
     guard let inquiry = process.inquiry else { return }
     process.inquiry = nil
-    guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("directions that nobody answered") }
+    guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("overrides that nobody answered") }
     let isMirror = inquiry.verb == "mirror"
     // What the peers have heard from here meanwhile is this device's own.
     let own = LogKey(
@@ -142,10 +143,10 @@ extension World {
     let direction = Direction(
       wanted: isMirror ? others : inquiry.own, present: isMirror ? inquiry.own : others, scope: inquiry.scope)
     if let leaver = inquiry.leaves { leave(devices[leaver], asTo: process.device) }
-    begin(
-      DirectionOrder(
-        verb: inquiry.verb, operation: OperationID(random16()), direction: direction,
-        isOfLiar: inquiry.isOfLiar, begun: now), process)
+    let request = OverrideRequest(
+      verb: inquiry.verb, operation: OperationID(random16()), peer: nil, asked: process.device.wall,
+      direction: direction)
+    begin(ConfirmedOverride(request: request, isOfLiar: inquiry.isOfLiar, begun: now), process)
   }
 
   /// Whoever has just told what it holds is heard by nobody for a while, and may be taken out meanwhile.
@@ -159,25 +160,25 @@ extension World {
 
   // MARK: From the yes to the end
 
-  private func begin(_ order: DirectionOrder, _ process: Process) {
+  private func begin(_ confirmed: ConfirmedOverride, _ process: Process) {
+    let request = confirmed.request
     log?(
-      "  \(process.device.name) begins: \(order.verb)\n    wanted \(shown(order.direction.wanted))\n    present "
-        + shown(order.direction.present))
-    orders[order.operation] = order
-    operations.append(order.operation)
-    tally.count("directions begun")
-    if order.isOfLiar { tally.count("directions by a liar's heads") }
+      "  \(process.device.name) begins: \(request.verb)\n    wanted \(shown(request.direction.wanted))\n    present "
+        + shown(request.direction.present))
+    overrides[request.operation] = confirmed
+    operations.append(request.operation)
+    tally.count("overrides begun")
+    if confirmed.isOfLiar { tally.count("overrides by a liar's heads") }
     perhapsEndInside(process.device, perThousand: 100)
     do {
-      try process.replicator.store.setMeta(Self.directionKey, order.operation.raw.bytes)
-      process.order = order
+      try process.replicator.begin(request)
       // Without sync it can't be carried out.
       prefer(process.device, true)
     } catch {
       guard !process.isEnded else { return }
-      process.storeFailed(error)
+      if !(error is WriteRefusal) { process.replicator.storeFailed(error) }
     }
-    if !process.isEnded { finishDirection(process) }
+    if !process.isEnded { process.replicator.finishOverride(now: process.device.time) }
   }
 
   /// For people who look for a cause.
@@ -188,64 +189,47 @@ extension World {
     }.joined(separator: ", ")
   }
 
-  /// What a store holds of a direction that waits, when a program starts on it.
-  func storedOrder(_ store: Store, _ device: Device) throws -> DirectionOrder? {
-    if device.givesUp { try store.setMeta(Self.directionKey, nil) }
-    device.givesUp = false
-    guard device.preference, let id = try store.meta(Self.directionKey).flatMap({ OperationID(bytes: $0) })
-    else { return nil }
-    if orders[id] != nil { tally.count("directions taken up at a start") }
-    return orders[id]
+  func noted(_ event: OverrideEvent, by device: Device) {
+    guard let process = device.process, !process.isEnded else { return }
+    switch event {
+    case .began, .dropped: break
+    case .ready(let request):
+      judged { try $0.stepped(device) }
+      perhapsEndInside(device)
+      noteWritten(request, by: process)
+    case .written(let request, let sets): written(request, sets, by: process)
+    case .finished: tally.count("overrides done")
+    }
   }
 
-  /// Carries out what a device waits for as soon as all that it needs is here.
-  func finishDirection(_ process: Process) {
-    guard let order = process.order, !process.isEnded, !process.isDiskFull, process.isMember,
-      !process.replicator.isSpent
-    else { return }
-    process.order = nil
+  /// Notes what the store holds already of an override that is about to be written.
+  private func noteWritten(_ request: OverrideRequest, by process: Process) {
+    let store = process.replicator.store
+    let key = OperationKey(id: request.operation, device: process.device.key)
     do {
-      guard try missing(order, process) == 0 else { return process.order = order }
-      try carryOut(order, process)
+      let isWritten = try store.isWritten(key)
+      overrides[request.operation]?.isWritten = isWritten
+      overrides[request.operation]?.isHidden = try isWritten && store.operation(key) == nil
     } catch {
-      guard !process.isEnded else { return }
-      process.storeFailed(error)
-      // With room on the disk it is tried again, else at the next start.
-      if process.isDiskFull { process.order = order }
+      // The disk does not read just now: there is nothing to judge by.
+      overrides[request.operation]?.isHidden = true
     }
   }
 
-  private func missing(_ order: DirectionOrder, _ process: Process) throws -> UInt64 {
-    let evaluation = process.replicator.circle.evaluation
-    return try process.replicator.store.missing(order.direction) { evaluation.admission(of: $0) == .open }
-  }
-
-  private func carryOut(_ order: DirectionOrder, _ process: Process) throws {
-    let (device, store) = (process.device, process.replicator.store)
-    perhapsEndInside(device)
-    let key = OperationKey(id: order.operation, device: device.key)
-    let isAgain = try store.isWritten(key)
-    // What was written before may wait for what it stands on.
-    let shows = try !isAgain || store.operation(key) != nil
-    let plan = try store.plan(order.direction, now: device.wall).changes
-    var sets: [ChangeSetID] = []
-    if !isAgain, !plan.drafts.isEmpty {
-      sets = try process.replicator.write(
-        OperationDraft(id: order.operation, verb: order.verb), plan.drafts, leastClock: plan.leastClock,
-        now: device.time)
-      guard !process.isEnded else { return }
-      judged { try $0.acknowledged(device, sets) }
-    }
-    if shows { judged { try $0.directed(device, order.direction, sets) } }
+  private func written(_ request: OverrideRequest, _ sets: [ChangeSetID], by process: Process) {
+    let device = process.device
+    guard let confirmed = overrides[request.operation] else { return }
+    if !sets.isEmpty { judged { try $0.acknowledged(device, sets) } }
+    if !confirmed.isHidden { judged { try $0.directed(device, request.direction, sets) } }
     // Between what is written and the note that it is.
     perhapsEndInside(device, perThousand: 200, after: 1..<6)
-    log?("  \(device.name) is done with its \(order.verb), in \(sets.count) sets")
-    tally.count("directions done")
-    tally.count(sets.isEmpty ? "directions without a difference" : "directions written")
-    if isAgain { tally.count("directions done twice over") }
-    if now > order.begun + 1_000 { tally.count("directions that waited") }
-    if try isOverCut(order.direction, process) { tally.count("directions over a log cut meanwhile") }
-    try store.setMeta(Self.directionKey, nil)
+    log?("  \(device.name) is done with its \(request.verb), in \(sets.count) sets")
+    tally.count(sets.isEmpty ? "overrides without a difference" : "overrides written")
+    if confirmed.isWritten { tally.count("overrides done twice over") }
+    if now > confirmed.begun + 1_000 { tally.count("overrides that waited") }
+    if (try? isOverCut(request.direction, process)) == true {
+      tally.count("overrides over a log cut meanwhile")
+    }
   }
 
   /// Whether a cut has kept from coming what was wanted.
@@ -260,33 +244,27 @@ extension World {
 
   /// Somebody withdraws a direction: without sync it is none.
   func giveUp(_ process: Process) {
-    tally.count("directions given up")
+    tally.count("overrides given up")
     prefer(process.device, false)
     if !process.isEnded { prefer(process.device, true) }
   }
 
-  /// Forgets an order that is not carried out yet, as turning sync off does.
-  func dropDirection(_ device: Device) {
+  /// Forgets an override that is not carried out yet, as turning sync off does.
+  func dropOverride(_ device: Device) {
     guard let process = device.process, !process.isEnded else { return device.givesUp = true }
-    guard process.order != nil else { return }
-    do {
-      try process.replicator.store.setMeta(Self.directionKey, nil)
-      process.order = nil
-    } catch {
-      if !process.isEnded { process.storeFailed(error) }
+    do { try process.replicator.dropOverride() } catch {
+      if !process.isEnded { process.replicator.storeFailed(error) }
     }
   }
 
   /// After all faults what can come has come: what still waits does so for what nobody has, and a person withdraws it.
-  func endDirections() {
+  func endOverrides() {
     for device in devices where device.isHonest && !device.isGone {
-      guard let process = device.process, let order = process.order else { continue }
+      guard let process = device.process, let request = process.replicator.override.pending else { continue }
       if process.isMember, !process.isDiskFull, !process.replicator.isSpent {
-        judged { try $0.waits(device, order.direction) }
+        judged { try $0.waits(device, request.direction) }
       }
       giveUp(process)
     }
   }
-
-  private static let directionKey = "direction"
 }

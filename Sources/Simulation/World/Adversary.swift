@@ -14,8 +14,7 @@ extension World {
     guard let device = random.pick(adversaries), let process = device.process else { return false }
     if process.links.isEmpty {
       // Whoever is turned away comes again at once.
-      process.dialing.hurry(now: device.wall)
-      process.receive(.dial)
+      process.receive(.peering(.hurried))
     }
     switch fault {
     case .forge, .malleate, .truncate, .garble, .hoard, .replay:
@@ -36,8 +35,7 @@ extension World {
       for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
         breakLink(link)
       }
-      process.dialing.hurry(now: device.world.now)
-      process.receive(.dial)
+      process.receive(.peering(.hurried))
       return true
     case .lie, .unsolicited, .oversize: return sendNonsense(fault, process)
     case .closedLane: return useClosedLane(process)

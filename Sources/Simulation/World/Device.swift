@@ -8,8 +8,7 @@ import Wire
 
 /// One device: its disk, its clock, and the process on it, if it runs.
 ///
-/// Around the replicator it is what the node is around it: it keeps links and timers and obeys. What it does about
-/// dialling, letting in and penalties follows Sources/Waymark/Node/Node+Network.swift.
+/// Around the engine it is what the node is around it: it keeps links and timers, and carries out effects.
 final class Device {
   let keys: DeviceKeys
   let number: Int
@@ -22,6 +21,8 @@ final class Device {
   var clock = WallClock()
   /// What the person chose; kept on the disk, as the node keeps it.
   var preference: Bool
+  /// Peers that the person does not want to talk to for now; kept on the disk too.
+  var pausedPeers: Set<DeviceKey> = []
   /// Where others find it; a number that changes when the device moves to another network.
   var place = 0
   /// The oldest of its addresses that still leads here.
@@ -118,7 +119,7 @@ final class Process {
   unowned let world: World
   let volume: Volume
   let replicator: Replicator
-  var dialing: Dialing
+  private(set) var peering: Peering
   var links: [LinkID: (link: Link, end: Int)] = [:]
   /// What has come and waits for its turn.
   var inbox: [Arrival] = []
@@ -129,14 +130,10 @@ final class Process {
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
   private var timerOrder: UInt64 = 0
-  /// When it looks next whom to dial.
-  private var dialsAt: Moment?
   /// For how many notes the disk has room in reserve.
   private var reservedNotes = Process.notesMax
   /// When it looks next whether the disk has room.
   private var looksAt: Moment?
-  /// Peers that the person does not want to talk to for now.
-  var pausedPeers: Set<DeviceKey> = []
   /// When a question was put that is not answered yet.
   var askedAt: [LinkID: Moment] = [:]
   /// What it asks for before an override begins.
@@ -151,9 +148,8 @@ final class Process {
     /// A message, and its bytes for the judge.
     case message(Link, Message, [UInt8])
     case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
-    case dialFailed(String, DialFailure)
+    case peering(PeeringInput)
     case timer(ReplicaTimer, order: UInt64)
-    case dial
     case room
     case goOn
   }
@@ -172,7 +168,7 @@ final class Process {
     if device.givesUp { try Override.forget(store) }
     device.givesUp = false
     let circle = try Circle(store: store)
-    dialing = Dialing(seed: world.random.next())
+    peering = Peering(paused: device.pausedPeers, seed: world.random.next())
     replicator = try Replicator(
       store: store, circle: circle, signing: device.keys.signing, preference: device.preference,
       localPremium: .none, place: IncarnationFile(disk: device.disk, identity: device.storeIdentity),
@@ -191,11 +187,11 @@ final class Process {
 
   /// Begins to serve.
   func serve() {
-    for address in device.addressBook { dialing.add(address, of: nil, now: world.now) }
+    for address in device.addressBook { handle(.addressGiven(address)) }
     learnAddresses()
     handle([.started])
     announce()
-    dial()
+    handle(.timer(.dial))
   }
 
   var isMember: Bool { replicator.circle.evaluation.isMember(device.key) }
@@ -212,12 +208,9 @@ final class Process {
 
   func learnAddresses() {
     let circle = replicator.circle
-    dialing.forget { !circle.evaluation.isMember($0) }
-    dialing.heed(isOut: !isMember, now: world.now)
     let others = circle.evaluation.members.keys.filter { $0 != device.key }
     let addresses = Dictionary(uniqueKeysWithValues: others.map { ($0, circle.addresses(of: $0)) })
-    dialing.announced(addresses, now: world.now)
-    scheduleDial()
+    handle(.circleChanged(announced: addresses))
   }
 
   // MARK: Turns
@@ -248,7 +241,9 @@ final class Process {
         let sender = world.devices[link.devices[link.devices[0] == device.number ? 1 : 0]]
         world.watch.arrived(bytes, from: sender, to: device, on: link)
         world.log?("  \(device.name) hears of \(sender.name): \(message.name)")
-        if !world.isDeaf(device, to: message) { inputs.append(.received(link.id, message)) }
+        if !peering.ignores(link.id, replicator.replica), !world.isDeaf(device, to: message) {
+          inputs.append(.received(link.id, message))
+        }
         continue
       }
       flush(&inputs)
@@ -268,13 +263,13 @@ final class Process {
     case .input(.closed(let link)): closed(link)
     case .input(let input): handle([input])
     case .opened(let link, let remote, let introduction): opened(link, remote, introduction)
-    case .dialFailed(let address, let failure):
-      dialing.failed(address, failure, now: world.now)
-      scheduleDial()
+    case .peering(let input): handle(input)
     case .timer(let timer, let order): fired(timer, order)
-    case .dial: dial()
-    case .room where looksAt == world.now: lookAtDisk()
-    case .room: break
+    case .room:
+      // One that was put off or brought forward looks at another time.
+      guard let looksAt, looksAt <= world.now else { return }
+      self.looksAt = nil
+      lookAtDisk()
     case .goOn: goOn()
     }
   }
@@ -282,17 +277,9 @@ final class Process {
   // MARK: Links
 
   private func opened(_ id: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?) {
-    guard links[id] != nil else { return }
-    if introduction != nil, isPenalised(remote) { world.tally.count("penalised peer") }
-    handle([.opened(id, remote: remote, introduction: introduction)])
-    guard let peer = replicator.replica.sessions[id]?.device, pausedPeers.contains(peer) else { return }
-    send(Message.goodbye(.paused).encoded, to: id)
-    world.hangUp(id, device)
-  }
-
-  private func isPenalised(_ transport: TransportKey) -> Bool {
-    guard let peer = replicator.circle.evaluation.member(transport: transport)?.device else { return false }
-    return dialing.isPenalised(peer, now: world.now)
+    guard let (link, end) = links[id] else { return }
+    handle(
+      .opened(id, dialled: end == 0 ? link.address : nil, remote: remote, introduction: introduction))
   }
 
   private func goOn() {
@@ -304,44 +291,36 @@ final class Process {
   private func closed(_ id: LinkID) {
     // Its end comes after all that it has brought.
     while !isEnded, replicator.isWaiting(id) { goOn() }
-    guard let (link, end) = links.removeValue(forKey: id) else { return }
-    let session = replicator.replica.sessions[id]
-    if let peer = session?.device, link.brokeRules[end] { penalise(peer, "an invalid message") }
+    guard !isEnded, let (link, end) = links.removeValue(forKey: id) else { return }
+    handle(.ended(id, link.brokeRules[end] ? .brokeRules : link.hasHungUp[1 - end] ? .hungUp : .lost))
     handle([.closed(id)])
-    if end == 0 {
-      if session?.device != nil {
-        dialing.ended(link.address, now: world.now)
-      } else {
-        dialing.failed(link.address, .turnedAway, now: world.now)
-      }
-    }
-    scheduleDial()
   }
 
-  func penalise(_ peer: DeviceKey, _ why: String) {
-    dialing.penalise(peer, now: world.now)
-    world.penalised(peer, by: device, why)
-  }
+  // MARK: What Peering asks for
 
-  func dial() {
+  /// Reports an event to `peering`, and carries out what follows from it.
+  func handle(_ input: PeeringInput) {
     guard !isEnded else { return }
-    for address in dialing.due(now: world.now, connected: connected, paused: pausedPeers) {
-      world.dial(address, from: device)
+    var effects: [PeeringEffect] = []
+    peering.handle(input, replicator.replica, now: device.time, into: &effects)
+    for effect in effects where !isEnded { perform(effect) }
+  }
+
+  private func perform(_ effect: PeeringEffect) {
+    switch effect {
+    case .dial(let address): world.dial(address, from: device)
+    case .introduce(let link, let remote, let introduction):
+      guard links[link] != nil else { return }
+      handle([.opened(link, remote: remote, introduction: introduction)])
+      handle(.introduced(link))
+    case .admit: break
+    case .send(let link, let message): send(message.encoded, to: link)
+    case .close(let link), .closeAtOnce(let link): world.hangUp(link, device)
+    case .schedule(let timer, let wait):
+      if case .introduce = timer { world.tally.count("held links") }
+      world.later(wait, .peering(device.number, device.generation, timer))
+    case .report(.penalised(let peer, let why)): world.penalised(peer, by: device, why)
     }
-    scheduleDial()
-  }
-
-  var connected: Set<DeviceKey> {
-    Set(replicator.replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
-  }
-
-  func scheduleDial() {
-    guard let next = dialing.nextDue(connected: connected, paused: pausedPeers) else { return }
-    let moment = max(next, world.now + 1)
-    // One that comes earlier looks again.
-    if let dialsAt, world.now < dialsAt, dialsAt <= moment { return }
-    dialsAt = moment
-    world.later(moment - world.now, .dial(device.number, device.generation))
   }
 
   // MARK: Timers
@@ -380,11 +359,7 @@ extension Process: ReplicatorShell {
   }
 
   func close(_ link: LinkID, _ cause: CloseCause) {
-    guard mayAct() else { return }
-    if case .misbehaved(let why) = cause, let peer = replicator.replica.sessions[link]?.device {
-      penalise(peer, why)
-    }
-    world.hangUp(link, device)
+    if mayAct() { handle(.closing(link, cause)) }
   }
 
   func isCongested(_ link: LinkID) -> Bool {
@@ -415,7 +390,7 @@ extension Process: ReplicatorShell {
     switch event {
     case .peerJoined(let peer, let link):
       openRecords.remove(peer)
-      if let (link, end) = links[link], end == 0 { dialing.succeeded(link.address, peer, now: world.now) }
+      handle(.joined(link, peer))
     case .laneOpened(let peer, .records): openRecords.insert(peer)
     case .laneClosed(let peer, .records, _): openRecords.remove(peer)
     case .membershipChanged: learnAddresses()

@@ -19,14 +19,9 @@ extension World {
     case .restamp: return restamp(device)
     case .pausePeer:
       guard let peer = random.pick(devices.filter { $0.key != device.key }) else { return false }
-      device.process?.pausedPeers.insert(peer.key)
-      for session in device.process?.replicator.replica.sessions.values.sorted(by: { $0.link < $1.link })
-        ?? []
-      where session.device == peer.key {
-        device.process?.send(Message.goodbye(.paused).encoded, to: session.link)
-        hangUp(session.link, device)
-      }
-      later(random.wait(20_000), .end(.pausedPeer(device.number, device.generation, peer.key)))
+      device.pausedPeers.insert(peer.key)
+      device.process?.handle(.paused(peer.key))
+      later(random.wait(20_000), .end(.pausedPeer(device.number, peer.key)))
     default: return invite(by: device)
     }
     return true

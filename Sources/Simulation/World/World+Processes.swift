@@ -95,7 +95,7 @@ extension World {
       process.isTurnDue = true
       later(0, .turn(process.device.number, process.device.generation))
     }
-    process.dial()
+    process.handle(.timer(.dial))
   }
 
   // MARK: What processes report

@@ -56,7 +56,7 @@ package final class World {
   enum Event {
     case turn(Int, Int)
     case timer(Int, Int, ReplicaTimer, order: UInt64)
-    case dial(Int, Int)
+    case peering(Int, Int, PeeringTimer)
     case room(Int, Int)
     case arrive(LinkID, Int)
     case dialled(String, Int, Int)
@@ -220,7 +220,8 @@ package final class World {
     case .turn(let number, let generation): process(number, generation)?.turn()
     case .timer(let number, let generation, let timer, let order):
       process(number, generation)?.receive(.timer(timer, order: order))
-    case .dial(let number, let generation): process(number, generation)?.receive(.dial)
+    case .peering(let number, let generation, let timer):
+      process(number, generation)?.receive(.peering(.timer(timer)))
     case .room(let number, let generation): process(number, generation)?.receive(.room)
     case .arrive(let link, let end): arrive(link, end)
     case .dialled(let address, let number, let generation): dialled(address, number, generation)

@@ -40,8 +40,7 @@ extension Node {
   private func syncNow(_ request: CommandRequest) throws -> JSON {
     guard network != nil else { throw WaymarkError.notServing }
     try checkNotExcluded()
-    network?.dialing.hurry(now: steady)
-    dial()
+    handle(.hurried)
     for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
     let peers = try snapshot().peersDocument["peers"] ?? []
     return document(request.command, [.init("peers", peers)])

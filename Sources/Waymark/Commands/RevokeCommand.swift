@@ -27,7 +27,7 @@ extension Node {
       }
       log.warning("circle", "revoked \(target.member.name)")
     }
-    dial()
+    handle(.timer(.dial))
     return revocationDocument(request, plan, isDone: true)
   }
 

@@ -128,10 +128,10 @@ extension Node {
   // MARK: Sending
 
   private var missingPeers: [DeviceKey] {
-    let connected = connectedPeers
+    let connected = replica.connectedDevices()
     return circle.evaluation.members.keys.filter { device in
       device != identity.device && !connected.contains(device) && !isPaused(device)
-        && network?.dialing.isPenalised(device, now: steady) == false
+        && !peering.isPenalised(device, now: time)
     }
   }
 
@@ -187,12 +187,11 @@ extension Node {
     rememberSoon()
     if network?.finder?.clocks.removeValue(forKey: device) != nil { nodeChanged() }
     guard !isPaused(device) else { return }
-    if network?.dialing.isFound(address) == false {
+    if !peering.isFound(address) {
       log.info("network", "found \(name(of: device)) on this network, at \(address)")
     }
-    network?.dialing.found(address, of: device, now: steady)
     if let session = replica.session(with: device) { checkStillThere(session.link) }
-    dial()
+    handle(.addressFound(address, device))
   }
 
   /// Its other end looks for this device, so it has lost the connection, or its beacon was under way when it was made.
@@ -229,9 +228,9 @@ extension Node {
     if let session = replica.session(with: device), network.links[session.link]?.dialled == nil {
       return .incoming
     }
-    if network.dialing.isFound(address) { return .beacon }
+    if peering.isFound(address) { return .beacon }
     if circle.addresses(of: device).contains(address) { return .announced }
-    return network.dialing.entries.contains { $0.address == address } ? .given : nil
+    return peering.addresses.contains { $0.address == address } ? .given : nil
   }
 
   /// Why nobody can be found on this network, if that is so and somebody is missing.

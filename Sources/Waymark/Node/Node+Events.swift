@@ -22,10 +22,9 @@ extension Node {
     switch event {
     case .peerJoined(let device, let link):
       log.info("peers", "connected to \(name(of: device))")
-      network?.identified(link, as: device, at: time)
-      // Who was dialled may have been paused before it said who it is.
+      network?.identified(link, as: device, at: wall())
+      handle(.joined(link, device))
       rememberSoon()
-      if isPaused(device) { hangUp(link) }
     case .laneOpened(let device, let lane): log.info("sync", "\(lane) open with \(name(of: device))")
     case .laneClosed(let device, let lane, let reason):
       log.info("sync", "\(lane) closed with \(name(of: device)): \(Reason(reason).rawValue)")

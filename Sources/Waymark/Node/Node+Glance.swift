@@ -56,7 +56,7 @@ extension Node {
     }
     return NodeGlance(
       device: identity.device, isServing: network != nil, members: Set(circle.evaluation.members.keys),
-      paused: pausedPeers, statements: circle.setHash, settings: glance(.settings, isOpen: true),
+      paused: peering.paused, statements: circle.setHash, settings: glance(.settings, isOpen: true),
       records: glance(.records, isOpen: replica.ownGate(now: wall()).isOpen), sessions: sessions,
       standings: Dictionary(peers) { first, _ in first })
   }
@@ -70,8 +70,7 @@ extension Node {
   /// Dials whoever is not connected, without waiting for its turn.
   package func hurry() {
     guard replicator.isOpen, network != nil else { return }
-    network?.dialing.hurry(now: steady)
-    dial()
+    handle(.hurried)
   }
 
   /// Everything of a lane that is visible, each record by its kind and its name, with its fields in words.

@@ -22,9 +22,8 @@ extension Node {
     if !stored.contains(address) {
       try store.setMetaLines(MetaKey.addresses, stored + [address])
     }
-    network?.dialing.add(address, of: nil, now: steady)
-    network?.dialing.hurry(now: steady)
-    dial()
+    handle(.addressGiven(address))
+    handle(.hurried)
   }
 
   func storedAddresses() throws -> [String] { try store.metaLines(MetaKey.addresses) }
@@ -33,18 +32,14 @@ extension Node {
   func learnAddresses() {
     credentials.update(circle)
     guard network != nil else { return }
-    let evaluation = circle.evaluation
-    network?.dialing.forget { !evaluation.isMember($0) }
-    network?.dialing.heed(isOut: member == nil, now: steady)
-    let others = evaluation.members.keys.filter { $0 != identity.device }
+    let others = circle.evaluation.members.keys.filter { $0 != identity.device }
     let isLocal = network?.isLocal == true
     let addresses = Dictionary(
       uniqueKeysWithValues: others.map { device in
         (device, circle.addresses(of: device).filter { SocketAddress.mayAnnounce($0, isLocal: isLocal) })
       })
-    network?.dialing.announced(addresses, now: steady)
+    handle(.circleChanged(announced: addresses))
     membersMayHaveChanged()
-    scheduleDial()
   }
 
   /// Tells the circle where this node listens, if that has changed.
@@ -61,26 +56,14 @@ extension Node {
 
   // MARK: Pausing
 
-  func isPaused(_ device: DeviceKey) -> Bool { pausedPeers.contains(device) }
+  func isPaused(_ device: DeviceKey) -> Bool { peering.isPaused(device) }
 
   /// Stops talking to a peer until it is resumed; what it already has, it keeps.
   func setPaused(_ device: DeviceKey, _ isPaused: Bool) throws {
-    var paused = pausedPeers
+    var paused = peering.paused
     if isPaused { paused.insert(device) } else { paused.remove(device) }
     try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
-    pausedPeers = paused
+    handle(isPaused ? .paused(device) : .resumed(device))
     nodeChanged()
-    if isPaused {
-      for session in replica.sessions.values where session.device == device { hangUp(session.link) }
-    } else {
-      network?.dialing.hurry(now: steady)
-      dial()
-    }
-  }
-
-  /// Ends the connection with a paused peer.
-  func hangUp(_ link: LinkID) {
-    send(Message.goodbye(.paused).encoded, to: link)
-    network?.links[link]?.link.close()
   }
 }

@@ -81,10 +81,15 @@ extension Node {
   private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
     if exclusion != nil { return (.refused, .turnedAway) }
     guard let network else { return (.offline, .offline) }
-    if network.dialing.isPenalised(device, now: steady) { return (.refused, .badSignature) }
-    if let refusal = network.refusals[device] { return (.refused, refusal) }
+    if peering.isPenalised(device, now: time) { return (.refused, .badSignature) }
+    switch peering.refusals[device] {
+    case .paused: return (.refused, .refusedByPeer)
+    case .unreadable: return (.refused, .waitingDependency)
+    case .revoked: return (.refused, .revoked)
+    case nil: break
+    }
     if network.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
-    let entries = network.dialing.entries.filter { $0.device == device }
+    let entries = peering.addresses.filter { $0.device == device }
     if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }
     return switch entries.compactMap(\.lastFailure).last {
     case .refused: (.offline, .dialRefused)

@@ -30,7 +30,7 @@ public actor Node {
   /// Present only while the node serves.
   var network: Network?
   var notices: [NodeNotice] = []
-  var pausedPeers: Set<DeviceKey> = []
+  var peering: Peering
   let ballast: Ballast
   /// What the store left for a quiet moment is under way.
   var isRestDue = false
@@ -123,7 +123,7 @@ public actor Node {
     self.replicator = replicator
     ballast = Ballast(home)
     ballast.hold()
-    pausedPeers = stored.pausedPeers
+    peering = Peering(paused: stored.pausedPeers, seed: randomSeed())
     credentials = Credentials(identity: identity, circle: stored.circle, clock: clock)
     shell.node = self
   }

@@ -54,7 +54,7 @@ final class Watch {
   private func waiting(_ process: Process) -> Int64? {
     let sessions = process.replicator.replica.sessions.values.filter { !$0.isClosing }
     let oldest = sessions.flatMap { session in
-      Lane.allCases.map { session[$0] }.filter { !$0.asked.isEmpty }.map(\.askedProgressAt)
+      Lane.allCases.compactMap { session[$0].askedProgressAt }
     }.min()
     return oldest.map { process.world.now - $0 }
   }

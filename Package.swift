@@ -52,6 +52,7 @@ let package = Package(
       name: "CSodium", pkgConfig: "libsodium",
       providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     shell("SQLite", ["CSQLite"]),
+    shell("VirtualDisk", ["CSQLite", "SQLite", "Sodium", "Wire"]),
     shell("Sodium", ["CSodium"]),
     pure("Wire", []),
     pure("SecureChannel", ["Wire", "Sodium"]),
@@ -72,7 +73,10 @@ let package = Package(
       ["Waymark", "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Transport"]),
     shell(
       "Simulation",
-      ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
+      [
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite",
+        "VirtualDisk",
+      ]),
     .executableTarget(name: "WaymarkCommand", dependencies: ["Waymark"], swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["Simulation"], swiftSettings: common),
@@ -95,7 +99,8 @@ let package = Package(
     .target(
       name: "CrashImages",
       dependencies: [
-        "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage", "Wire",
+        "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "VirtualDisk", "Wire",
       ], path: "Tests/Images/Scenarios", swiftSettings: common),
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Images/Runner", swiftSettings: common),
@@ -115,7 +120,7 @@ let package = Package(
       "SimulationTests",
       [
         "CrashImages", "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage",
-        "Vectors", "Wire",
+        "Vectors", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),

@@ -43,11 +43,11 @@ package final class Store {
     try self.init(connection, lock: lock, refolds: refolds)
   }
 
-  /// Opens a store, or makes it where there is none, in a file system in memory.
-  package convenience init(on volume: Volume, path: String, refolds: Bool = false) throws {
-    let connection = try Connection(on: volume, path)
+  /// Opens a store, or makes it where there is none, on another file system than the machine's.
+  package convenience init(on files: any VirtualFileSystem, path: String, refolds: Bool = false) throws {
+    let connection = try Connection(on: files, path)
     try connection.setUp()
-    try volume.syncDirectory(of: path)
+    try files.syncDirectory(of: path)
     try self.init(connection, lock: nil, refolds: refolds)
   }
 

@@ -1,5 +1,6 @@
 import Simulation
 import Testing
+import VirtualDisk
 
 /// Whole runs of simulated circles, judged after every event. `make simulate` and `make soak` run many more.
 @Suite struct RunTests {

@@ -19,9 +19,11 @@ struct SourceTests {
     }
   }
 
-  @Test(arguments: [("sqlite3_", "SQLite"), ("crypto_", "Sodium"), ("sodium_", "Sodium")])
-  func `one module calls each C library`(prefix: String, owner: String) throws {
-    for file in try Repository.sources() where file.module != owner {
+  /// VirtualDisk is what SQLite itself calls.
+  @Test(
+    arguments: [("sqlite3_", ["SQLite", "VirtualDisk"]), ("crypto_", ["Sodium"]), ("sodium_", ["Sodium"])])
+  func `one module calls each C library`(prefix: String, owners: [String]) throws {
+    for file in try Repository.sources() where !owners.contains(file.module) {
       expectAbsent(prefix, in: file.code, "\(file) calls \(prefix)…")
     }
   }

@@ -2,6 +2,7 @@ import Membership
 import Records
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// What members answer that keep to no rule: well formed mostly, and never true.

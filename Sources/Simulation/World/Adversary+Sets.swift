@@ -3,6 +3,7 @@ import Records
 import Replication
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// Change sets of members that keep to no rule: signed with a real key, and each wrong in its way.

@@ -3,6 +3,7 @@ import Records
 import Replication
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// What members do that keep to no rule. They have real keys and real sessions, and send what they like on them.

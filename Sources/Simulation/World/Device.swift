@@ -3,6 +3,7 @@ import Replication
 import SQLite
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// One device: its disk, its clock, and the process on it, if it runs.

@@ -2,6 +2,7 @@ import Membership
 import Replication
 import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// Tells the judge what happens, in its words, and keeps the first objection until the event is over.

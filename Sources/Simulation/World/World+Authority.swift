@@ -1,8 +1,8 @@
 import Membership
 import Replication
 import Sodium
-import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// Who may what: what people buy and want, and whom they let in and take out.

@@ -2,6 +2,7 @@ import Membership
 import Records
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// A forced direction that a person has said yes to. As the node does, a device keeps it with its store until it is

@@ -1,8 +1,8 @@
 import Membership
 import Replication
 import Sodium
-import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// A fault that lasts for a while, and what ends it.

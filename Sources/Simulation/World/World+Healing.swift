@@ -1,6 +1,7 @@
 import Membership
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// After the faults: everything works again, and what must follow from that.

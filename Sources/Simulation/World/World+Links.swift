@@ -1,6 +1,7 @@
 import Membership
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// How the network is.

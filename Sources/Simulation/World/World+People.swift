@@ -2,6 +2,7 @@ import Membership
 import Records
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// What people do at their devices, among few records, so that they meet.

@@ -2,7 +2,7 @@ import Membership
 package import Replication
 import Sodium
 import Storage
-import SQLite
+import VirtualDisk
 import Wire
 
 /// Devices of one circle under one virtual clock, with all that can go wrong between and around them.

@@ -1,19 +1,19 @@
-internal import CSQLite
+import CSQLite
 
 /// One opening of a file by SQLite.
 final class FileHandle {
-  private let file: any FileSystemFile
+  private let file: DiskFile
   private let name: String?
   private let volume: Volume
   /// What connections on the same database share; nil for other files.
-  var place: SharedPlace?
+  var walIndex: WALIndex?
   /// Whether the first sync makes the new file's name durable too.
   var syncsDirectory = false
   var deletes = false
   /// How much of the file's lock this holds.
   private var lock = SQLITE_LOCK_NONE
 
-  init(_ file: any FileSystemFile, name: String?, volume: Volume) {
+  init(_ file: DiskFile, name: String?, volume: Volume) {
     self.file = file
     self.name = name
     self.volume = volume
@@ -45,7 +45,7 @@ final class FileHandle {
     guard code == SQLITE_OK, syncsDirectory, let name else { return code }
     // On Unix SQLite does not look at how this went.
     _ = volume.run(FailureCode.syncDirectory) { () throws(FileFault) in
-      try volume.fileSystem.syncDirectory(of: name)
+      try volume.disk.syncDirectory(of: name)
     }
     syncsDirectory = false
     return SQLITE_OK
@@ -55,21 +55,21 @@ final class FileHandle {
 
   func close() {
     unlock(to: SQLITE_LOCK_NONE)
-    place?.leave(self)
+    walIndex?.leave(self)
     if deletes, let name { _ = volume.delete(name, syncsDirectory: false) }
   }
 
   // MARK: Lock of the file
 
   func lock(to level: Int32) -> Int32 {
-    guard let place, level > lock else { return SQLITE_OK }
-    lock = place.lock(self, from: lock, to: level)
+    guard let walIndex, level > lock else { return SQLITE_OK }
+    lock = walIndex.lock(self, from: lock, to: level)
     return lock == level ? SQLITE_OK : SQLITE_BUSY
   }
 
   func unlock(to level: Int32) {
-    guard let place, level < lock else { return }
-    place.unlock(self, to: level)
+    guard let walIndex, level < lock else { return }
+    walIndex.unlock(self, to: level)
     lock = level
   }
 
@@ -135,30 +135,34 @@ final class FileHandle {
       return SQLITE_OK
     }
     methods.xCheckReservedLock = { file, result in
-      result?.pointee = FileHandle.of(file)?.place?.isReserved ?? false ? 1 : 0
+      result?.pointee = FileHandle.of(file)?.walIndex?.isReserved ?? false ? 1 : 0
       return SQLITE_OK
     }
   }
 
   private static func addSharedMemory(to methods: inout sqlite3_io_methods) {
     methods.xShmMap = { file, region, size, extends, address in
-      guard let handle = FileHandle.of(file), let place = handle.place else { return FailureCode.mapMemory }
-      address?.pointee = place.map(handle, Int(region), size: Int(size), extends: extends != 0)
+      guard let handle = FileHandle.of(file), let index = handle.walIndex else {
+        return FailureCode.mapMemory
+      }
+      address?.pointee = index.map(handle, Int(region), size: Int(size), extends: extends != 0)
       return SQLITE_OK
     }
     methods.xShmLock = { file, first, count, flags in
-      guard let handle = FileHandle.of(file), let place = handle.place else { return FailureCode.lockMemory }
+      guard let handle = FileHandle.of(file), let index = handle.walIndex else {
+        return FailureCode.lockMemory
+      }
       let slots = Int(first)..<Int(first + count)
       if flags & SQLITE_SHM_UNLOCK != 0 {
-        place.release(handle, slots)
+        index.release(handle, slots)
         return SQLITE_OK
       }
-      return place.take(handle, slots, isShared: flags & SQLITE_SHM_SHARED != 0) ? SQLITE_OK : SQLITE_BUSY
+      return index.take(handle, slots, isShared: flags & SQLITE_SHM_SHARED != 0) ? SQLITE_OK : SQLITE_BUSY
     }
     // All connections are on one thread.
     methods.xShmBarrier = { _ in }
     methods.xShmUnmap = { file, _ in
-      if let handle = FileHandle.of(file) { handle.place?.leaveMemory(handle) }
+      if let handle = FileHandle.of(file) { handle.walIndex?.leaveMemory(handle) }
       return SQLITE_OK
     }
   }

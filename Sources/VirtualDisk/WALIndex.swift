@@ -1,8 +1,8 @@
-internal import CSQLite
+import CSQLite
 
 /// What the connections of one process share about one database: its lock, and the memory that a write-ahead log
 /// is indexed in, with locks of its own. sqlite.org/walformat.html, section 2; the rules are those of os_unix.c.
-final class SharedPlace {
+final class WALIndex {
   private var readers: Set<ObjectIdentifier> = []
   /// Who holds the lock to write, and how far it has got.
   private var writer: (handle: ObjectIdentifier, level: Int32)?

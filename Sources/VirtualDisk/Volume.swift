@@ -1,24 +1,25 @@
-internal import CSQLite
+import CSQLite
+package import SQLite
 
-/// A file system as one process sees it: SQLite's way to its files, with the locks and the memory that connections
+/// A disk as one process sees it: SQLite's way to its files, with the locks and the memory that connections
 /// on the same file share.
 ///
 /// Registered with SQLite by a name of its own for as long as it lives; connections keep it alive. What it tells
 /// SQLite of the device, and when it makes directories durable, is what SQLite's own code for Unix does.
-package final class Volume {
-  let fileSystem: any FileSystem
-  let name: String
+package final class Volume: VirtualFileSystem {
+  let disk: Disk
+  package let name: String
   /// Whether the process that this stands for has ended: then nothing reaches the files any more, and connections
   /// can be dropped without a trace.
   package private(set) var isCut = false
   private let vfs: UnsafeMutablePointer<sqlite3_vfs>
   let methods: UnsafeMutablePointer<sqlite3_io_methods>
   private let nameBytes: UnsafeMutableBufferPointer<CChar>
-  private var places: [String: SharedPlace] = [:]
+  private var walIndexes: [String: WALIndex] = [:]
   private var randomState: UInt64 = 1
 
-  package init(_ fileSystem: any FileSystem) throws(SQLiteError) {
-    self.fileSystem = fileSystem
+  package init(_ disk: Disk) throws(FileFault) {
+    self.disk = disk
     vfs = .allocate(capacity: 1)
     methods = .allocate(capacity: 1)
     // A name is taken as long as the object is there, and so is its address.
@@ -29,10 +30,7 @@ package final class Volume {
     vfs.initialize(to: Self.vfs())
     vfs.pointee.zName = UnsafePointer(nameBytes.baseAddress)
     vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
-    let code = sqlite3_vfs_register(vfs, 0)
-    guard code == SQLITE_OK else {
-      throw SQLiteError(code: code, message: "the file system cannot be registered", sql: nil)
-    }
+    guard sqlite3_vfs_register(vfs, 0) == SQLITE_OK else { throw .inputOutput }
   }
 
   deinit {
@@ -48,7 +46,7 @@ package final class Volume {
   /// Makes it durable which names the directory of a file holds.
   package func syncDirectory(of name: String) throws(SQLiteError) {
     let code = run(FailureCode.syncDirectory) { () throws(FileFault) in
-      try fileSystem.syncDirectory(of: name)
+      try disk.syncDirectory(of: name)
     }
     guard code == SQLITE_OK else { throw .directoryNotSynced("SQLite \(code)") }
   }
@@ -76,34 +74,34 @@ package final class Volume {
     var handle: FileHandle?
     let code = run(SQLITE_CANTOPEN) { () throws(FileFault) in
       let creates = flags & SQLITE_OPEN_CREATE != 0
-      let (file, _) = try fileSystem.open(name, creates: creates)
+      let file = try disk.open(name, creates: creates)
       let opened = FileHandle(file, name: name, volume: self)
       let isJournal = flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0
       // As SQLite does by itself: whether or not the file is there, nobody knows if its name is durable.
       opened.syncsDirectory = creates && isJournal
       opened.deletes = flags & SQLITE_OPEN_DELETEONCLOSE != 0
-      if flags & SQLITE_OPEN_MAIN_DB != 0, let name { opened.place = place(name) }
+      if flags & SQLITE_OPEN_MAIN_DB != 0, let name { opened.walIndex = walIndex(name) }
       handle = opened
     }
     return (handle, code)
   }
 
-  private func place(_ name: String) -> SharedPlace {
-    if let place = places[name] { return place }
-    let place = SharedPlace()
-    places[name] = place
-    return place
+  private func walIndex(_ name: String) -> WALIndex {
+    if let index = walIndexes[name] { return index }
+    let index = WALIndex()
+    walIndexes[name] = index
+    return index
   }
 
   func delete(_ name: String, syncsDirectory: Bool) -> Int32 {
-    guard isCut || fileSystem.size(of: name) != nil else { return FailureCode.deleteMissing }
-    let code = run(FailureCode.delete) { () throws(FileFault) in try fileSystem.delete(name) }
+    guard isCut || disk.size(of: name) != nil else { return FailureCode.deleteMissing }
+    let code = run(FailureCode.delete) { () throws(FileFault) in try disk.delete(name) }
     guard code == SQLITE_OK, syncsDirectory else { return code }
-    return run(FailureCode.syncDirectory) { () throws(FileFault) in try fileSystem.syncDirectory(of: name) }
+    return run(FailureCode.syncDirectory) { () throws(FileFault) in try disk.syncDirectory(of: name) }
   }
 
   /// As SQLite on Unix has it, an empty file counts as none.
-  func exists(_ name: String) -> Bool { (fileSystem.size(of: name) ?? 0) > 0 }
+  func exists(_ name: String) -> Bool { (disk.size(of: name) ?? 0) > 0 }
 
   // MARK: Chance
 
@@ -115,6 +113,3 @@ package final class Volume {
     }
   }
 }
-
-/// Makes what SQLite draws at random, such as the salts of write-ahead logs, the same in every run of a process.
-package func seedRandomness(_ seed: Int32) { _ = waymark_sqlite3_seed(seed) }

@@ -1,4 +1,11 @@
-package import SQLite
+/// Why a disk did not do what it was told.
+package enum FileFault: Error, Hashable, Sendable {
+  case missing
+  case inputOutput
+  case noRoom
+  /// The process or the machine that the file belongs to is gone: nothing it does has any effect from here on.
+  case stopped
+}
 
 /// What programs do to a disk.
 package enum DiskOperation: Int, CaseIterable, Sendable {

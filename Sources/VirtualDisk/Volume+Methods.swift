@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 extension Volume {
   private static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> Volume? {

@@ -1,4 +1,4 @@
-internal import CSQLite
+import CSQLite
 
 /// Extended result codes of sqlite3.h, whose macros do not reach Swift.
 enum FailureCode {

@@ -1,7 +1,5 @@
-import SQLite
-
 /// The bytes of a file, wherever its name has gone.
-final class DiskFile: FileSystemFile {
+final class DiskFile {
   private unowned let disk: Disk
   /// What programs read.
   var content: [UInt8] = []
@@ -24,6 +22,7 @@ final class DiskFile: FileSystemFile {
 
   var size: Int { content.count }
 
+  /// Fills as much of the buffer as there are bytes, and says how many.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(FileFault) -> Int {
     try disk.begin(.read)
     var count = min(buffer.count, max(0, content.count - offset))

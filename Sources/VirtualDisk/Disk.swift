@@ -1,8 +1,7 @@
 // Protocol/store.md, "Durability"
 
-package import SQLite
-import Wire
 import Sodium
+import Wire
 
 /// A disk in memory that knows what of it is durable, and does as badly as it is told to.
 ///
@@ -12,7 +11,7 @@ import Sodium
 /// Until then a new file may be gone after a power loss, and a deleted one be back.
 ///
 /// What ends only a process loses nothing: `Volume.cut()` for that, then a new volume on the same disk.
-package final class Disk: FileSystem {
+package final class Disk {
   /// What goes wrong from now on.
   package var faults = DiskFaults()
   package internal(set) var counters = DiskCounters()
@@ -44,16 +43,15 @@ package final class Disk: FileSystem {
 
   // MARK: What SQLite uses
 
-  package func open(
-    _ name: String?, creates: Bool
-  ) throws(FileFault) -> (file: any FileSystemFile, isNew: Bool) {
-    guard let name else { return (DiskFile(on: self), true) }
-    if let file = files[name] { return (file, false) }
+  /// Opens a file; without a name, one that nobody else sees and that ends with its use.
+  func open(_ name: String?, creates: Bool) throws(FileFault) -> DiskFile {
+    guard let name else { return DiskFile(on: self) }
+    if let file = files[name] { return file }
     guard creates else { throw .missing }
     try begin(.create)
     let file = DiskFile(on: self)
     link(name, file)
-    return (file, true)
+    return file
   }
 
   package func delete(_ name: String) throws(FileFault) {
@@ -62,8 +60,10 @@ package final class Disk: FileSystem {
     link(name, nil)
   }
 
+  /// Bytes in a file; nil if there is none.
   package func size(of name: String) -> Int? { files[name]?.size }
 
+  /// Makes it durable which names the directory of a file holds.
   package func syncDirectory(of name: String) throws(FileFault) {
     try begin(.syncDirectory)
     guard !lies() else { return }

@@ -114,7 +114,7 @@ package enum KindNumbers {
   package static let log = known(11)
   package static let setting = known(8_192)
 
-  private static func known(_ number: UInt64) -> KindNumber {
+  static func known(_ number: UInt64) -> KindNumber {
     guard let kind = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
     return kind
   }

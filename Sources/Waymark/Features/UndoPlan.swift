@@ -84,7 +84,7 @@ private struct Undoing {
         let isWhole = entry.key.kind.mergeClass == .wholeRecord
         let fields =
           entry.type != .put || isWhole ? [Fields.life] : body.cells[entry.cells].map(\.field)
-        let counted = fields.filter { isWhole ? entry.type == .put : !Merge.isFixed(entry.key, $0) }
+        let counted = fields.filter { isWhole ? entry.type == .put : !FixedRecords.isFixed(entry.key, $0) }
         if !counted.isEmpty { written[entry.key, default: []].formUnion(counted) }
       }
       try await pace.step()

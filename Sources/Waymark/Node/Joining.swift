@@ -297,9 +297,9 @@ extension Store {
     for kind in Registry.kinds {
       try forEach(RecordQuery(kind.number)) { row in
         guard !row.isUntouchedSeed else { return }
-        let isFixed = Merge.isFixed(row.key, Fields.life)
+        let isFixed = FixedRecords.isFixed(row.key, Fields.life)
         let life: [(field: FieldNumber, value: Value)] = isFixed ? [] : [(Fields.life, .bool(true))]
-        let fields = row.fields.filter { !Merge.isFixed(row.key, $0.key) }
+        let fields = row.fields.filter { !FixedRecords.isFixed(row.key, $0.key) }
           .map { (field: $0.key, value: $0.value) }
         if !(life + fields).isEmpty { drafts.append(EntryDraft(.put, row.key, life + fields)) }
       }

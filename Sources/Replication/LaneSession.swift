@@ -106,20 +106,21 @@ package struct OpenLane: Sendable {
     resume()
   }
 
-  /// Notes tips of a log that are lacking.
-  mutating func note(_ tips: [LogHead], of log: LogKey, isStranger: Bool) {
-    guard !tips.isEmpty else { return }
+  /// Notes tips that are lacking.
+  mutating func note(_ tips: [LogHead], isStranger: (LogKey) -> Bool) {
     for tip in tips {
-      if isStranger {
-        strangers[log, default: [:]][tip.id] = tip
+      if isStranger(tip.log) {
+        strangers[tip.log, default: [:]][tip.id] = tip
       } else {
-        lacking[log, default: [:]][tip.id] = tip
+        lacking[tip.log, default: [:]][tip.id] = tip
       }
     }
   }
 
-  /// What was lacking of a log that did not fork is looked at again.
-  mutating func forgetLacking(_ log: LogKey) { (lacking[log], strangers[log]) = (nil, nil) }
+  /// What was lacking of logs that did not fork is looked at again.
+  mutating func forgetLacking(_ logs: [LogKey]) {
+    for log in logs { (lacking[log], strangers[log]) = (nil, nil) }
+  }
 
   /// The store holds other sets than before.
   mutating func forgetLacking(butOf isKept: (LogKey) -> Bool) {

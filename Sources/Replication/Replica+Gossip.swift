@@ -79,7 +79,7 @@ extension Replica {
     let arrived = items.filter(\.hasArrived).map(\.set)
     for lane in Lane.allCases {
       let sets = arrived.filter { $0.header.log.lane == lane }
-      for link in sessions.keys { sessions[link]?[lane].open?.noteArrivals(sets) }
+      for link in sessions.keys where !sets.isEmpty { sessions[link]?[lane].open?.noteArrivals(sets) }
     }
     // At once: a session that is taken out and put back for each set would be felt.
     let batches = Dictionary(grouping: items.filter { $0.link != nil }) { $0.link ?? LinkID(0) }

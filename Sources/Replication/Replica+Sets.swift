@@ -26,11 +26,13 @@ extension Replica {
   private mutating func look(at told: [LogHead], _ link: LinkID, _ lane: Lane) -> [LogHead] {
     let mine = shownHeads(lane)
     let theirs = sessions[link]?[lane].theirs ?? Heads()
+    var lacking: [LogHead] = []
+    var unforked: [LogKey] = []
     var unsure: [LogHead] = []
     for (log, tips) in Dictionary(grouping: told, by: \.log).sorted(by: { $0.key < $1.key }) {
       let count = theirs.tipCount(of: log)
       let isCut = circle.isCut(log)
-      var lacking: [LogHead] = []
+      if count <= 1 { unforked.append(log) }
       for tip in count > 1 ? tips : theirs.tips(of: log) {
         // What of a log that is cut may lead to a kept tip, only the store knows.
         switch isCut ? nil : mine.lacks(tip, among: count) {
@@ -39,9 +41,10 @@ extension Replica {
         case false?: break
         }
       }
-      if count <= 1 { sessions[link]?[lane].open?.forgetLacking(log) }
-      sessions[link]?[lane].open?.note(lacking, of: log, isStranger: circle.isStranger(log))
     }
+    // At once: a session that is taken out and put back for each log would be felt.
+    sessions[link]?[lane].open?.forgetLacking(unforked)
+    sessions[link]?[lane].open?.note(lacking) { circle.isStranger($0) }
     return unsure
   }
 
@@ -57,9 +60,7 @@ extension Replica {
     _ link: LinkID, _ lane: Lane, _ lacking: [LogHead], _ now: Now, _ effects: inout [Effect]
   ) {
     guard isOpen(link, lane) else { return }
-    for (log, tips) in Dictionary(grouping: lacking, by: \.log) {
-      sessions[link]?[lane].open?.note(tips, of: log, isStranger: circle.isStranger(log))
-    }
+    sessions[link]?[lane].open?.note(lacking) { circle.isStranger($0) }
     ask(link, lane, now, &effects)
   }
 

@@ -61,11 +61,12 @@ let package = Package(
     shell("Storage", ["Wire", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "Records", "SQLite"]),
+    shell("Home", ["Wire", "Sodium", "Membership", "Records", "Storage"]),
     shell(
       "Waymark",
       [
         "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Transport", "Exchange",
+        "Transport", "Exchange", "Home",
       ]),
     shell(
       "WaymarkTesting",
@@ -100,7 +101,7 @@ let package = Package(
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Images/Runner", swiftSettings: common),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
-    tests("ProcessTests", ["Exchange", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+    tests("ProcessTests", ["Exchange", "Home", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
     tests("RecordsTests", ["Records", "Replication", "Wire"]),
     tests(
@@ -125,7 +126,7 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Exchange", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark",
+        "Exchange", "Home", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Waymark",
         "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),

@@ -144,14 +144,6 @@ package enum ReplicatorEvent: Sendable {
   case repaired([DamagedSet])
 }
 
-/// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.
-package protocol IncarnationPlace {
-  /// Whether this directory is the one that writes the logs of an incarnation.
-  func names(_ incarnation: Incarnation) -> Bool
-  /// Says so from now on, durably.
-  func write(_ incarnation: Incarnation) throws
-}
-
 extension Replica.LaneState {
   init(_ store: Store, _ lane: Lane) {
     self.init(heads: store.heads(lane), digest: store.digest(lane))

@@ -110,7 +110,7 @@ extension Node {
       trial.insert(own.map(\.statement))
       let counting = Set(trial.evaluation.countingRevocations(by: identity.device).map(\.id))
       if own.allSatisfy({ counting.contains($0.statement.id) }) { return (identity.signing, own) }
-      guard home.keeping.hasRootKey else {
+      guard home.storage.hasRootKey else {
         try checkAdmitted()
         throw WaymarkError.noAdmin
       }

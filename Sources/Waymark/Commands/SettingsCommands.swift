@@ -115,7 +115,7 @@ extension Node {
 
   private static let settingValue = Registry.setting.number("value")
 
-  var preferencesCopy: any PreferencesCopy { home.keeping.preferences }
+  var preferencesCopy: any PreferencesCopy { home.storage.preferences }
 
   /// After a commit that touched the settings lane: the copy follows.
   func settingsDidFold() {

@@ -106,6 +106,11 @@ struct ControlPlace {
   private static let pathBytesMax = 104
 }
 
+extension Home {
+  /// The socket through which the command line talks to a running node; see `ControlPlace`.
+  package var controlSocket: String { ControlPlace.all(of: self).first?.path ?? path + "/control.sock" }
+}
+
 /// BLAKE2b-256 of a path, to name a socket by.
 private func pathHash(_ path: String) -> [UInt8] {
   Blake2b256.hashBytes(prefix: Array("waymark/path/v1\0".utf8), parts: [Array(path.utf8)])

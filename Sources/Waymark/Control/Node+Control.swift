@@ -18,6 +18,12 @@ extension Node {
     }
   }
 
+  /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
+  func passphrases(for request: CommandRequest) -> PassphraseSource {
+    // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
+    .first(request.passphrase, then: control == nil ? home.passphrases : .environment)
+  }
+
   /// Serves the command line on the home's socket until the node closes.
   ///
   /// An app that does so can be asked by `waymark --home DIR` while it runs.
@@ -25,7 +31,7 @@ extension Node {
   /// - Throws: `WaymarkError` if the socket can't be made, and for a node in memory.
   public func serveControl() throws {
     try checkOpen()
-    _ = try home.keeping.directory(for: "A control socket")
+    _ = try home.storage.directory(for: "A control socket")
     let place: ControlPlace
     do { place = try .toServe(home) } catch { throw WaymarkError.opening(home, error) }
     let server = try ControlServer(

@@ -178,7 +178,7 @@ extension Node {
 extension Home {
   /// What a setting was when it last changed on this device, else its default: readable without opening the store.
   public func value<Value>(of setting: Setting<Value>) -> Value {
-    let copy = keeping.preferences.read().first { $0.key == setting.key }?.value
+    let copy = storage.preferences.read().first { $0.key == setting.key }?.value
     return setting.read(copy) ?? setting.defaultValue
   }
 }

@@ -289,18 +289,3 @@ extension Reason {
       .replacing("{peer}", with: peer ?? "the other device")
   }
 }
-
-/// A word as a shell reads it back.
-package func shellWord(_ text: String) -> String {
-  let plain = text.utf8.allSatisfy {
-    switch $0 {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-      UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "+"), UInt8(ascii: ","):
-      true
-    default: false
-    }
-  }
-  if plain && !text.isEmpty { return text }
-  return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
-}

@@ -46,19 +46,3 @@ package enum SuspectStore {
     try Store(path: home.store).rewriteLog()
   }
 }
-
-extension Home {
-  private var suspicion: String { path + "/verify-first" }
-
-  var isSuspect: Bool { access(suspicion, F_OK) == 0 }
-
-  /// As far as the disk still does anything; a start after a loss of power has only what is durable anyway.
-  func markSuspect() {
-    let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { return }
-    _ = fsync(file)
-    _ = close(file)
-  }
-
-  fileprivate func forgetSuspicion() { unlink(suspicion) }
-}

@@ -12,7 +12,7 @@ extension Node {
   /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
   @discardableResult
   func backUp(before what: String) async throws -> String {
-    _ = try home.keeping.directory(for: "The backup that is taken before this")
+    _ = try home.storage.directory(for: "The backup that is taken before this")
     let path: String
     do {
       path = try home.automaticBackup(before: what, at: wall())
@@ -28,7 +28,7 @@ extension Node {
 
   /// Removes automatic backups that are too many, and logs each.
   func pruneBackups() {
-    guard (try? home.keeping.directory(for: "")) != nil else { return }
+    guard (try? home.storage.directory(for: "")) != nil else { return }
     for name in home.pruneAutomaticBackups() {
       log.info("backup", "removed the old automatic backup \(home.backups)/\(name)")
     }
@@ -42,7 +42,7 @@ extension Node {
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) async throws -> BackupSummary {
     do {
-      switch try home.keeping.backUp(
+      switch try home.storage.backUp(
         store, to: path, try backupAbout(), overwrites: overwrites, allowsDamage: allowsDamage,
         progress: progress)
       {

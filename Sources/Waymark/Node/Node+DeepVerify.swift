@@ -17,7 +17,7 @@ extension Node {
       throw WaymarkError.failed(
         "busy", "The store is being verified already.", next: "wait until that is done, then try again")
     }
-    _ = try home.keeping.directory(for: "A second fold of the log")
+    _ = try home.storage.directory(for: "A second fold of the log")
     isVerifying = true
     defer { isVerifying = false }
     let check = DeepCheck(home)

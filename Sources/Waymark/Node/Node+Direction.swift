@@ -151,8 +151,3 @@ extension Node {
 
   private func shown(_ operation: OperationID) -> String { String(operation.description.prefix(8)) }
 }
-
-/// `1 trip`, `2 trips`
-func plural(_ count: Int, _ one: String, _ many: String? = nil) -> String {
-  "\(count) \(count == 1 ? one : many ?? one + "s")"
-}

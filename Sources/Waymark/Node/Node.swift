@@ -117,7 +117,7 @@ public actor Node {
       beacons: try Self.beaconTimes(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
-      localPremium: stored.localPremium, place: home.keeping.incarnation, now: clock.wall(),
+      localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
       seed: randomSeed(),
       random16: random16)
     shell = NodeShell()

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import WaymarkTesting
 
+@testable import Home
 @testable import Waymark
 
 /// Files, backups and large changes as an application asks for them.

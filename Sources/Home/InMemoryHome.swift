@@ -1,11 +1,10 @@
-import Replication
-import Sodium
+package import Sodium
 import Storage
 import Synchronization
 import Wire
 
 /// What a home keeps in memory; all of it is gone with the node.
-final class HomeMemory: HomeKeeping {
+final class InMemoryHome: HomeStorage {
   /// In guarded memory, which is wiped when it is freed; nil on a device that did not found the circle.
   private let root: SigningKey?
   private let place = MemoryIncarnation()
@@ -55,24 +54,14 @@ private final class MemoryIncarnation: IncarnationPlace, Sendable {
   func write(_ incarnation: Incarnation) {}
 }
 
-private final class MemoryPreferences: PreferencesCopy, Sendable {
-  private let kept = Mutex<[(key: String, value: Value)]?>(nil)
-
-  var exists: Bool { kept.withLock { $0 != nil } }
-
-  func read() -> [(key: String, value: Value)] { kept.withLock { $0 ?? [] } }
-
-  func write(_ preferences: [(key: String, value: Value)]) { kept.withLock { $0 = preferences } }
-}
-
 extension Home {
   /// A home in memory.
   ///
-  /// What reaches past its keeping for a file finds a path below something that is no directory: nothing can be made
+  /// What reaches past its storage for a file finds a path below something that is no directory: nothing can be made
   /// there by mistake.
-  init(inMemoryWith root: SigningKey?) {
+  package init(inMemoryWith root: SigningKey?) {
     self.init(
-      path: "/dev/null/waymark-in-memory/\(hexadecimal(random16().bytes))",
-      keeping: HomeMemory(root: root))
+      path: "/dev/null/waymark-in-memory/\(hexadecimal(randomBytes(16)))",
+      storage: InMemoryHome(root: root))
   }
 }

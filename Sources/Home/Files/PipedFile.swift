@@ -24,7 +24,7 @@ package struct PipedFile: Sendable {
     let bytes = try Files.readPipe(source, bytesMax: Limits.importBytesMax, what: "file to import")
     folder = FileManager.default.temporaryDirectory.path + "/waymark-\(UUID().uuidString)"
     path = folder + "/" + (source == "-" ? "standard-input" : Files.name(of: source))
-    Leftovers.add(folder)
+    TemporaryFiles.add(folder)
     guard mkdir(folder, 0o700) == 0 else {
       throw WaymarkError.failed(
         "file", "Can't keep what came in: \(reason().lowercased()).", next: Files.look(folder))
@@ -39,6 +39,6 @@ package struct PipedFile: Sendable {
 
   package func remove() {
     try? FileManager.default.removeItem(atPath: folder)
-    Leftovers.forget(folder)
+    TemporaryFiles.forget(folder)
   }
 }

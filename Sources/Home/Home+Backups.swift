@@ -1,5 +1,5 @@
 import Foundation
-import Replication
+import Records
 import Storage
 import Wire
 
@@ -7,7 +7,9 @@ import Wire
 extension Home {
   /// Where a backup goes that is taken before something large, or a folder for what is replaced:
   /// `backups/before-mirror-20260503T080000Z.waymark`. Nothing is there yet.
-  func automaticBackup(before what: String, at now: Int64, suffix: String = ".waymark") throws -> String {
+  package func automaticBackup(before what: String, at now: Int64, suffix: String = ".waymark") throws
+    -> String
+  {
     try Files.makeFolder(backups)
     let base = "\(backups)/before-\(what)-\(Self.compactTime(now))"
     var path = base + suffix
@@ -24,7 +26,7 @@ extension Home {
   /// of their own.
   ///
   /// - Returns: the names of what was removed.
-  func pruneAutomaticBackups() -> [String] {
+  package func pruneAutomaticBackups() -> [String] {
     let found = automaticBackups
     let files = found.filter { $0.hasSuffix(".waymark") }.dropFirst(Self.backupFilesMax)
     let folders = found.filter { Files.isDirectory("\(backups)/\($0)") }.dropFirst(Self.backupFoldersMax)
@@ -35,15 +37,15 @@ extension Home {
   }
 
   /// The names of the automatic backups, the newest first.
-  var automaticBackups: [String] {
+  package var automaticBackups: [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     return names.filter { $0.hasPrefix("before-") }
       .map { (name: $0, changed: Self.changed("\(backups)/\($0)")) }
       .sorted { ($0.changed, $0.name) > ($1.changed, $1.name) }.map(\.name)
   }
 
-  static let backupFilesMax = 10
-  static let backupFoldersMax = 5
+  package static let backupFilesMax = 10
+  package static let backupFoldersMax = 5
 
   /// Whether a folder has a root key that is not the same file as the one of this home.
   private func holdsOnlyRootKey(_ folder: String) -> Bool {
@@ -56,7 +58,7 @@ extension Home {
   /// The newest readable backup in the backups folder, and when it was made; nil if there is none.
   ///
   /// Readable means that it is a backup file, not that all its change sets are intact: restoring verifies them.
-  func newestBackup() -> (path: String, created: Moment)? {
+  func newestBackup() -> (path: String, created: Int64)? {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     let files = names.map { name in
       // What a restore or a join replaced is in a folder.
@@ -72,7 +74,7 @@ extension Home {
   }
 
   /// What to type where only a backup helps, ending at the newest one in the backups folder.
-  func restoreAdvice(now: Moment) -> String {
+  package func restoreAdvice(now: Int64) -> String {
     guard let newest = newestBackup() else {
       return "waymark restore FILE with a backup; without one, "
         + "mv \(shellWord(store)) \(shellWord(store + ".damaged")), then waymark join TICKET"
@@ -82,7 +84,7 @@ extension Home {
   }
 
   /// `3 days`, in the largest unit that fits.
-  private static func age(_ milliseconds: Moment) -> String {
+  private static func age(_ milliseconds: Int64) -> String {
     let minutes = max(0, milliseconds / 60_000)
     if minutes >= 2 * 24 * 60 { return plural(Int(minutes / (24 * 60)), "day") }
     if minutes >= 2 * 60 { return plural(Int(minutes / 60), "hour") }
@@ -98,6 +100,6 @@ extension Home {
 
   /// `20260503T080000Z`
   private static func compactTime(_ now: Int64) -> String {
-    CivilTime.text(now).prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
+    timeText(milliseconds: now).prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
   }
 }

@@ -2,10 +2,10 @@ import Storage
 import Synchronization
 
 /// The lock of a home's store, for what makes or replaces that: nobody else opens it meanwhile.
-final class HomeLock: Sendable {
+package final class HomeLock: Sendable {
   private let lock: Mutex<StoreLock?>
 
-  init(_ home: Home) throws {
+  package init(_ home: Home) throws {
     do {
       lock = Mutex(try StoreLock(store: home.store))
     } catch StoreError.storeIsHeld(let holder) {
@@ -14,10 +14,8 @@ final class HomeLock: Sendable {
         exitCode: ExitCode.storeHeld, code: "store_held",
         message: "The store in \(home.path) is in use by \(who); this needs it to itself.",
         next: "end that process, then try again")
-    } catch {
-      throw WaymarkError.opening(home, error)
     }
   }
 
-  func release() { lock.withLock { $0 = nil } }
+  package func release() { lock.withLock { $0 = nil } }
 }

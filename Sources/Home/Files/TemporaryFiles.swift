@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// What this process has put on the disk for the time of a command: a signal that ends the process takes it along.
-package enum Leftovers {
+package enum TemporaryFiles {
   private static let paths = Mutex<Set<String>>([])
 
   /// Notes a file or a folder before it is there.

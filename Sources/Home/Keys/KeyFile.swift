@@ -1,4 +1,4 @@
-import Sodium
+package import Sodium
 import Wire
 
 #if canImport(Glibc)
@@ -10,8 +10,8 @@ import Wire
 /// A file that holds secrets: mode 0600, its owner's alone, the file itself and no link to one.
 ///
 /// A key is written once and never overwritten; only a passphrase on it comes and goes. What it says is `KeyText`.
-enum KeyFile {
-  static func create(
+package enum KeyFile {
+  package static func create(
     _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String
   ) throws {
     let text = try KeyText.plain(secrets, purpose)
@@ -30,7 +30,7 @@ enum KeyFile {
   /// The secrets of a key file, one key of 32 bytes after the other.
   ///
   /// - Parameter passphrases: asked only if the file is sealed.
-  static func secrets(
+  package static func secrets(
     _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource
   ) throws -> SecretBuffer {
     let opened = try opened(purpose, at: path, passphrases)

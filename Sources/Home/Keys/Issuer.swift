@@ -1,5 +1,5 @@
 import Foundation
-import Membership
+package import Membership
 import Records
 import Sodium
 package import Wire
@@ -83,7 +83,7 @@ public enum Issuer {
     let until = try time(order.until, "--until")
     guard from < until else {
       throw WaymarkError.badValue(
-        "--until", order.until, allowed: "it must be after the beginning, \(CivilTime.text(from))")
+        "--until", order.until, allowed: "it must be after the beginning, \(timeText(milliseconds: from))")
     }
     let key = try readKey(order.keyFile, passphrases)
     let entitlement = Entitlement(
@@ -94,7 +94,7 @@ public enum Issuer {
   }
 
   /// A moment: a day (its first moment in UTC) or a time with its offset.
-  static func time(_ text: String, _ name: String) throws -> Int64 {
+  package static func time(_ text: String, _ name: String) throws -> Int64 {
     let written = WrittenTime(text)
     let isDay = text.utf8.count == 10
     guard let moment = written?.milliseconds ?? (isDay ? written?.wallMilliseconds : nil), moment >= 0 else {
@@ -112,12 +112,12 @@ public enum Issuer {
   }
 
   /// The statement in a file that `issue` wrote.
-  static func readCertificate(_ path: String) throws -> Statement {
+  package static func readCertificate(_ path: String) throws -> Statement {
     try certificate(in: try Files.read(path, bytesMax: fileBytesMax), of: path)
   }
 
   /// The statement in the content of such a file; `place` is where it is from.
-  static func certificate(in content: [UInt8], of place: String) throws -> Statement {
+  package static func certificate(in content: [UInt8], of place: String) throws -> Statement {
     let content = content.count > fileBytesMax ? [] : words(in: content)
     guard content.count == 2, content[0] == certificateHeader, let bytes = Data(base64Encoded: content[1])
     else { throw badCertificate("\(place.capitalizedFirst) does not hold an entitlement.") }

@@ -1,23 +1,22 @@
-import Membership
-import Replication
-import Sodium
+package import Membership
+package import Sodium
 import Wire
 
 /// The circle's root key: the one that founds, and that helps when no admin can.
-enum RootKey {
+package enum RootKey {
   /// Reads it from a file, else from the home, and sees that it is the one of the circle.
   ///
   /// - Parameters:
   ///   - passphrases: asked if the file is sealed.
   ///   - purpose: what it is needed for, as the beginning of a sentence.
-  static func read(
+  package static func read(
     _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
   ) throws -> SigningKey {
     let root: SigningKey
     do {
       root =
         try path.map { try SigningKey(seed: try KeyFile.secrets(.root, at: $0, passphrases)) }
-        ?? home.keeping.rootKey(passphrases)
+        ?? home.storage.rootKey(passphrases)
     } catch let error as HomeError where error.code == .keyMissing {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: "root_key",
@@ -35,12 +34,4 @@ enum RootKey {
   }
 
   private static let nameIt = "name the file that holds it: --root-key FILE"
-}
-
-extension Node {
-  /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
-  func passphrases(for request: CommandRequest) -> PassphraseSource {
-    // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
-    .first(request.passphrase, then: control == nil ? home.passphrases : .environment)
-  }
 }

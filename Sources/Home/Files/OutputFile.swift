@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 
 /// A file that a person named for output, by one rule for every command.
 ///
 /// A file that is there is replaced only with a yes; a directory, a link and a pipe are refused; what a node depends on is
 /// never written over. The content appears whole under the name, or not at all.
-struct OutputFile {
+package struct OutputFile {
   /// Where the content goes, with its folder by its one name.
-  let path: String
+  package let path: String
   private let named: String
   private let isDevice: Bool
   private let overwrites: Bool
@@ -16,7 +16,7 @@ struct OutputFile {
   ///   - folder: the one in the home that is meant for such files.
   ///   - overwrites: whether the person has agreed to replace a file that is there.
   /// - Throws: `WaymarkError` if what is there must not be written to, with the code `needs_yes` if it may be with a yes.
-  init(_ named: String, in home: Home?, except folder: String? = nil, overwrites: Bool) throws {
+  package init(_ named: String, in home: Home?, except folder: String? = nil, overwrites: Bool) throws {
     self.named = named
     self.overwrites = overwrites
     try Self.checkName(named)
@@ -35,7 +35,7 @@ struct OutputFile {
   /// Puts the content in place of a file in one step; a device takes it as it is.
   ///
   /// - Parameter mode: what others may do with the file; by default nothing.
-  func write(_ bytes: [UInt8], mode: mode_t = 0o600) throws {
+  package func write(_ bytes: [UInt8], mode: mode_t = 0o600) throws {
     if isDevice { return try Files.send(bytes, to: path, waits: false) }
     if overwrites { return try Files.replace(path, with: bytes, mode: mode) }
     do {
@@ -47,7 +47,7 @@ struct OutputFile {
   }
 
   /// Refuses a name that can't be one of a file: of a directory, or of a link, which could lead anywhere.
-  static func checkName(_ named: String) throws {
+  package static func checkName(_ named: String) throws {
     if named.hasSuffix("/") || Files.isDirectory(named) {
       throw WaymarkError.failed(
         "file", "\(named) is a directory, and this writes one file; nothing was written.",
@@ -57,7 +57,7 @@ struct OutputFile {
   }
 
   /// Refuses a folder that would be made where a home keeps what is its own, and one behind a link.
-  static func checkFolder(_ named: String, in home: Home) throws {
+  package static func checkFolder(_ named: String, in home: Home) throws {
     let named = withoutTrailingSlashes(named)
     try checkIsNoLink(named)
     try checkIsOutside(destination(of: named), named, home, nil)
@@ -142,7 +142,7 @@ extension Home {
 }
 
 /// The one name of a file or folder that is there, without links; else what was given.
-func realPath(_ path: String) -> String {
+package func realPath(_ path: String) -> String {
   guard let resolved = realpath(path, nil) else { return path }
   defer { free(resolved) }
   return String(cString: resolved)

@@ -105,7 +105,7 @@ enum KeyText {
 }
 
 /// What the keys of a file are for.
-enum KeyPurpose: String, CaseIterable {
+package enum KeyPurpose: String, CaseIterable {
   case device
   case root
   case issuer
@@ -115,7 +115,7 @@ enum KeyPurpose: String, CaseIterable {
   var title: String { "waymark \(rawValue) key v1" }
   var sealedTitle: String { "waymark sealed \(rawValue) key v1" }
   /// A device has a key to sign with and one for channels.
-  var secretBytes: Int { self == .device ? 2 * Self.keyBytes : Self.keyBytes }
+  package var secretBytes: Int { self == .device ? 2 * Self.keyBytes : Self.keyBytes }
 
   /// The length of a plain file: title, a line a key, the checksum.
   fileprivate var plainBytes: Int {

@@ -77,12 +77,12 @@ extension WaymarkError {
   }
 
   /// What was typed is not a command that makes sense.
-  static func usage(_ message: String, next: String? = nil) -> WaymarkError {
+  package static func usage(_ message: String, next: String? = nil) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
   }
 
   /// A value that a field can't hold.
-  static func badValue(
+  package static func badValue(
     _ field: String, _ value: String, allowed: String
   ) -> WaymarkError {
     WaymarkError(
@@ -90,20 +90,20 @@ extension WaymarkError {
       message: "\(field) can't be “\(shortened(value))”: \(allowed).")
   }
 
-  static func notFound(_ what: String, _ name: String, next: String? = nil) -> WaymarkError {
+  package static func notFound(_ what: String, _ name: String, next: String? = nil) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: "not_found", message: "There is no \(what) “\(shortened(name))”.",
       next: next)
   }
 
-  static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
+  package static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: "ambiguous",
       message: "“\(shortened(name))” could be more than one \(what). Type more of the name, or an id.",
       candidates: candidates)
   }
 
-  static func needsYes(_ message: String, next: String) -> WaymarkError {
+  package static func needsYes(_ message: String, next: String) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.needsYes, code: "needs_yes", message: message, next: next)
   }
 }
@@ -115,12 +115,6 @@ extension WaymarkError {
       exitCode: error.code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
       message: error.message, next: error.next)
   }
-}
-
-/// The value as a message shows it: one line, not longer than a terminal takes.
-func shortened(_ text: String) -> String {
-  let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
-  return line.count <= 60 ? line : line.prefix(59) + "…"
 }
 
 // MARK: As it crosses the control socket
@@ -143,8 +137,4 @@ extension WaymarkError {
       exitCode: exitCode, code: json["code"]?.string ?? "failed", message: message,
       next: json["next"]?.string, candidates: json["candidates"]?.array?.compactMap(\.string) ?? [])
   }
-}
-
-extension String {
-  var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }

@@ -1,12 +1,12 @@
 import Foundation
 
 /// Writing several files as one folder.
-enum Folders {
+package enum Folders {
   /// Makes a folder that is not there yet, or fills an empty one of this user: all of it, or nothing.
   ///
   /// Everything is first written into a new folder of a random name, by way of its descriptor. No other user can have
   /// made that, open it, or put another one in its place.
-  static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
+  package static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
     let path = OutputFile.withoutTrailingSlashes(named)
     let name = Files.name(of: path)
     let parent = try OpenFolder(parentFolder(of: path))

@@ -1,9 +1,9 @@
-import Foundation
+package import Foundation
 
 /// Reading and writing whole files of a bounded size, with failures that a person can act on.
-enum Files {
+package enum Files {
   /// The whole file; refuses what is larger than `bytesMax`, and what is no file: a pipe would be waited for.
-  static func read(_ path: String, bytesMax: Int, what: String = "file") throws -> [UInt8] {
+  package static func read(_ path: String, bytesMax: Int, what: String = "file") throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("read", path, errno) }
     defer { close(descriptor) }
@@ -41,7 +41,7 @@ enum Files {
 
   /// Writes a new file beside the old one, makes it durable and puts it in its place: a reader sees the old
   /// content or the new, never half of it.
-  static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
+  package static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
     try write(path, bytes, mode, .replacing)
   }
 
@@ -68,7 +68,7 @@ enum Files {
   }
 
   /// Makes durable that a name in a folder has come or gone.
-  static func syncFolder(of path: String) throws {
+  package static func syncFolder(of path: String) throws {
     do {
       try DurableFile.syncDirectory(of: path)
     } catch {
@@ -87,7 +87,7 @@ enum Files {
   }
 
   /// What shows why a file can't be had: the folder, where it is not there at all.
-  static func look(_ path: String, _ code: Int32 = errno) -> String {
+  package static func look(_ path: String, _ code: Int32 = errno) -> String {
     switch code {
     case ENOSPC, EDQUOT: "make room on the disk: df -h \(shellWord(parentFolder(of: path)))"
     case ENOENT, ENOTDIR: "see what is there: ls \(shellWord(parentFolder(of: path)))"
@@ -96,7 +96,7 @@ enum Files {
     }
   }
 
-  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+  package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
   /// Whether a name is taken, if only by a link that leads nowhere.
   static func isTaken(_ path: String) -> Bool {
@@ -104,13 +104,13 @@ enum Files {
     return lstat(path, &status) == 0
   }
 
-  static func isDirectory(_ path: String) -> Bool {
+  package static func isDirectory(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// The last part of a path.
-  static func name(of path: String) -> String {
+  package static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
@@ -130,12 +130,12 @@ enum Files {
     }
   }
 
-  static func isRegular(_ path: String) -> Bool {
+  package static func isRegular(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
-  static func notAFile(_ path: String) -> WaymarkError {
+  package static func notAFile(_ path: String) -> WaymarkError {
     .failed(
       "file", "Can't read \(path): it is a pipe or a device, and no file.",
       next: "put what comes out of it into a file, and name that")
@@ -157,14 +157,14 @@ enum Files {
 
 extension Files {
   /// The size of a file; nil if there is none.
-  static func size(_ path: String) -> Int64? {
+  package static func size(_ path: String) -> Int64? {
     var status = stat()
     return stat(path, &status) == 0 ? Int64(status.st_size) : nil
   }
 }
 
 /// The folder that a file is in, or would be.
-func parentFolder(of path: String) -> String {
+package func parentFolder(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }

@@ -1,10 +1,10 @@
 import Foundation
-import Sodium
+package import Sodium
 import Wire
 
 /// The words that a person protects key files with, in guarded memory until nobody needs them.
 public final class Passphrase: Hashable, Sendable {
-  let secret: SecretBuffer
+  package let secret: SecretBuffer
 
   /// Takes the bytes over, without a line's end, and wipes the array.
   ///
@@ -106,7 +106,7 @@ public struct PassphraseSource: Sendable {
   }
 
   /// One that is known already, else what another source gives.
-  static func first(_ known: Passphrase?, then other: PassphraseSource) -> PassphraseSource {
+  package static func first(_ known: Passphrase?, then other: PassphraseSource) -> PassphraseSource {
     guard let known else { return other }
     return PassphraseSource { file, attempt in
       attempt == 0 ? known : try other.passphrase(file, attempt - 1)

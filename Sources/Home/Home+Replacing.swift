@@ -3,9 +3,9 @@ import Storage
 import Wire
 
 /// What takes the place of a home: a complete one beside it, and what becomes of the old.
-struct Replacement {
+package struct Replacement {
   /// Where the old store and keys go: a folder of the backups that is not there yet.
-  let aside: String
+  package let aside: String
   /// The root key stays if the new store is of the same circle.
   let isSameCircle: Bool
 
@@ -20,7 +20,7 @@ struct Replacement {
     aside = String(lines[1])
   }
 
-  init(aside: String, isSameCircle: Bool) {
+  package init(aside: String, isSameCircle: Bool) {
     self.aside = aside
     self.isSameCircle = isSameCircle
   }
@@ -30,16 +30,16 @@ extension Home {
   private var marker: String { staging + "/ready" }
 
   /// Whether a join or a restore was complete and only its last step is missing.
-  var isReplacing: Bool { Files.exists(marker) }
+  package var isReplacing: Bool { Files.exists(marker) }
 
   /// Removes what an interrupted attempt left.
-  func discard() throws {
+  package func discard() throws {
     guard Files.exists(path) else { return }
     try FileManager.default.removeItem(atPath: path)
   }
 
   /// Copies the store of this home to another.
-  func copyStore(to other: Home, under _: HomeLock) throws {
+  package func copyStore(to other: Home, under _: HomeLock) throws {
     // Whoever closes a store leaves it in one file.
     do { try Store(path: store, isLocked: true).rest() }
     try FileManager.default.copyItem(atPath: store, toPath: other.store)
@@ -47,7 +47,7 @@ extension Home {
   }
 
   /// Copies the store as it is, damaged as it may be, before something is done to it.
-  func copyStoreFile(to folder: String) throws {
+  package func copyStoreFile(to folder: String) throws {
     try makeAside(folder)
     for suffix in ["-wal", ""] where Files.exists(store + suffix) {
       try FileManager.default.copyItem(atPath: store + suffix, toPath: "\(folder)/store.db\(suffix)")
@@ -56,13 +56,13 @@ extension Home {
 
   /// Puts the complete home in `staging` in the place of this one. The old store moves aside; so do the keys, if
   /// others come.
-  func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {
+  package func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {
     try Files.replace(marker, with: [UInt8](replacement.marker), mode: 0o600)
     try finishReplacing(at: now, under: lock)
   }
 
   /// Finishes a replacement that was complete but not yet in place when the process ended.
-  func finishReplacing(at now: Int64) throws {
+  package func finishReplacing(at now: Int64) throws {
     guard isReplacing else { return }
     // Another process may be at it: done twice at once, it would take the new store for the old one.
     let lock = try HomeLock(self)
@@ -71,7 +71,7 @@ extension Home {
   }
 
   /// The same for who has the lock. May be interrupted and done again at any point.
-  func finishReplacing(at now: Int64, under _: HomeLock) throws {
+  package func finishReplacing(at now: Int64, under _: HomeLock) throws {
     guard isReplacing else { return }
     let staged = Home(path: staging)
     let written = try Data(contentsOf: URL(filePath: marker))
@@ -90,7 +90,7 @@ extension Home {
   }
 
   /// Moves keys aside that are here without a store, before others are made; gives the folder they are in now.
-  func setKeysAside(at now: Int64, under _: HomeLock) throws -> String? {
+  package func setKeysAside(at now: Int64, under _: HomeLock) throws -> String? {
     let left = [deviceKey, rootKey].filter(Files.exists)
     guard !left.isEmpty else { return nil }
     let folder = try automaticBackup(before: "init", at: now, suffix: "")
@@ -119,7 +119,7 @@ extension Home {
   }
 
   /// Makes a folder of the backups.
-  func makeAside(_ folder: String) throws {
+  package func makeAside(_ folder: String) throws {
     try Files.makeFolder(backups)
     try Files.makeFolder(folder)
   }

@@ -9,20 +9,20 @@
 ///
 /// A running node keeps a small rest of it, the reserve: before own sets that were withheld may be sent, a note of that
 /// must be durable (`Replicator.release`), and without room for the note they would reach no peer.
-struct Ballast {
+package struct Ballast {
   private let path: String
   private let directory: String
   /// How large the disk is; the largest there could be if the system does not say.
-  let diskBytes: UInt64
+  package let diskBytes: UInt64
 
-  init(_ home: Home) {
+  package init(_ home: Home) {
     path = home.path + "/ballast"
     directory = home.path
     diskBytes = Disk(directory)?.bytes ?? .max
   }
 
   /// Takes the room if there is enough beside it.
-  func hold() {
+  package func hold() {
     guard let disk = Disk(directory), disk.hasRoom else { return }
     let bytes = Self.wholeBytes(disk)
     guard size < bytes else { return }
@@ -39,20 +39,20 @@ struct Ballast {
   }
 
   /// Whether `hold` has to be called again once the disk has room.
-  var isWaitingForRoom: Bool {
+  package var isWaitingForRoom: Bool {
     guard let disk = Disk(directory), !disk.hasRoom else { return false }
     return size < Self.wholeBytes(disk)
   }
 
   private static func wholeBytes(_ disk: Disk) -> UInt64 { min(bytesMax, disk.bytes / 8) }
 
-  func release() { unlink(path) }
+  package func release() { unlink(path) }
 
   /// Gives up all but the reserve.
-  func shrinkToReserve() { shrink(to: UInt64(Self.notesMax) * Self.noteBytes) }
+  package func shrinkToReserve() { shrink(to: UInt64(Self.notesMax) * Self.noteBytes) }
 
   /// Frees the room of one note; false if no reserve is left.
-  func releaseReserve() -> Bool {
+  package func releaseReserve() -> Bool {
     let size = size
     guard size > 0 else { return false }
     shrink(to: size > Self.noteBytes ? min(size, UInt64(Self.notesMax) * Self.noteBytes) - Self.noteBytes : 0)
@@ -76,7 +76,7 @@ struct Ballast {
   private static let noteBytes: UInt64 = 64 * 1024
 
   /// Whether the disk has room to write again without running full at once.
-  var hasRoom: Bool {
+  package var hasRoom: Bool {
     Disk(directory)?.hasRoom ?? true
   }
 
@@ -87,13 +87,13 @@ struct Ballast {
 }
 
 /// The disk that a file or folder is on.
-struct Disk {
+package struct Disk {
   let bytes: UInt64
   /// Room for this user.
-  let free: UInt64
+  package let free: UInt64
 
   /// Nil if the system does not say.
-  init?(_ path: String) {
+  package init?(_ path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }
     bytes = UInt64(status.f_blocks) * UInt64(status.f_frsize)

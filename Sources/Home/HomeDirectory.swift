@@ -34,7 +34,7 @@ package struct HomeError: Error, Hashable, Sendable {
   /// What to type next, if that helps.
   package let next: String?
 
-  init(_ code: Code, _ message: String, next: String) {
+  package init(_ code: Code, _ message: String, next: String) {
     self.code = code
     self.message = message
     self.next = next
@@ -44,7 +44,7 @@ package struct HomeError: Error, Hashable, Sendable {
 extension Home {
   /// Makes the directory if needed and checks that it and what is in it are this user's alone. An empty directory
   /// that was there already is set to mode 0700; one with content and another mode is refused.
-  func prepare() throws {
+  package func prepare() throws {
     try Self.makePrivateDirectory(path)
     try Self.makePrivateDirectory(keys)
     for file in [store, store + "-wal", store + "-shm", store + ".lock", incarnation, settings] {
@@ -70,7 +70,7 @@ extension Home {
   }
 
   /// A directory that is there afterwards, and this user's alone.
-  static func makePrivateDirectory(_ path: String) throws {
+  package static func makePrivateDirectory(_ path: String) throws {
     if mkdir(path, 0o700) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
     {
       try makeDirectories(String(path[..<slash]))
@@ -138,7 +138,7 @@ extension Home {
   }
 
   /// Removes what writers have left that were killed. Only for who holds the store: nobody else may be writing.
-  func sweep() {
+  package func sweep() {
     DurableFile.sweep(path)
     DurableFile.sweep(keys)
     // Copies of keys and of the log, where a join, a restore or a verification was interrupted.
@@ -147,7 +147,7 @@ extension Home {
   }
 
   /// The store is this user's alone, as its directory is; SQLite gives the same mode to its side files.
-  func protectStore() { chmod(store, 0o600) }
+  package func protectStore() { chmod(store, 0o600) }
 
   private static func isEmpty(_ path: String) -> Bool {
     guard let directory = opendir(path) else { return false }
@@ -158,5 +158,32 @@ extension Home {
   }
 }
 
+extension WaymarkError {
+  package static func noStore(_ home: Home) -> WaymarkError {
+    if let trouble = home.exclusion { return WaymarkError(trouble) }
+    return WaymarkError(
+      exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
+      next: "waymark init, or waymark join TICKET")
+  }
+}
+
+// MARK: A disk that failed
+
+extension Home {
+  private var suspicion: String { path + "/verify-first" }
+
+  package var isSuspect: Bool { access(suspicion, F_OK) == 0 }
+
+  /// As far as the disk still does anything; a start after a loss of power has only what is durable anyway.
+  package func markSuspect() {
+    let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { return }
+    _ = fsync(file)
+    _ = close(file)
+  }
+
+  package func forgetSuspicion() { unlink(suspicion) }
+}
+
 /// What the last failed system call says.
-func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }
+package func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

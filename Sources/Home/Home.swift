@@ -8,7 +8,7 @@ public struct Home: Hashable, Sendable {
   /// Asked for the passphrase of a key file that is sealed.
   package let passphrases: PassphraseSource
   /// What is kept elsewhere than in the directory: nil for a home on the disk.
-  private let kept: (any HomeKeeping)?
+  private let kept: (any HomeStorage)?
 
   /// The home in a directory by its path, which is made if it is not there.
   ///
@@ -24,14 +24,14 @@ public struct Home: Hashable, Sendable {
   }
 
   /// A home that is no directory; its path names it, and nothing is there.
-  init(path: String, keeping: any HomeKeeping) {
+  init(path: String, storage: any HomeStorage) {
     self.path = path
     passphrases = .environment
-    kept = keeping
+    kept = storage
   }
 
   /// What lies beside the store.
-  var keeping: any HomeKeeping { kept ?? HomeFiles(self) }
+  package var storage: any HomeStorage { kept ?? HomeFiles(self) }
 
   /// A home is its directory.
   public static func == (left: Home, right: Home) -> Bool { left.path == right.path }
@@ -89,16 +89,13 @@ public struct Home: Hashable, Sendable {
   package var staging: String { path + "/joining" }
 
   /// The key and the ticket of a join until it is complete; see `PendingJoin`.
-  var pendingJoin: String { path + "/join-pending" }
+  package var pendingJoin: String { path + "/join-pending" }
 
   /// Where a verification folds the log a second time.
   package var scratch: String { path + "/verifying" }
 
   /// Whether a node has been made here.
   public var hasStore: Bool { FileManager.default.fileExists(atPath: store) }
-
-  /// The socket through which the command line talks to a running node; see `ControlPlace`.
-  package var controlSocket: String { ControlPlace.all(of: self).first?.path ?? path + "/control.sock" }
 
   private static func withoutTrailingSlash(_ path: String) -> String {
     path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path

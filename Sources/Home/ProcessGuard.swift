@@ -1,7 +1,6 @@
 import Membership
 import Sodium
 import Synchronization
-import Transport
 import Wire
 
 #if canImport(Glibc)
@@ -59,15 +58,4 @@ package enum ProcessGuard {
 
   /// What the person keeps from others in files that are for others too: the umask that the process came with.
   static var userMask: mode_t { mask.withLock { $0 } }
-
-  /// Takes as many open files as the system allows, up to what a node can use.
-  ///
-  /// - Throws: `WaymarkError` if they are too few: then it is better to say so than to fail in the middle of work.
-  package static func takeDescriptors() throws {
-    guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
-    throw WaymarkError.failed(
-      "too_few_files",
-      "A process may have only \(count) files open at once here; a node needs \(Limits.descriptorsMin).",
-      next: "ulimit -n \(Limits.descriptorsUseful), then waymark run")
-  }
 }

@@ -1,10 +1,9 @@
-import Replication
-import Sodium
-import Storage
-import Wire
+package import Sodium
+package import Storage
+package import Wire
 
 /// Where a home keeps what lies beside its store: in files of its directory, or in memory.
-protocol HomeKeeping: Sendable {
+package protocol HomeStorage: Sendable {
   /// What ties the incarnation to this home.
   var incarnation: any IncarnationPlace { get }
   /// The copy of the preferences that is readable without the store.
@@ -33,15 +32,21 @@ protocol HomeKeeping: Sendable {
 }
 
 /// A backup that is written, or how to write it away from the node.
-enum BackupWork {
+package enum BackupWork {
   case done(BackupSummary)
   case elsewhere(@Sendable () throws -> BackupSummary)
+}
+
+/// What is known of the keys of a home without opening them.
+extension Home {
+  /// For each key file of this home whether it is sealed: `sealed`, `plain`, `unreadable`, or null if there is none.
+  package var keyStates: JSON { storage.keyStates }
 }
 
 // MARK: A directory
 
 /// What a home keeps in its directory.
-struct HomeFiles: HomeKeeping {
+struct HomeFiles: HomeStorage {
   private let home: Home
 
   init(_ home: Home) { self.home = home }
@@ -78,8 +83,8 @@ struct HomeFiles: HomeKeeping {
     let store = home.store
     return .elsewhere {
       let partial = Store.partialBackup(of: path)
-      Leftovers.add(partial)
-      defer { Leftovers.forget(partial) }
+      TemporaryFiles.add(partial)
+      defer { TemporaryFiles.forget(partial) }
       return try Store.backup(
         storeAt: store, to: path, about: about, overwrites: overwrites, allowsDamage: allowsDamage,
         progress: progress)

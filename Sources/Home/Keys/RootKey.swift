@@ -33,5 +33,11 @@ package enum RootKey {
     return root
   }
 
+  package static func save(_ root: SigningKey, to path: String) throws {
+    var secrets = try SecretBuffer(capacity: KeyPurpose.root.secretBytes)
+    root.exportSeed(to: &secrets)
+    try KeyFile.create(secrets, .root, at: path)
+  }
+
   private static let nameIt = "name the file that holds it: --root-key FILE"
 }

@@ -1,14 +1,8 @@
-import Membership
+package import Membership
 import Replication
 import Sodium
 import Storage
 package import Wire
-
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
 
 extension Node {
   /// Makes a new circle with this device as its founder.
@@ -22,65 +16,92 @@ extension Node {
     return NewMembership(
       circle: founding.genesis.circle, device: founding.identity.device, name: name, keysAside: aside)
   }
+}
 
-  static func saveRoot(_ root: SigningKey, to path: String) throws {
-    var secrets = try SecretBuffer(capacity: KeyPurpose.root.secretBytes)
-    root.exportSeed(to: &secrets)
-    try KeyFile.create(secrets, .root, at: path)
+/// The keys and the first statement of a new circle.
+package struct Founding: Sendable {
+  let identity: Identity
+  let root: SigningKey
+  let genesis: Statement
+  package let name: String
+  private let made: Int64
+
+  /// - Parameters:
+  ///   - issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  ///   - now: milliseconds since 1970.
+  /// - Throws: `WaymarkError` if the name can't be one.
+  package init(name: String, issuers: [DeviceKey] = [], now: Int64) throws {
+    self.name = name
+    made = now
+    identity = try Identity.generate()
+    root = try SigningKey()
+    let body = Genesis(
+      root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
+      issuers: issuers, created: now, nonce: random16())
+    do {
+      genesis = try Statement(signing: body, with: root)
+    } catch {
+      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+    }
   }
 
-  /// Makes the store of a device that has its keys, with a fresh incarnation.
+  /// Makes the keys and the store of the founder in a directory.
   ///
-  /// - Parameter isLocked: whether the caller has the lock of the home.
-  static func makeStore(_ home: Home, _ statements: [Statement], isLocked: Bool = false) throws {
-    let store = try Store(path: home.store, isLocked: isLocked)
-    home.protectStore()
-    try fill(store, statements)
+  /// - Returns: the folder to which keys went that were here without a store; nil if there were none.
+  /// - Throws: `WaymarkError` of code `already_there` if there is a store, `store_held` if one is being made.
+  @discardableResult
+  package func write(to home: Home) throws -> String? {
+    try home.prepare()
+    try Self.checkIsEmpty(home)
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    // Another process may have made one before this had the lock.
+    try Self.checkIsEmpty(home)
+    // A store may have been lost, and the root key is all that lets anybody into its circle again.
+    let aside = try home.setKeysAside(at: made, under: lock)
+    try identity.save(to: home.deviceKey)
+    try RootKey.save(root, to: home.rootKey)
+    try NewStore.make(home, [genesis], isLocked: true)
+    return aside
   }
 
-  /// Puts into a new store what a device begins with.
-  static func fill(_ store: Store, _ statements: [Statement]) throws {
-    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
-    try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
+  private static func checkIsEmpty(_ home: Home) throws {
+    guard home.hasStore else { return }
+    throw WaymarkError(
+      exitCode: ExitCode.failed, code: "already_there",
+      message: "There is a Waymark store in \(home.path) already.",
+      next: "waymark status, or another --home")
   }
 }
 
-/// Milliseconds since 1970 on this machine's clock.
-package func systemWall() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 + clockAhead
-}
+/// A device that a circle has taken in, before it has a store.
+package struct Admission: Sendable {
+  let identity: Identity
+  let statements: [Statement]
 
-#if DEBUG
-  /// Debug builds only, for tests of a wrong clock: seconds in `WAYMARK_CLOCK_AHEAD`, or in a file that
-  /// `WAYMARK_CLOCK_FILE` names and that may change at any time.
-  private var clockAhead: Int64 {
-    guard clockFile >= 0 else { return clockAheadAtStart }
-    var text = [UInt8](repeating: 0, count: 24)
-    let count = max(0, pread(clockFile, &text, text.count, 0))
-    return milliseconds(String(decoding: text.prefix(count).prefix { $0 != 0x0a }, as: UTF8.self))
+  /// Makes its keys and its store in a directory.
+  package func write(to home: Home) throws {
+    try home.prepare()
+    try identity.save(to: home.deviceKey)
+    try NewStore.make(home, statements)
   }
 
-  private let clockFile: Int32 = getenv("WAYMARK_CLOCK_FILE").map { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
-
-  private let clockAheadAtStart = getenv("WAYMARK_CLOCK_AHEAD").map { milliseconds(String(cString: $0)) } ?? 0
-
-  private func milliseconds(_ seconds: String) -> Int64 {
-    (Int64(seconds) ?? 0).multipliedReportingOverflow(by: 1_000).partialValue
+  /// Admits a new device to the circle of a node as a ticket does, but without a ticket: with a certificate that the
+  /// node signs and that spreads.
+  ///
+  /// - Throws: `WaymarkError` if the node is not an admin, or the circle has no room.
+  package static func make(_ name: String, as role: Role, by node: isolated Node) throws -> Admission {
+    let identity = try Identity.generate()
+    // The proof is for the ticket's channel, and `welcome` does not look at it.
+    let request = JoinRequest(
+      key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
+    let (reply, certificate) = try node.circle.welcome(
+      request, role: role, by: node.identity.signing, at: node.wall())
+    guard case .accepted = reply, let certificate else {
+      if case .refused(let refusal) = reply { throw WaymarkError.refused(refusal) }
+      throw WaymarkError.refused(.other)
+    }
+    node.handle(.statementsAdded([certificate.bytes]))
+    return Admission(identity: identity, statements: node.circle.statements(notIn: []))
   }
-#else
-  private let clockAhead: Int64 = 0
-#endif
-
-/// Sixteen bytes that nobody has had before.
-package func random16() -> Bytes16 {
-  var random = SecureRandom()
-  return Bytes16(random.next(), random.next())
-}
-
-/// Decides jitter; nothing secret.
-func randomSeed() -> UInt64 {
-  var random = SecureRandom()
-  return random.next()
 }

@@ -1,11 +1,6 @@
 import Membership
-import Records
 import Replication
-import SecureChannel
-import Sodium
 import Storage
-import Synchronization
-import Transport
 import Wire
 
 /// Takes this device into the circle of a ticket.
@@ -44,7 +39,7 @@ public struct Joining: Sendable {
         exitCode: ExitCode.usage, code: "bad_ticket", message: Self.sentence(error),
         next: "waymark invite, on a device of the circle; then here waymark join with what it prints")
     }
-    guard wall() < ticket.expiry else { throw Self.refused(.ticketExpired) }
+    guard wall() < ticket.expiry else { throw WaymarkError.refused(.ticketExpired) }
   }
 
   private static func sentence(_ error: Ticket.ParseError) -> String {
@@ -60,7 +55,7 @@ public struct Joining: Sendable {
   public func preview() async throws -> JoinPreview? {
     guard home.hasStore, heldCircle() != ticket.circle else { return nil }
     let node = try WaymarkClient.open(home)
-    let preview = try await node.joinPreview()
+    let preview = try await JoinPreview(of: node)
     await node.close()
     return preview
   }
@@ -96,21 +91,14 @@ public struct Joining: Sendable {
     if heldCircle() == ticket.circle { return try await joinWithStore(isConfirmed, lock) }
     let held = try heldRecords(lock)
     let (identity, circle) = try await askWithDurableKeys()
-    let staged = Home(path: home.staging)
-    try staged.discard()
-    try staged.prepare()
-    try identity.save(to: staged.deviceKey)
-    try Node.makeStore(staged, circle.statements(notIn: []))
-    try Store(path: staged.store).setMeta(MetaKey.joinedWith, ticket.id.bytes)
+    let staged = try StagedStore(home, identity, wall, under: lock)
+    try NewStore.make(staged.home, circle.statements(notIn: []), joinedWith: ticket.id)
     if !held.isEmpty {
-      let node = try Node(home: staged, wall: wall)
-      try await node.adopt(held)
+      let node = try Node(home: staged.home, wall: wall)
+      try await node.write("join", held)
       await node.close()
     }
-    try home.replace(
-      Replacement(
-        aside: try home.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: false),
-      at: wall(), under: lock)
+    try staged.replacePresent(isSameCircle: false)
     try PendingJoin(home).discard()
     return try membership(of: identity, in: circle)
   }
@@ -135,7 +123,7 @@ public struct Joining: Sendable {
     let (identity, isNew) = try pending.identity(for: ticket)
     do {
       return (identity, try await ask(identity, formerName))
-    } catch let failure as WaymarkError where failure.code == Self.keyInUse && !isNew {
+    } catch let failure as WaymarkError where failure.code == WaymarkError.keyInUse && !isNew {
       // Revoked since the join was interrupted; revoked keys are never admitted again.
       let identity = try pending.makeIdentity(for: ticket)
       return (identity, try await ask(identity, formerName))
@@ -151,7 +139,7 @@ public struct Joining: Sendable {
   private func membership(
     of identity: Identity, in circle: Circle, rewritten: Int = 0
   ) throws -> NewMembership {
-    guard let member = circle.evaluation.members[identity.device] else { throw Self.refused(.other) }
+    guard let member = circle.evaluation.members[identity.device] else { throw WaymarkError.refused(.other) }
     return NewMembership(
       circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
   }
@@ -194,7 +182,7 @@ public struct Joining: Sendable {
     do {
       _ = try await ask(identity, nil)
       return true
-    } catch let failure as WaymarkError where failure.code == Self.keyInUse {
+    } catch let failure as WaymarkError where failure.code == WaymarkError.keyInUse {
       return false
     } catch let failure as WaymarkError where PairingExchange.saysLittle.contains(failure.code) {
       return true
@@ -227,9 +215,8 @@ public struct Joining: Sendable {
     replacing old: DeviceKey?, called formerName: String?, _ lock: HomeLock
   ) async throws -> NewMembership {
     let (identity, circle) = try await askWithDurableKeys(formerName: formerName)
-    let rewritten = try await home.replaceKeys(
-      of: old, with: identity, statements: circle.statements(notIn: []), joinedWith: ticket.id, wall: wall,
-      under: lock)
+    let rewritten = try await StagedStore(home, identity, wall, under: lock).replaceKeys(
+      of: old, statements: circle.statements(notIn: []), joinedWith: ticket.id)
     try PendingJoin(home).discard()
     var joined = try membership(of: identity, in: circle, rewritten: rewritten)
     joined.formerMember = old.flatMap { circle.evaluation.members[$0] }.map {
@@ -256,216 +243,4 @@ public struct Joining: Sendable {
     return try Node.openStore(home, isLocked: true).visibleDrafts()
   }
 
-  private static let keyInUse = "key_in_use"
-
-  static func refused(_ refusal: JoinRefusal) -> WaymarkError {
-    let (code, message): (String, String) =
-      switch refusal {
-      case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
-      case .ticketExpired: ("ticket_expired", "The ticket has expired.")
-      case .circleFull: ("circle_full", "The circle has no room for another device.")
-      case .keyInUse: (keyInUse, "The circle knows these keys already.")
-      case .notAdmin: ("not_admin", "The inviting device is no admin of its circle any more.")
-      case .badProof, .other: ("refused", "The inviting device refused.")
-      }
-    return WaymarkError.failed(
-      code, message,
-      next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
-  }
-}
-
-extension Node {
-  /// What a join would carry over, by kind.
-  func joinPreview() throws -> JoinPreview {
-    let drafts = try store.visibleDrafts()
-    let counts = Registry.kinds.map { kind in
-      JoinPreview.Count(
-        kind: RecordKind(rawValue: kind.name), count: drafts.filter { $0.key.kind == kind.number }.count,
-        plural: kind.plural)
-    }
-    return JoinPreview(counts: counts.filter { $0.count > 0 })
-  }
-
-  /// Writes the records that this device held before it joined, as one operation that can be undone.
-  func adopt(_ drafts: [EntryDraft]) throws { try write("join", drafts) }
-}
-
-extension Store {
-  /// Every visible record and setting as an insert into another circle; untouched seeds stay behind.
-  func visibleDrafts() throws -> [EntryDraft] {
-    var drafts: [EntryDraft] = []
-    for kind in Registry.kinds {
-      try forEach(RecordQuery(kind.number)) { row in
-        guard !row.isUntouchedSeed else { return }
-        let isFixed = Merge.isFixed(row.key, Fields.life)
-        let life: [(field: FieldNumber, value: Value)] = isFixed ? [] : [(Fields.life, .bool(true))]
-        let fields = row.fields.filter { !Merge.isFixed(row.key, $0.key) }
-          .map { (field: $0.key, value: $0.value) }
-        if !(life + fields).isEmpty { drafts.append(EntryDraft(.put, row.key, life + fields)) }
-      }
-    }
-    return drafts
-  }
-}
-
-/// The joiner's side of pairing: dials the ticket's addresses one after the other.
-struct PairingExchange: Sendable {
-  let ticket: Ticket
-  let identity: Identity
-  let name: String
-
-  func run() async throws -> Circle {
-    var failures: [WaymarkError] = []
-    for address in ticket.addresses {
-      do {
-        return try await ask(address)
-      } catch let error as WaymarkError where Self.saysLittle.contains(error.code) {
-        failures.append(error)
-        guard failures.count(where: { $0.code != "unreachable" }) < Self.refusalsMax else { break }
-      }
-    }
-    throw failures.first { $0.code != "unreachable" } ?? failures.first
-      ?? .unreachable("the ticket names no address")
-  }
-
-  /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
-  /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
-  static let saysLittle = ["unreachable", "ticket_refused", "wrong_device"]
-  /// The inviter closes pairing for a while after ten that did not fit.
-  private static let refusalsMax = 4
-
-  private func ask(_ address: String) async throws -> Circle {
-    guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
-    var secret = ticket.preSharedKey
-    defer { wipe(&secret) }
-    let ticket = ticket
-    let key = try SymmetricKey(secret)
-    let answer = Answer()
-    let link = try Link(
-      dialing: endpoint,
-      role: .initiator(.pairing(ticket: ticket.id), presharedKey: key) { $0 == ticket.transport ? [] : nil },
-      settings: identity.linkSettings, handlers: handlers(answer))
-    let bytes: [UInt8] = try await withCheckedThrowingContinuation { continuation in
-      answer.await(continuation)
-      link.start()
-    }
-    return try circle(bytes)
-  }
-
-  private func handlers(_ answer: Answer) -> LinkHandlers<Inbound> {
-    LinkHandlers(
-      opened: { link, opening in
-        let request = JoinRequest(
-          key: identity.signing, transport: identity.transportKey, name: name,
-          handshakeHash: opening.handshakeHash.bytes)
-        link.send(request.encoded)
-      },
-      received: { link in
-        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
-        link.close()
-      },
-      closed: { link, end in
-        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
-        answer.resolve(.failure(failure(end)))
-      })
-  }
-
-  private func failure(_ end: LinkEnd) -> WaymarkError {
-    switch end {
-    case .handshakeFailed, .closedByPeer, .truncated:
-      .failed(
-        "ticket_refused",
-        "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
-        next: "waymark invite, on that device; then here waymark join with the new ticket")
-    case .notAuthorized:
-      .failed(
-        "wrong_device", "Another device answers at the address of the ticket.",
-        next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
-    case .versionMismatch(let theirs):
-      .failed(
-        "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
-        next: "install the newer Waymark here; this one is: waymark version")
-    default: .unreachable(ticket.addresses.joined(separator: ", "))
-    }
-  }
-
-  private func circle(_ bytes: [UInt8]) throws -> Circle {
-    switch try JoinReply(bytes) {
-    case .refused(let refusal): throw Joining.refused(refusal)
-    case .accepted(let statements):
-      guard
-        let circle = Circle.joined(
-          statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
-      else {
-        throw WaymarkError.failed(
-          "wrong_circle", "The answer is not of the circle of the ticket.",
-          next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
-      }
-      return circle
-    }
-  }
-
-  /// Hands over the first of several outcomes.
-  private final class Answer: Sendable {
-    private let continuation = Mutex<CheckedContinuation<[UInt8], any Error>?>(nil)
-
-    func await(_ continuation: CheckedContinuation<[UInt8], any Error>) {
-      self.continuation.withLock { $0 = continuation }
-    }
-
-    func resolve(_ result: Result<[UInt8], any Error>) {
-      let waiting = continuation.withLock { held in
-        defer { held = nil }
-        return held
-      }
-      waiting?.resume(with: result)
-    }
-  }
-}
-
-extension WaymarkError {
-  static func unreachable(_ address: String) -> WaymarkError {
-    .failed(
-      "unreachable", "The inviting device can't be reached at \(address).",
-      next: "see that it runs, or that invite still waits, and that both are on one network")
-  }
-}
-
-extension Node {
-  /// `join`: takes this device into the circle of a ticket and gives the command's document.
-  ///
-  /// - Parameters:
-  ///   - isConfirmed: whether the person has agreed to carry over what this device holds of its own; without
-  ///     that, a store with records is left as it is and the failure asks for `--yes`.
-  ///   - events: hears `preview` with what would be carried over.
-  package static func join(
-    ticket: String, home: Home, name: String, isConfirmed: Bool,
-    events: @escaping @Sendable (JSON) -> Void = { _ in }
-  ) async throws -> JSON {
-    let joining = try Joining(home: home, ticket: ticket, name: name)
-    if let preview = try await joining.preview(), preview.total > 0 {
-      events(preview.json)
-      guard isConfirmed else {
-        throw WaymarkError.needsYes(
-          "This device holds \(preview.total) records of its own; joining writes them again in the new circle.",
-          next: "waymark join TICKET --yes")
-      }
-    }
-    let joined = try await joining.join(isConfirmed: isConfirmed)
-    return document(
-      "join",
-      [
-        .init("circle", .string(joined.circle.description)),
-        .init("device", .string(joined.device.description)), .init("name", .string(joined.name)),
-      ])
-  }
-}
-
-extension JoinPreview {
-  fileprivate var json: JSON {
-    [
-      "type": "preview",
-      "counts": .object(counts.map { JSON.Member($0.plural, .integer($0.count)) }),
-    ]
-  }
 }

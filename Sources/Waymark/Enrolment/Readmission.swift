@@ -57,7 +57,7 @@ public struct Readmission: Sendable {
     try home.finishReplacing(at: wall())
     let node = try WaymarkClient.open(home)
     let standing: Standing
-    do { standing = try await node.standing() } catch {
+    do { standing = try await Standing(of: node) } catch {
       await node.close()
       throw error
     }
@@ -66,16 +66,15 @@ public struct Readmission: Sendable {
     do {
       let certificate = try certificate(for: identity, standing)
       if standing.keepsKeys {
-        try await node.readmitted(by: certificate)
+        try await admit(by: certificate, on: node)
         await node.close()
       } else {
         await node.close()
         // What was written meanwhile comes along: the store is copied under the lock.
         let lock = try HomeLock(home)
         defer { lock.release() }
-        rewritten = try await home.replaceKeys(
-          of: node.identity.device, with: identity, statements: standing.statements + [certificate],
-          wall: wall, under: lock)
+        rewritten = try await StagedStore(home, identity, wall, under: lock).replaceKeys(
+          of: node.identity.device, statements: standing.statements + [certificate])
       }
       return NewMembership(
         circle: standing.circle.id, device: identity.device, name: name(standing, identity),
@@ -93,6 +92,25 @@ public struct Readmission: Sendable {
     /// What the circle calls it already.
     let name: String?
     var statements: [Statement] { circle.statements(notIn: []) }
+
+    /// - Throws: if this device is an admin already.
+    init(of node: isolated Node) throws {
+      if node.member?.role == .admin {
+        throw WaymarkError.failed(
+          "already_admin", "This device is an admin of the circle already.", next: "waymark members")
+      }
+      circle = node.circle
+      keepsKeys = node.member != nil || node.waiting != nil
+      name = circle.evaluation.known(node.identity.device)?.name ?? node.waiting?.name
+    }
+  }
+
+  private func admit(by certificate: Statement, on node: isolated Node) throws {
+    if node.waiting != nil {
+      try node.admitted(by: [certificate])
+    } else {
+      node.handle(.statementsAdded([certificate.bytes]))
+    }
   }
 
   private func certificate(for identity: Identity, _ standing: Standing) throws -> Statement {
@@ -101,7 +119,7 @@ public struct Readmission: Sendable {
     guard
       standing.circle.evaluation.isMember(identity.device)
         || standing.circle.evaluation.members.count < Limits.devicesMax
-    else { throw Joining.refused(.circleFull) }
+    else { throw WaymarkError.refused(.circleFull) }
     let body = DeviceCertificate(
       circle: standing.circle.id, issuer: DeviceKey(root), device: identity.device,
       transport: identity.transportKey, name: name(standing, identity), role: .admin, issued: wall())
@@ -122,70 +140,5 @@ public struct Readmission: Sendable {
       exitCode: ExitCode.noStore, code: "no_store",
       message: "There is no Waymark store in \(home.path); the root key takes in a device that has one.",
       next: "waymark restore FILE --root-key FILE, or waymark join TICKET")
-  }
-}
-
-extension Node {
-  /// - Throws: if this device is an admin already.
-  func standing() throws -> Readmission.Standing {
-    if member?.role == .admin {
-      throw WaymarkError.failed(
-        "already_admin", "This device is an admin of the circle already.", next: "waymark members")
-    }
-    let keepsKeys = member != nil || waiting != nil
-    return Readmission.Standing(
-      circle: circle, keepsKeys: keepsKeys,
-      name: circle.evaluation.known(identity.device)?.name ?? waiting?.name)
-  }
-
-  func readmitted(by certificate: Statement) throws {
-    if waiting != nil {
-      try admitted(by: [certificate])
-    } else {
-      handle(.statementsAdded([certificate.bytes]))
-    }
-  }
-}
-
-extension Home {
-  /// Gives the store other keys, which its circle has taken in. The old keys and the store as it was go aside.
-  ///
-  /// What a revocation leaves out of the old device's logs is written again, so that nothing is lost that its
-  /// owner wrote before the device knew; gives the number of such records.
-  ///
-  /// - Parameter joinedWith: the ticket, if there was one.
-  func replaceKeys(
-    of old: DeviceKey?, with identity: Identity, statements: [Statement], joinedWith: TicketID? = nil,
-    wall: @escaping @Sendable () -> Int64, under lock: HomeLock
-  ) async throws -> Int {
-    let staged = Home(path: staging)
-    try staged.discard()
-    try staged.prepare()
-    try identity.save(to: staged.deviceKey)
-    try copyStore(to: staged, under: lock)
-    try Node.makeStore(staged, statements)
-    try Store(path: staged.store).setMeta(MetaKey.joinedWith, joinedWith?.bytes)
-    let written = try old.map { try Store(path: staged.store).states(writtenBy: $0) } ?? [:]
-    var rewritten = 0
-    if !written.isEmpty {
-      let node = try Node(
-        home: staged, identity: identity, store: try Store(path: staged.store), in: .machine(wall: wall),
-        log: .silent)
-      rewritten = try await node.bringBack(written)
-      await node.close()
-    }
-    try replace(
-      Replacement(aside: try automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: true),
-      at: wall(), under: lock)
-    return rewritten
-  }
-}
-
-extension Node {
-  /// Writes again what is not as it was; gives the number of records.
-  func bringBack(_ wanted: [RecordKey: WantedRecord]) throws -> Int {
-    let plan = try store.plan(wanted, now: wall())
-    if !plan.drafts.isEmpty { try write("join", plan.drafts, leastClock: plan.leastClock) }
-    return Set(plan.drafts.map(\.key)).count
   }
 }

@@ -63,7 +63,7 @@ struct RestorePlan: Sendable {
         message: "\(path) is not the root key of the backup's circle; nothing was changed.",
         next: "name the right file, or restore without it and join the circle with a ticket")
     }
-    guard circle.evaluation.members.count < Limits.devicesMax else { throw Joining.refused(.circleFull) }
+    guard circle.evaluation.members.count < Limits.devicesMax else { throw WaymarkError.refused(.circleFull) }
     let certificate = DeviceCertificate(
       circle: circle.id, issuer: DeviceKey(root), device: identity.device, transport: identity.transportKey,
       name: circle.evaluation.freeName(name), role: .admin, issued: now)
@@ -98,7 +98,7 @@ struct RestorePlan: Sendable {
   /// - Returns: how many change sets of it are missing; none unless the restore is partial.
   func makeStore(in target: Home, now: Moment, _ events: (JSON) -> Void) throws -> Int {
     if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
-    try Node.makeStore(target, circle.statements(notIn: []))
+    try NewStore.make(target, circle.statements(notIn: []))
     let store = try Store(path: target.store)
     for (key, value) in kept where MetaKey.choices.contains(key) || key == MetaKey.mockPurchase {
       try store.setMeta(key, value)
@@ -162,8 +162,8 @@ struct RestorePlan: Sendable {
       throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
     }
     try identity.save(to: staged.deviceKey)
-    try Node.saveRoot(root, to: staged.rootKey)
-    try Node.makeStore(staged, [statement])
+    try RootKey.save(root, to: staged.rootKey)
+    try NewStore.make(staged, [statement])
   }
 
   /// - Parameter missing: change sets of the backup that are not in the store.

@@ -1,4 +1,4 @@
-// Words of messages.
+// Parts of sentences that people read: a word as a shell takes it, counts, shortened values.
 
 /// A word as a shell reads it back.
 package func shellWord(_ text: String) -> String {

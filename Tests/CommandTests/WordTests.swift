@@ -51,7 +51,7 @@ struct WordTests {
     let root = URL(filePath: #filePath)
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     var steps: [(String, String)] = []
-    for module in ["Waymark", "WaymarkCommand"] {
+    for module in ["Home", "Waymark", "WaymarkCommand"] {
       let folder = root.appending(path: "Sources/\(module)")
       let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
       for file in files.sorted() where file.hasSuffix(".swift") {

@@ -30,7 +30,7 @@ extension Node {
             summary.damaged.isEmpty
               ? nil
               : "\(plural(summary.damaged.count, "change set")) that the disk has damaged "
-                + "(\(names(of: summary.damaged))) can't be restored from it, the rest can: waymark restore --partial"
+                + "(\(deviceNames.list(summary.damaged))) can't be restored from it, the rest can: waymark restore --partial"
           )),
       ])
   }

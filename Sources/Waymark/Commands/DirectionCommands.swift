@@ -17,9 +17,9 @@ extension Node {
     // What is written here while the command is under way is not what the person saw.
     let present = store.heads(.records)
     try await checkReachable([peer])
-    let theirs = try await answer(of: peer) { try await $0.inventory(of: $1) }
+    let theirs = try await answer(of: peer) { try await Inventory.of($1, asking: $0) }
     var preview = DirectionPreview(verb: "mirror", peer: peer, scope: scope)
-    try add(from: try await ownInventory(), to: theirs, isHere: true, &preview)
+    try add(from: try await Inventory.own(of: self), to: theirs, isHere: true, &preview)
     if let answer = try answer(request, preview) { return answer }
     let backup = try await backUp(before: "mirror")
     let wanted = try await answer(of: peer) { try await $0.heads(of: $1, .records) }
@@ -38,9 +38,9 @@ extension Node {
     let others = circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     let reachable = try await checkReachable(others)
-    let inventory = try await ownInventory()
+    let inventory = try await Inventory.own(of: self)
     var preview = DirectionPreview(verb: "assert", peer: nil, scope: scope)
-    let theirs = try await answers(of: reachable) { try await $0.inventory(of: $1) }
+    let theirs = try await answers(of: reachable) { try await Inventory.of($1, asking: $0) }
     for (_, theirs) in theirs { try add(from: theirs, to: inventory, isHere: false, &preview) }
     preview.note(asked: theirs.map(\.peer), of: others)
     if let answer = try answer(request, preview) { return answer }

@@ -39,14 +39,15 @@ extension Node {
       member: member, isOwn: member.device == identity.device,
       admittedBy: member.issuer == circle.genesis.root ? nil : member.issuer,
       name: name(of: member.device), lastSeen: lastSeen(of: member.device, wall()),
-      revocations: revocationSnapshots(of: member.device), notHeard: notHeard(of: member.device))
+      revocations: revocationSnapshots(of: member.device),
+      notHeard: revocationStatus.notHeard(of: member.device))
   }
 
   func revocationSnapshots(of device: DeviceKey) -> [RevocationSnapshot] {
     (circle.evaluation.revocations[device] ?? []).map { counted in
       RevocationSnapshot(
         id: counted.id, issued: counted.body.issued, issuer: counted.body.issuer,
-        issuerName: signer(counted.body.issuer))
+        issuerName: deviceNames.signer(counted.body.issuer))
     }
   }
 }

@@ -94,7 +94,7 @@ extension Node {
   private func showStatus(_ request: CommandRequest) throws -> JSON {
     if request.flag("acknowledge") { try acknowledgeDeletions() }
     var document = try snapshot().statusDocument(version: WaymarkVersion.text, counts: try counts())
-    document["storeCheck"] = storeCheckJSON
+    document["storeCheck"] = storeCheck.json(store)
     document["keys"] = home.keyStates
     return document
   }

@@ -94,7 +94,7 @@ extension Node {
       "changeSets": .integer(Int64(clamping: target.changeSets)),
       "invited": .array(target.invited.map(\.reference)),
       "hadRevoked": .array(target.revoked.map(\.reference)),
-      "notHeard": .array(notHeard(of: target.member.device).map(\.reference)),
+      "notHeard": .array(revocationStatus.notHeard(of: target.member.device).map(\.reference)),
     ]
   }
 
@@ -116,7 +116,8 @@ extension Node {
     guard isDone else { return (sentences + [plan.question]).joined(separator: " ") }
     sentences.append(
       "\(names) \(plan.targets.count == 1 ? "is" : "are") out of the circle, by \(plan.signer).")
-    let others = Set(plan.targets.flatMap { notHeard(of: $0.member.device).map(\.name) }).sorted()
+    let others = Set(plan.targets.flatMap { revocationStatus.notHeard(of: $0.member.device).map(\.name) })
+      .sorted()
     sentences.append(
       others.isEmpty
         ? "Every other member has heard of it."

@@ -4,20 +4,6 @@ import Sodium
 import Storage
 package import Wire
 
-extension Node {
-  /// Makes a new circle with this device as its founder.
-  ///
-  /// - Parameter issuers: public keys whose entitlements the circle accepts from the start; at most two.
-  package static func initialize(
-    home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
-  ) throws -> NewMembership {
-    let founding = try Founding(name: name, issuers: issuers, now: wall)
-    let aside = try founding.write(to: home)
-    return NewMembership(
-      circle: founding.genesis.circle, device: founding.identity.device, name: name, keysAside: aside)
-  }
-}
-
 /// The keys and the first statement of a new circle.
 package struct Founding: Sendable {
   let identity: Identity

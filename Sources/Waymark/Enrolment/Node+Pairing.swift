@@ -41,43 +41,56 @@ extension Node {
     guard let active = network?.links[id], let pairing = active.pairing else {
       return close(id, .misbehaved("a join request outside of pairing"))
     }
-    active.link.send(reply(to: bytes, pairing).encoded)
-    active.link.close()
-  }
-
-  private func reply(to bytes: [UInt8], _ pairing: Network.Pairing) -> JoinReply {
-    guard let request = try? JoinRequest(bytes),
-      request.isProven(handshakeHash: pairing.handshakeHash.bytes, authenticated: pairing.remote)
-    else { return .refused(.badProof) }
-    do {
-      let role = try credentials.role(of: pairing.ticket, for: request.device)
-      let signer = credentials.signer(of: pairing.ticket)
-      let (reply, certificate) = try circle.welcome(request, role: role, by: signer, at: wall())
-      if let certificate {
-        credentials.spend(pairing.ticket, on: request.device)
-        handle(.statementsAdded([certificate.bytes]))
-      }
-      // A member that only asks whether it is one leaves the ticket to the device that it is meant for.
-      if case .accepted = reply, credentials.isSpent(pairing.ticket, on: request.device) { joined(request) }
-      return reply
-    } catch TicketLedger.Refusal.spent {
-      return .refused(.ticketSpent)
-    } catch TicketLedger.Refusal.expired {
-      return .refused(.ticketExpired)
-    } catch {
-      return .refused(.other)
+    let answer = PairingAnswer(to: bytes, pairing, circle, credentials, now: wall())
+    if let certificate = answer.certificate { handle(.statementsAdded([certificate.bytes])) }
+    if let joiner = answer.joiner {
+      log.info("circle", "\(name(of: joiner)) joined")
+      lastJoined = joiner
     }
-  }
-
-  private func joined(_ request: JoinRequest) {
-    log.info("circle", "\(name(of: request.device)) joined")
-    lastJoined = request.device
+    active.link.send(answer.reply.encoded)
+    active.link.close()
   }
 
   /// Waits until a joiner has completed since the last ticket was made; nil if none does within the time.
   func waitForJoiner(milliseconds: Int64) async throws -> DeviceKey? {
     _ = try await wait(milliseconds: milliseconds) { $0.lastJoined != nil }
     return lastJoined
+  }
+}
+
+/// What the inviting side answers a join request.
+struct PairingAnswer {
+  let reply: JoinReply
+  /// Admits the joiner; nil if that was refused, or it is a member already.
+  private(set) var certificate: Statement?
+  /// The device that has joined with its ticket.
+  private(set) var joiner: DeviceKey?
+
+  init(
+    to bytes: [UInt8], _ pairing: Network.Pairing, _ circle: Circle, _ credentials: Credentials, now: Moment
+  ) {
+    guard let request = try? JoinRequest(bytes),
+      request.isProven(handshakeHash: pairing.handshakeHash.bytes, authenticated: pairing.remote)
+    else {
+      reply = .refused(.badProof)
+      return
+    }
+    do {
+      let role = try credentials.role(of: pairing.ticket, for: request.device)
+      let signer = credentials.signer(of: pairing.ticket)
+      (reply, certificate) = try circle.welcome(request, role: role, by: signer, at: now)
+      if certificate != nil { credentials.spend(pairing.ticket, on: request.device) }
+      // A member that only asks whether it is one leaves the ticket to the device that it is meant for.
+      if case .accepted = reply, credentials.isSpent(pairing.ticket, on: request.device) {
+        joiner = request.device
+      }
+    } catch TicketLedger.Refusal.spent {
+      reply = .refused(.ticketSpent)
+    } catch TicketLedger.Refusal.expired {
+      reply = .refused(.ticketExpired)
+    } catch {
+      reply = .refused(.other)
+    }
   }
 }
 

@@ -54,7 +54,7 @@ extension Node {
     } catch let error as BackupDamageError {
       throw WaymarkError.needsYes(
         "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
-          + "(\(names(of: error.damaged)))?",
+          + "(\(deviceNames.list(error.damaged)))?",
         next:
           "waymark run, until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
           + "waymark backup --yes \(shellWord(path)), for everything else")

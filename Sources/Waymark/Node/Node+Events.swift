@@ -69,10 +69,11 @@ extension Node {
     case .damaged(let sets):
       log.error(
         "store",
-        "the disk has damaged \(plural(sets.count, "stored change set")): \(names(of: sets)). No peer is sent it; "
+        "the disk has damaged \(plural(sets.count, "stored change set")): \(deviceNames.list(sets)). No peer is sent it; "
           + "peers that have it are asked for it. Next: waymark status")
     case .repaired(let sets):
-      log.info("store", "peers sent \(plural(sets.count, "damaged change set")) again: \(names(of: sets))")
+      log.info(
+        "store", "peers sent \(plural(sets.count, "damaged change set")) again: \(deviceNames.list(sets))")
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -88,9 +89,7 @@ extension Node {
         + "records lane \(gate.reason.map { "closed: \(Reason($0).rawValue)" } ?? "open")")
   }
 
-  func name(of device: DeviceKey) -> String {
-    remembered.names[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
-  }
+  func name(of device: DeviceKey) -> String { deviceNames.name(of: device) }
 
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
@@ -105,45 +104,31 @@ extension Node {
   }
 
   func noticeSnapshots(_ now: Moment) throws -> [NoticeSnapshot] {
-    var found = notices.map { notice in
-      switch notice {
-      case .storeFailed(let why):
-        NoticeSnapshot(.storeFailed, text: "the store refused to write: \(why)")
-      case .digestMismatch(let device, let lane):
-        NoticeSnapshot(
-          .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
-          next: Reason.digestMismatch.next(peer: name(of: device)),
-          details: [.init("device", .string(device.description))])
-      }
-    }
+    let names = deviceNames
+    var found = notices.map { $0.snapshot(names) }
     if waiting != nil {
       found.append(
         NoticeSnapshot(
           .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
-    if let notice = damageNotice() { found.append(notice) }
-    if let notice = discoveryNotice() { found.append(notice) }
-    if let exclusion { found.append(exclusion) }
-    found += unheardNotices()
-    found += forkNotices()
+    found += [
+      NoticeSnapshot.damaged(
+        store.damagedSets, hasPeers: !otherMembers.isEmpty, advice: home.restoreAdvice(now: now), names),
+      missingPeers.isEmpty ? nil : network?.finder?.notice, exclusion,
+    ].compactMap { $0 }
+    found += revocationStatus.unheardNotices
+    found += NoticeSnapshot.forks(circle, store, names)
     if Preferences.isOverLimit(try heldSettings()) { found.append(NoticeSnapshot(.settingsBeyondLimits)) }
     if isDiskFull {
-      let next = "make room on its disk: df -h \(shellWord(home.path))"
-      // Only a durable note that they may have been sent lets them go.
-      let isWithholding = Lane.allCases.contains(where: replicator.withholds)
-      found.append(
-        isWithholding
-          ? NoticeSnapshot(
-            .diskFull,
-            text:
-              "the disk is full; nothing more is stored, and changes made since the start can't be sent yet",
-            next: next)
-          : NoticeSnapshot(.diskFull, next: next))
+      found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
     found += directionNotices()
     found += try largeDeletions().map(notice)
-    found += try [spentNotice(), clockNotice(now), skewNotice(now), parkedNotice(now), unseenNotice(now)]
-      .compactMap { $0 }
+    let clock = clockAgreement(now)
+    found += try [
+      replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),
+      clock.parkedNotice(), unseenNotice(now),
+    ].compactMap { $0 }
     return found
   }
 }

@@ -1,3 +1,4 @@
+import Membership
 public import Foundation
 public import Wire
 
@@ -33,6 +34,18 @@ extension Node {
     }
     try await SuspectStore.check(home)
     return try await WaymarkClient.openPatiently(home, log: log)
+  }
+
+  /// Makes a new circle with this device as its founder.
+  ///
+  /// - Parameter issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  package static func initialize(
+    home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
+  ) throws -> NewMembership {
+    let founding = try Founding(name: name, issuers: issuers, now: wall)
+    let aside = try founding.write(to: home)
+    return NewMembership(
+      circle: founding.genesis.circle, device: founding.identity.device, name: name, keysAside: aside)
   }
 }
 

@@ -31,8 +31,7 @@ public actor Node {
   var notices: [NodeNotice] = []
   var pausedPeers: Set<DeviceKey> = []
   let ballast: Ballast
-  /// What the store left for a quiet moment is under way.
-  var isRestDue = false
+  var checkpointing = Checkpointing()
   /// Since the store last had no room; see `checkDisk()`.
   var isDiskFull = false
   /// Since the store can't be trusted; see `storeBroke(_:)`.
@@ -112,9 +111,7 @@ public actor Node {
     }
     waiting = isMember || wasMember ? nil : stored.waiting
     seenSets = try Self.seenSets(store)
-    remembered = Remembered(
-      seen: try Self.seenPeers(store), holdings: try store.holdings(), names: try Self.peerNames(store),
-      beacons: try Self.beaconTimes(store))
+    remembered = try Remembered(store, names: try Self.peerNames(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),

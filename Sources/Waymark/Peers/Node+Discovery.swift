@@ -97,8 +97,8 @@ extension Node {
     if interfaces != serving.interfaces {
       network?.interfaces = interfaces
       network?.lastingAddresses = nil
-      leaveLostAddresses()
-      lookAtPlaces()
+      network?.leaveLostAddresses()
+      if network?.moveBeacons() == true { lookForPeersSoon() }
     } else if serving.lastingAddresses == nil {
       network?.lastingAddresses = serving.isCutOff ? [] : serving.reachableAddresses
     }
@@ -109,25 +109,9 @@ extension Node {
     }
   }
 
-  /// A connection from an address that this machine no longer has carries nothing any more.
-  private func leaveLostAddresses() {
-    let hosts = Set((network?.interfaces ?? []).map(\.host))
-    for active in network?.links.values.map(\.link) ?? [] { active.leave(unlessOn: hosts) }
-  }
-
-  private func lookAtPlaces() {
-    guard let network, let finder = network.finder, let sockets = finder.sockets else { return }
-    let places = BeaconPlace.all(
-      listening: network.listener.address, port: Finder.port, of: network.interfaces)
-    guard places != finder.places else { return }
-    sockets.join(places)
-    self.network?.finder?.places = places
-    lookForPeersSoon()
-  }
-
   // MARK: Sending
 
-  private var missingPeers: [DeviceKey] {
+  var missingPeers: [DeviceKey] {
     let connected = connectedPeers
     return circle.evaluation.members.keys.filter { device in
       device != identity.device && !connected.contains(device) && !isPaused(device)
@@ -222,31 +206,48 @@ enum AddressSource: String, Sendable {
   case incoming
 }
 
-extension Node {
-  /// Where the address that is shown of a peer is known from; nil if that was in an earlier run.
-  func addressSource(of device: DeviceKey, _ address: String?) -> AddressSource? {
-    guard let network, let address else { return nil }
-    if let session = replica.session(with: device), network.links[session.link]?.dialled == nil {
-      return .incoming
-    }
-    if network.dialing.isFound(address) { return .beacon }
-    if circle.addresses(of: device).contains(address) { return .announced }
-    return network.dialing.entries.contains { $0.address == address } ? .given : nil
+extension Network {
+  /// A connection from an address that this machine no longer has carries nothing any more.
+  func leaveLostAddresses() {
+    let hosts = Set(interfaces.map(\.host))
+    for active in links.values { active.link.leave(unlessOn: hosts) }
   }
 
-  /// Why nobody can be found on this network, if that is so and somebody is missing.
-  func discoveryNotice() -> NoticeSnapshot? {
-    guard let finder = network?.finder, !missingPeers.isEmpty else { return nil }
-    if let trouble = finder.trouble {
+  /// Sends beacons from the interfaces that this machine has now; false if they are the same as before.
+  mutating func moveBeacons() -> Bool {
+    guard let finder, let sockets = finder.sockets else { return false }
+    let places = BeaconPlace.all(listening: listener.address, port: Finder.port, of: interfaces)
+    guard places != finder.places else { return false }
+    sockets.join(places)
+    self.finder?.places = places
+    return true
+  }
+
+  /// Where the address that is shown of a peer is known from; nil if that was in an earlier run.
+  ///
+  /// - Parameter announced: the addresses that the peer told the circle.
+  func source(of address: String?, _ session: Session?, announced: [String]) -> AddressSource? {
+    guard let address else { return nil }
+    if let session, links[session.link]?.dialled == nil { return .incoming }
+    if dialing.isFound(address) { return .beacon }
+    if announced.contains(address) { return .announced }
+    return dialing.entries.contains { $0.address == address } ? .given : nil
+  }
+}
+
+extension Finder {
+  /// Why no peer can be found on this network; nil if nothing prevents that.
+  var notice: NoticeSnapshot? {
+    if let trouble {
       let isTaken = trouble.isAddressInUse
       return NoticeSnapshot(
         .notDiscovering,
         text: Reason.notDiscovering.sentence() + ": "
-          + (isTaken ? "another program has UDP port \(Finder.port)" : "\(trouble)"),
+          + (isTaken ? "another program has UDP port \(Self.port)" : "\(trouble)"),
         next: isTaken
-          ? "ss -ulpn sport = :\(Finder.port), then end that program; or waymark run --no-discovery" : nil)
+          ? "ss -ulpn sport = :\(Self.port), then end that program; or waymark run --no-discovery" : nil)
     }
-    guard finder.places.isEmpty else { return nil }
+    guard places.isEmpty else { return nil }
     return NoticeSnapshot(
       .notDiscovering, text: Reason.notDiscovering.sentence() + ": this machine has no network to send on",
       next: "see that this machine is connected to a network")

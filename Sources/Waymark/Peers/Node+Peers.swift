@@ -7,9 +7,12 @@ import Wire
 extension Node {
   /// With how many of the other devices of the circle there is a session.
   package var company: (connected: Int, others: Int) {
-    let others = circle.evaluation.members.keys.filter { $0 != identity.device }
+    let others = otherMembers
     return (others.count { replica.session(with: $0) != nil }, others.count)
   }
+
+  /// Every member of the circle but this device.
+  var otherMembers: [DeviceKey] { circle.evaluation.members.keys.filter { $0 != identity.device } }
 
   // MARK: Addresses
 
@@ -27,6 +30,13 @@ extension Node {
     dial()
   }
 
+  /// Dials whoever is not connected, without waiting for its turn.
+  package func hurry() {
+    guard replicator.isOpen, network != nil else { return }
+    network?.dialing.hurry(now: steady)
+    dial()
+  }
+
   func storedAddresses() throws -> [String] { try store.metaLines(MetaKey.addresses) }
 
   /// The addresses that members announce of themselves.
@@ -36,7 +46,7 @@ extension Node {
     let evaluation = circle.evaluation
     network?.dialing.forget { !evaluation.isMember($0) }
     network?.dialing.heed(isOut: member == nil, now: steady)
-    let others = evaluation.members.keys.filter { $0 != identity.device }
+    let others = otherMembers
     let isLocal = network?.isLocal == true
     let addresses = Dictionary(
       uniqueKeysWithValues: others.map { device in
@@ -57,6 +67,17 @@ extension Node {
       clock: circle.nextAddressClock(of: identity.device, now: UInt64(clamping: wall())),
       addresses: addresses)
     handle(.statementsAdded([try Statement(signing: body, with: identity.signing).bytes]))
+  }
+
+  /// In a build made for development, shows peers of the same build that this device is premium. Other builds
+  /// know no development issuer and show nothing.
+  func showDevelopmentEntitlement() throws {
+    guard
+      let statement = try circle.developmentEntitlement(
+        device: identity.device, local: replica.localPremium),
+      circle.statement(statement.id) == nil
+    else { return }
+    handle(.statementsAdded([statement.bytes]))
   }
 
   // MARK: Pausing

@@ -14,16 +14,21 @@ extension Node {
     let reply = try await withCheckedThrowingContinuation { continuation in
       let id = questions.add(link, lane, question, continuation)
       timers.after(milliseconds: Limits.answerMillisecondsMax) { [weak self] in
-        self?.assumeIsolated { $0.unanswered(link, id, peer) }
+        self?.assumeIsolated { node in
+          guard let pending = node.questions.remove(link, id) else { return }
+          pending.continuation.resume(throwing: WaymarkError.unanswered(by: node.name(of: peer)))
+          if let next = node.questions.next(link) { node.handle(next) }
+        }
       }
-      askNext(link)
+      if let next = questions.next(link) { handle(next) }
     }
     // An answer may have come just before the node closed.
     try checkOpen()
     switch reply {
     case .answer(let answer): return answer
-    case .refused(.theirs(.tooManyHeads)): throw tooManyHeads(peer)
-    case .refused(let reason): throw refused(Reason(reason), by: peer)
+    case .refused(.theirs(.tooManyHeads)):
+      throw WaymarkError.tooManyHeads(name(of: peer), isSyncOn: replica.preference)
+    case .refused(let reason): throw WaymarkError.refused(Reason(reason), by: name(of: peer))
     }
   }
 
@@ -33,23 +38,10 @@ extension Node {
     return heads
   }
 
-  private func askNext(_ link: LinkID) {
-    if let next = questions.next(link) { handle(next) }
-  }
-
   /// What became of the question under way; gives the next one.
   func asked(_ link: LinkID, _ reply: Reply) -> Input? {
     questions.end(link)?.continuation.resume(returning: reply)
     return questions.next(link)
-  }
-
-  private func unanswered(_ link: LinkID, _ id: UInt64, _ peer: DeviceKey) {
-    guard let pending = questions.remove(link, id) else { return }
-    let seconds = Limits.answerMillisecondsMax / 1_000
-    pending.continuation.resume(
-      throwing: WaymarkError.failed(
-        "no_answer", "\(name(of: peer)) did not answer within \(seconds) seconds.", next: "waymark peers"))
-    askNext(link)
   }
 
   /// The link is gone: nobody answers any more.
@@ -63,23 +55,30 @@ extension Node {
   func notReachable(_ peer: DeviceKey) -> WaymarkError {
     guard network != nil else { return .notServing }
     let reason = ((try? peerSnapshots(wall())) ?? []).first { $0.device == peer }?.reason ?? .offline
-    return refused(reason == .inSync ? .offline : reason, by: peer)
+    return .refused(reason == .inSync ? .offline : reason, by: name(of: peer))
   }
+}
 
+extension WaymarkError {
   /// Why a peer can't be asked for its heads although its lane is open.
-  func tooManyHeads(_ peer: DeviceKey) -> WaymarkError {
+  fileprivate static func tooManyHeads(_ peer: String, isSyncOn: Bool) -> WaymarkError {
     .failed(
-      WaymarkError.notComparableCode,
-      "\(name(of: peer)) has more than \(Limits.headsPerMessageMax) logs and branches, too many for one answer.",
-      next: replica.preference
+      notComparableCode,
+      "\(peer) has more than \(Limits.headsPerMessageMax) logs and branches, too many for one answer.",
+      next: isSyncOn
         ? "waymark history, then waymark revoke NAME for the device that began so many logs"
         : "waymark sync on --preview, then waymark sync on, which merges the records of both")
   }
 
-  private func refused(_ reason: Reason, by peer: DeviceKey) -> WaymarkError {
-    let name = name(of: peer)
-    return .failed(
-      reason.rawValue, "\(name) can't be asked: \(reason.sentence(peer: name)).",
-      next: reason.next(peer: name) ?? "waymark why \(shellWord(name))")
+  fileprivate static func refused(_ reason: Reason, by peer: String) -> WaymarkError {
+    .failed(
+      reason.rawValue, "\(peer) can't be asked: \(reason.sentence(peer: peer)).",
+      next: reason.next(peer: peer) ?? "waymark why \(shellWord(peer))")
+  }
+
+  fileprivate static func unanswered(by peer: String) -> WaymarkError {
+    .failed(
+      "no_answer", "\(peer) did not answer within \(Limits.answerMillisecondsMax / 1_000) seconds.",
+      next: "waymark peers")
   }
 }

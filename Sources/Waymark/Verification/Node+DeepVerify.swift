@@ -23,7 +23,10 @@ extension Node {
     let check = DeepCheck(home)
     var outcome = DeepOutcome(found: try await check.run(events), home: home, wall: wall())
     try checkOpen()
-    try repair(outcome.found.damagedSets)
+    for number in outcome.found.damagedSets {
+      _ = try store.check(after: number - 1, setsMax: 1, bytesMax: .max)
+    }
+    turn { $0.repair(now: time) }
     outcome.hasPeers = !otherMembers.isEmpty
     guard request.flag("repair"), outcome.isRepairable else { return outcome.document(request) }
     outcome.backup = try await backUp(before: "repair")

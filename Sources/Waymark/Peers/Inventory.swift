@@ -19,27 +19,27 @@ struct Inventory: Sendable {
   }
 }
 
-extension Node {
-  /// What this device shows of its records.
-  func ownInventory() async throws -> Inventory {
-    try await collected { try $0.store.answer(.records, .inventory(after: $1)) }
+extension Inventory {
+  /// What a node shows of its records.
+  static func own(of node: isolated Node) async throws -> Inventory {
+    try await collect(on: node) { try node.store.answer(.records, .inventory(after: $0)) }
   }
 
   /// What a peer shows of its records, asked page by page.
-  func inventory(of peer: DeviceKey) async throws -> Inventory {
-    try await collected { try await $0.ask(peer, .records, .inventory(after: $1)) }
+  static func of(_ peer: DeviceKey, asking node: isolated Node) async throws -> Inventory {
+    try await collect(on: node) { try await node.ask(peer, .records, .inventory(after: $0)) }
   }
 
-  /// Puts pages together; anew if something was folded meanwhile.
-  private func collected(
-    _ page: (isolated Node, RecordKey?) async throws -> Answer
+  /// Puts pages together; from the start if something was folded meanwhile.
+  private static func collect(
+    on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
   ) async throws -> Inventory {
-    let end = wall() + Limits.inventoryMillisecondsMax
+    let end = node.wall() + Limits.inventoryMillisecondsMax
     var inventory: Inventory?
     var last: RecordKey?
-    while wall() < end {
-      try checkOpen()
-      let answer = try await page(self, last)
+    while node.wall() < end {
+      try node.checkOpen()
+      let answer = try await page(last)
       guard case .inventory(let items) = answer.content else { break }
       if inventory?.folded != answer.folded, last != nil {
         (inventory, last) = (nil, nil)

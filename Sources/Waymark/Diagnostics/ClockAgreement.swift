@@ -3,10 +3,16 @@ import Replication
 import Storage
 import Wire
 
-/// What this device knows of the time: its wall clock, the clocks of its peers, and what its own log says.
-extension Node {
+/// Whether this machine's wall clock is right, judged by the clocks of its peers and by the dates of change sets.
+struct ClockAgreement {
+  let store: Store
+  let sessions: [Session]
+  let device: DeviceKey
+  let names: DeviceNames
+  let now: Moment
+
   /// What is known of this machine's clock.
-  enum WallStanding {
+  enum Verdict {
     /// Most connected peers have about the same time.
     case confirmed
     /// No peer is connected, and nothing speaks against it.
@@ -15,30 +21,30 @@ extension Node {
     case disputed(Moment)
   }
 
-  func wallStanding(_ now: Moment) -> WallStanding {
-    let skews = replica.sessions.values.filter { !$0.isClosing }.compactMap(\.clockSkew).sorted()
+  var verdict: Verdict {
+    let skews = sessions.filter { !$0.isClosing }.compactMap(\.clockSkew).sorted()
     if !skews.isEmpty {
       let agreeing = skews.count { abs($0) <= Limits.clockDriftMilliseconds }
       return 2 * agreeing > skews.count ? .confirmed : .disputed(now + skews[skews.count / 2])
     }
-    let newest = store.newestClock(otherThan: identity.device).milliseconds
+    let newest = store.newestClock(otherThan: device).milliseconds
     return newest > now + Limits.clockDriftMilliseconds ? .disputed(newest) : .unknown
   }
 
   /// Own logs whose newest sets are dated further ahead than others fold.
-  func logsAhead(_ now: Moment) throws -> [EndedLog] {
+  func logsAhead() throws -> [EndedLog] {
     try store.logsAhead(
-      of: identity.device, horizon: Clock(milliseconds: now + Limits.clockDriftMilliseconds))
+      of: device, horizon: Clock(milliseconds: now + Limits.clockDriftMilliseconds))
   }
 
   /// The own clock ran ahead, as far as can be told.
-  func clockNotice(_ now: Moment) throws -> NoticeSnapshot? {
-    let ended = try logsAhead(now)
+  func aheadNotice() throws -> NoticeSnapshot? {
+    let ended = try logsAhead()
     guard !ended.isEmpty else { return nil }
-    let newest = store.newestClock(of: identity.device).milliseconds
+    let newest = store.newestClock(of: device).milliseconds
     let dated = "changes made here are dated up to \(CivilTime.text(newest))"
     let text: String
-    switch wallStanding(now) {
+    switch verdict {
     case .disputed: return nil
     case .confirmed:
       text = "\(dated), ahead of this machine's clock and of its peers'; they wait there for their time"
@@ -52,10 +58,10 @@ extension Node {
   }
 
   /// This machine's clock is not that of the other devices, and nothing says that it is they who are wrong.
-  func skewNotice(_ now: Moment) throws -> NoticeSnapshot? {
-    guard case .disputed(let theirs) = wallStanding(now),
-      replica.sessions.values.contains(where: { $0.device != nil }),
-      try authorsAhead(now).isEmpty
+  func skewNotice() throws -> NoticeSnapshot? {
+    guard case .disputed(let theirs) = verdict,
+      sessions.contains(where: { $0.device != nil }),
+      try authorsAhead().isEmpty
     else { return nil }
     let minutes = abs(theirs - now) / 60_000
     return NoticeSnapshot(
@@ -67,31 +73,31 @@ extension Node {
   }
 
   /// The devices whose sets wait for their time here, unless it is this machine's clock that is wrong.
-  func authorsAhead(_ now: Moment) throws -> Set<DeviceKey> {
-    let authors = Set(try store.parkedAuthors()).subtracting([identity.device])
-    let others = replica.sessions.values.filter { session in session.device.map(authors.contains) == false }
+  func authorsAhead() throws -> Set<DeviceKey> {
+    let authors = Set(try store.parkedAuthors()).subtracting([device])
+    let others = sessions.filter { session in session.device.map(authors.contains) == false }
     let skews = others.compactMap(\.clockSkew)
     let agreeing = skews.count { abs($0) <= Limits.clockDriftMilliseconds }
     return skews.isEmpty || 2 * agreeing > skews.count ? authors : []
   }
 
   /// Whose sets wait for their time, and until when.
-  func parkedNotice(_ now: Moment) throws -> NoticeSnapshot? {
+  func parkedNotice() throws -> NoticeSnapshot? {
     let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
     guard count > 0, let next = try store.nextParkedClock else { return nil }
     let authors = try store.parkedAuthors()
-    let names = authors.map(name(of:))
+    let authorNames = authors.map(names.name(of:)).joined(separator: " and ")
     let due = next.milliseconds - Limits.clockDriftMilliseconds
-    let isOurs = try authorsAhead(now).isEmpty
+    let isOurs = try authorsAhead().isEmpty
     return NoticeSnapshot(
       isOurs ? .parked : .peerClockAhead,
       text:
-        "\(count) change set\(count == 1 ? "" : "s") of \(names.joined(separator: " and ")), dated in the future, "
+        "\(count) change set\(count == 1 ? "" : "s") of \(authorNames), dated in the future, "
         + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
-      next: isOurs ? nil : "waymark restamp, on \(names.joined(separator: " and "))",
+      next: isOurs ? nil : "waymark restamp, on \(authorNames)",
       details: [
         .init("changeSets", .integer(count)), .init("due", timeJSON(due)),
-        .init("deviceNames", .array(names.map(JSON.string))),
+        .init("deviceNames", .array(authors.map { .string(names.name(of: $0)) })),
       ])
   }
 }

@@ -24,13 +24,16 @@ struct LaneDifference: Sendable {
   var wrongThere: [UInt8] = []
 }
 
-extension Node {
-  /// Compares a lane with a peer: heads first, then digests, then the records behind those that differ.
-  func compare(_ lane: Lane, with peer: DeviceKey) async -> LaneVerdict {
+/// Compares a lane with a peer: heads first, then digests, then the records behind those that differ.
+struct LaneComparison {
+  let lane: Lane
+  let peer: DeviceKey
+
+  func run(on node: isolated Node) async -> LaneVerdict {
     do {
-      var verdict = try await compareOnce(lane, with: peer)
+      var verdict = try await attempt(on: node)
       for _ in 1..<Self.comparisonsMax where verdict == nil {
-        verdict = try await compareOnce(lane, with: peer)
+        verdict = try await attempt(on: node)
       }
       return verdict ?? .notInSync(behind: 0, ahead: 0)
     } catch let failure as WaymarkError {
@@ -44,24 +47,24 @@ extension Node {
   static let differencesMax = 20
 
   /// Nil if something was folded on one side while it went on.
-  private func compareOnce(_ lane: Lane, with peer: DeviceKey) async throws -> LaneVerdict? {
-    guard case .heads(let heads) = try await ask(peer, lane, .heads).content else { return nil }
-    let (mine, theirs) = (replica[lane].heads, Heads(heads))
+  private func attempt(on node: isolated Node) async throws -> LaneVerdict? {
+    guard case .heads(let heads) = try await node.ask(peer, lane, .heads).content else { return nil }
+    let (mine, theirs) = (node.replica[lane].heads, Heads(heads))
     guard mine.foldedHash == theirs.foldedHash else {
       return .notInSync(behind: mine.missing(theirs), ahead: theirs.missing(mine))
     }
-    let answer = try await ask(peer, lane, .digests)
-    let own = try store.answer(lane, .digests)
+    let answer = try await node.ask(peer, lane, .digests)
+    let own = try node.store.answer(lane, .digests)
     guard answer.folded == own.folded, case .digests(let here) = own.content,
       case .digests(let there) = answer.content
     else { return nil }
     guard here != there else { return .equal }
-    return try await difference(lane, with: peer, here: here, there: there, at: own.folded)
+    return try await difference(here: here, there: there, at: own.folded, on: node)
       .map { .differs($0) }
   }
 
   private func difference(
-    _ lane: Lane, with peer: DeviceKey, here: [Bytes32], there: [Bytes32], at folded: Bytes32
+    here: [Bytes32], there: [Bytes32], at folded: Bytes32, on node: isolated Node
   ) async throws -> LaneDifference? {
     var found = LaneDifference()
     for bucket in UInt8.min...UInt8.max where here[Int(bucket)] != there[Int(bucket)] {
@@ -71,9 +74,9 @@ extension Node {
       }
       guard
         let mine = try await bucketHashes(
-          at: folded, { try self.store.answer(lane, .bucket(bucket, after: $0)) }),
+          at: folded, on: node, { try node.store.answer(lane, .bucket(bucket, after: $0)) }),
         let theirs = try await bucketHashes(
-          at: folded, { try await self.ask(peer, lane, .bucket(bucket, after: $0)) })
+          at: folded, on: node, { try await node.ask(peer, lane, .bucket(bucket, after: $0)) })
       else { return nil }
       let keys = Set(mine.keys).union(theirs.keys).filter { mine[$0] != theirs[$0] }
       found.records += keys.sorted()
@@ -85,12 +88,12 @@ extension Node {
 
   /// Nil if something was folded meanwhile.
   private func bucketHashes(
-    at folded: Bytes32, _ page: (RecordKey?) async throws -> Answer
+    at folded: Bytes32, on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
   ) async throws -> [RecordKey: Bytes32]? {
     var hashes: [RecordKey: Bytes32] = [:]
     var last: RecordKey?
     while true {
-      try checkOpen()
+      try node.checkOpen()
       let answer = try await page(last)
       guard answer.folded == folded, case .bucket(let records) = answer.content else { return nil }
       for record in records { hashes[record.key] = record.hash }

@@ -37,48 +37,46 @@ package struct NodeGlance: Sendable {
   package subscript(lane: Lane) -> LaneGlance { lane == .settings ? settings : records }
 }
 
-extension Node {
+extension NodeGlance {
   /// - Throws: `WaymarkError` once the node is closed.
-  package func glance() throws -> NodeGlance {
-    try checkOpen()
-    var sessions: [DeviceKey: NodeGlance.SessionGlance] = [:]
-    for session in replica.sessions.values {
+  package init(of node: isolated Node) throws {
+    try node.checkOpen()
+    var sessions: [DeviceKey: SessionGlance] = [:]
+    for session in node.replica.sessions.values {
       guard let device = session.device, !session.isClosing else { continue }
       var isUnproven = false
       if case .peerNotPremium = session.records.reason { isUnproven = true }
-      sessions[device] = NodeGlance.SessionGlance(
+      sessions[device] = SessionGlance(
         isInSync: session.isCurrent && session.isInSync, isRecordsOpen: session.records.isOpen,
         isUnproven: isUnproven)
     }
-    let peers = try peerSnapshots(wall()).map {
-      ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))")
+    func lane(_ lane: Lane, isOpen: Bool) -> LaneGlance {
+      LaneGlance(
+        heads: node.replica[lane].heads.foldedHash, digest: node.store.digest(lane).sum,
+        changeSets: Int(clamping: node.store.changeSetCount(lane)), isOpen: isOpen)
     }
-    return NodeGlance(
-      device: identity.device, isServing: network != nil, members: Set(circle.evaluation.members.keys),
-      paused: pausedPeers, statements: circle.setHash, settings: glance(.settings, isOpen: true),
-      records: glance(.records, isOpen: replica.ownGate(now: wall()).isOpen), sessions: sessions,
-      standings: Dictionary(peers) { first, _ in first })
-  }
-
-  private func glance(_ lane: Lane, isOpen: Bool) -> NodeGlance.LaneGlance {
-    NodeGlance.LaneGlance(
-      heads: replica[lane].heads.foldedHash, digest: store.digest(lane).sum,
-      changeSets: Int(clamping: store.changeSetCount(lane)), isOpen: isOpen)
-  }
-
-  /// Dials whoever is not connected, without waiting for its turn.
-  package func hurry() {
-    guard replicator.isOpen, network != nil else { return }
-    network?.dialing.hurry(now: steady)
-    dial()
+    let now = node.wall()
+    device = node.identity.device
+    isServing = node.network != nil
+    members = Set(node.circle.evaluation.members.keys)
+    paused = node.pausedPeers
+    statements = node.circle.setHash
+    settings = lane(.settings, isOpen: true)
+    records = lane(.records, isOpen: node.replica.ownGate(now: now).isOpen)
+    self.sessions = sessions
+    standings = Dictionary(
+      try node.peerSnapshots(now).map { ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))") }
+    ) { first, _ in first }
   }
 
   /// Everything of a lane that is visible, each record by its kind and its name, with its fields in words.
-  package func visibleContent(_ lane: Lane) throws -> [String: [String: String]] {
-    try checkOpen()
+  package static func content(
+    of node: isolated Node, _ lane: Lane
+  ) throws -> [String: [String: String]] {
+    try node.checkOpen()
     var content: [String: [String: String]] = [:]
     for kind in Registry.kinds where kind.number.lane == lane {
-      try store.forEach(RecordQuery(kind.number)) { row in
+      try node.store.forEach(RecordQuery(kind.number)) { row in
         let name = kind.title(of: row).map { " “\(shortened($0))”" } ?? ""
         var fields: [String: String] = [:]
         for (number, value) in row.fields where value != .null {

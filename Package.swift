@@ -79,7 +79,8 @@ let package = Package(
       "Simulation",
       ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
     .executableTarget(
-      name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Waymark"], swiftSettings: common),
+      name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Records", "Waymark"],
+      swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
     .executableTarget(
@@ -112,7 +113,10 @@ let package = Package(
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests(
       "ProcessTests",
-      ["Control", "Exchange", "JSONDocument", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+      [
+        "Control", "Exchange", "JSONDocument", "Processes", "Records", "Sodium", "Waymark", "WaymarkCommand",
+        "Wire",
+      ]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
     tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(

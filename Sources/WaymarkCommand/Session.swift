@@ -82,7 +82,9 @@ struct Session: Sendable {
     let (command, answer): (Asked, Asked.Answer)
     do {
       (command, answer) = try await confirmed { invocation in
-        let command = try AnswerCoding.decode(type, from: try request(invocation).arguments)
+        let request = try request(invocation)
+        let command = try ControlRequest(command: request.command, arguments: request.arguments)
+          .command(as: type)
         return (command, try await command.run(run))
       }
     } catch {

@@ -5,7 +5,10 @@ import Waymark
 /// What the terminal adds to a command: how it is typed and explained, how its answer looks, and what the process ends
 /// with.
 protocol TerminalCommand: Command {
+  /// How it is typed.
   static var syntax: CommandSpec { get }
+  /// The same for each kind, where kinds share a command.
+  static var syntaxes: [CommandSpec] { get }
 
   func run(_ run: CommandRun) async throws -> Answer
   func render(_ answer: Answer, into rendering: inout Rendering)
@@ -14,6 +17,7 @@ protocol TerminalCommand: Command {
 
 extension TerminalCommand {
   static var name: String { syntax.requestName }
+  static var syntaxes: [CommandSpec] { [syntax] }
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 

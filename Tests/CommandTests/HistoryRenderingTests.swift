@@ -12,7 +12,8 @@ struct HistoryRenderingTests {
     var rendering = Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
       time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
-    rendering.render(document, of: Invocation(words: words, arguments: arguments, options: GlobalOptions()))
+    try rendering.show(
+      document, of: Invocation(words: words, arguments: arguments, options: GlobalOptions()))
     let lines = rendering.data.lines + rendering.notes.lines
     for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
     return lines.joined(separator: "\n")
@@ -125,8 +126,9 @@ struct HistoryRenderingTests {
     let document: JSON = [
       "lodgings": [
         [
-          "id": "0196F0A2-7C31", "name": "Casa", "deletedAt": "2026-11-21T11:00:00Z",
-          "deletedByName": "phone", "hiddenBy": ["kind": "trip", "name": "Rome"],
+          "id": "0196F0A2-7C31", "name": "Casa", "deleted": false, "deletedAt": "2026-11-21T11:00:00Z",
+          "deletedBy": .string(String(repeating: "00", count: 32)), "deletedByName": "phone",
+          "hiddenBy": ["kind": "trip", "id": "0196F0A2-7C30", "name": "Rome"],
         ]
       ]
     ]

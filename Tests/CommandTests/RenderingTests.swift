@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import JSONDocument
 import Testing
@@ -17,7 +18,7 @@ struct RenderingTests {
     var rendering = Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
       time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
-    rendering.render(
+    try rendering.show(
       document, of: Invocation(words: words, arguments: .object([]), options: GlobalOptions()))
     let lines = rendering.data.lines + rendering.notes.lines
     for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
@@ -267,5 +268,28 @@ struct RenderingTests {
 
   @Test func `a new record is its id alone`() throws {
     #expect(try text(["trip", "add"], ["schema": "waymark.trip.add/1", "id": "AB-12"]) == "AB-12")
+  }
+}
+
+extension Rendering {
+  /// Shows the document of a command, decoded where the command has a type.
+  mutating func show(_ document: JSON, of invocation: Invocation) throws {
+    guard let type = CommandTable.typed[invocation.requestName] else {
+      return render(document, of: invocation)
+    }
+    try show(document, type, invocation)
+  }
+
+  private mutating func show<Asked: TerminalCommand>(
+    _ document: JSON, _ type: Asked.Type, _ invocation: Invocation
+  ) throws {
+    // What a document does not depend on need not be typed.
+    var arguments = invocation.arguments
+    arguments["id"] = arguments["id"] ?? ""
+    let request = ControlRequest(command: invocation.requestName, arguments: arguments)
+    var content = document
+    content["schema"] = nil
+    let answer = try AnswerCoding.decode(Asked.Answer.self, from: content)
+    try request.command(as: type).render(answer, into: &self)
   }
 }

@@ -64,7 +64,8 @@ extension Node {
     if let name = request.text("only") {
       guard let kind = Registry.kind(named: name), kind.lane == .records, kind != Registry.content else {
         throw WaymarkError.badValue(
-          "--only", name, allowed: "it is one of \((KindCommand.kinds + ["profile"]).joined(separator: ", "))"
+          "--only", name,
+          allowed: "it is one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
         )
       }
       scope.records.kind = kind.number

@@ -101,11 +101,15 @@ struct NameResolver {
   }
 
   private func listing(_ kind: Kind) -> String? {
-    guard KindCommand.kinds.contains(kind.name) else { return nil }
+    guard kind.listing != nil else { return nil }
     return "waymark \(kind.name) list" + (scope == .gone ? " --deleted" : "")
   }
 
   private static let candidatesMax = 20
+}
+
+extension Node {
+  var names: NameResolver { NameResolver(store: store) }
 }
 
 extension Kind {

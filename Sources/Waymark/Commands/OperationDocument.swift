@@ -43,15 +43,7 @@ struct OperationDocument {
   }
 
   /// What people call a record, whether they can see it or not.
-  func title(_ key: RecordKey) throws -> String? {
-    guard let kind = Registry.kind(key.kind), let record = try store.record(key) else { return nil }
-    if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
-    guard kind.number == KindNumbers.log else { return kind.title(of: record) }
-    let habit = record[kind.number("habitID")]?.asRecordID
-      .map { RecordKey(kind: KindNumbers.habit, id: $0) }
-    let parts = [try habit.flatMap(title), record[kind.number("date")]?.part(2).asText]
-    return parts.compactMap(\.self).joined(separator: " ")
-  }
+  func title(_ key: RecordKey) throws -> String? { try store.title(key) }
 }
 
 /// What an operation did, in numbers, or to which record.

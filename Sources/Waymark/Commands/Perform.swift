@@ -44,18 +44,6 @@ extension Node {
 
   /// The commands that need nothing but the store and the circle; nil for others.
   private func performHere(_ request: CommandRequest) throws -> JSON? {
-    let words = request.words
-    if words.count == 2, let kind = commandKind(words[0]), KindCommand.actions.contains(words[1]) {
-      return try performKind(kind, words[1], request)
-    }
-    return try performFeature(request)
-  }
-
-  private func commandKind(_ name: String) -> Kind? {
-    KindCommand.kinds.contains(name) ? Registry.kind(named: name) : nil
-  }
-
-  private func performFeature(_ request: CommandRequest) throws -> JSON? {
     switch request.command {
     case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
@@ -66,19 +54,6 @@ extension Node {
     case "conflicts.list": try listConflicts(request)
     case "conflicts.show": try showConflict(request)
     case "conflicts.resolve": try resolveConflicts(request)
-    case "trip.timeline": try tripTimeline(request)
-    case "habit.tick": try tickHabit(request)
-    case "habit.untick": try untickHabit(request)
-    case "habit.set": try setHabit(request)
-    case "profile.show": try showProfile(request)
-    case "profile.set": try setProfile(request)
-    case "settings.list": try listSettings(request)
-    case "settings.get": try getSetting(request)
-    case "settings.set": try setSetting(request)
-    case "settings.unset": try unsetSetting(request)
-    case "onboarding.show": try showOnboarding(request)
-    case "onboarding.complete": try completeOnboarding(request)
-    case "onboarding.reset": try resetOnboarding(request)
     case "sync.status": syncStatus(request)
     case "sync.off": try syncOff(request)
     case "entitlement.show": showEntitlement(request)
@@ -101,13 +76,9 @@ extension Node {
   /// How many records of each kind are visible; seeds that nobody has touched are left out.
   func counts() throws -> JSON {
     let counts = try store.visibleCounts()
-    func count(_ kind: Kind) -> JSON { .integer(counts[kind.number] ?? 0) }
-    return [
-      "trips": count(Registry.trip), "lodging": count(Registry.lodging),
-      "transportation": count(Registry.transportation), "activities": count(Registry.activity),
-      "organizations": count(Registry.organization), "habits": count(Registry.habit),
-      "categories": count(Registry.category), "habitLogs": count(Registry.log),
-      "settings": count(Registry.setting),
-    ]
+    return .object(
+      Registry.kinds.compactMap { kind in
+        kind.count.map { JSON.Member($0.key, .integer(counts[kind.number] ?? 0)) }
+      })
   }
 }

@@ -1,7 +1,7 @@
 package import JSONDocument
 import Records
 import Replication
-import Wire
+package import Wire
 
 /// Ids as documents write them and people type them, and typed access to values.
 package enum RecordText {
@@ -54,7 +54,7 @@ extension Value {
 
 extension Value {
   /// A setting's value as documents have it.
-  var documentJSON: JSON {
+  package var documentJSON: JSON {
     switch self {
     case .null: .null
     case .bool(let flag): .bool(flag)

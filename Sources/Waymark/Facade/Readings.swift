@@ -89,8 +89,8 @@ extension Reading where Value: SettingValue {
   /// What a setting is: from the settings lane, else the local copy, else its default.
   public static func setting(_ setting: Setting<Value>) -> Reading {
     Reading(.setting, [.kind(Registry.setting.number)]) { node, _ in
-      let record = try node.store.record(Node.settingKey(setting.key))
-      let value = record.flatMap { $0.isAlive ? $0[Registry.setting.number("value")] : nil }
+      let record = try node.store.record(StoredSettings.recordKey(setting.key))
+      let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
       return setting.read(value) ?? node.home.value(of: setting)
     }
   }

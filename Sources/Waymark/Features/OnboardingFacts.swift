@@ -1,18 +1,18 @@
 /// Which way a person is welcomed on this device.
-enum OnboardingFlow: String, Sendable {
+package enum OnboardingFlow: String, Sendable, Codable {
   case newUser = "new_user"
   case returningUser = "returning_user"
   case completedHere = "completed_here"
 }
 
 /// What the flow is decided by.
-struct OnboardingFacts: Hashable, Sendable {
+package struct OnboardingFacts: Hashable, Sendable {
   /// The synced flag.
-  var isFlagSet: Bool
+  package var isFlagSet: Bool
   /// Whether the flag's value was written by another device.
   var isFlagFromElsewhere: Bool
   /// Whether this very device completed onboarding.
-  var isCompletedHere: Bool
+  package var isCompletedHere: Bool
   var isPremium: Bool
   /// Whether there is anything of another device in the records lane.
   var haveRecordsArrived: Bool
@@ -29,7 +29,7 @@ struct OnboardingFacts: Hashable, Sendable {
   }
 
   /// A returning user is one whose data is here already; a free user never is, because records stay away.
-  var flow: OnboardingFlow {
+  package var flow: OnboardingFlow {
     if isCompletedHere { return .completedHere }
     let isReturning = isPremium && isFlagSet && isFlagFromElsewhere && haveRecordsArrived
     return isReturning ? .returningUser : .newUser

@@ -1,5 +1,5 @@
-import JSONDocument
-import Wire
+package import JSONDocument
+package import Wire
 
 /// A preference that this version knows: what it holds and what holds without it.
 struct KnownPreference: Sendable {
@@ -51,17 +51,20 @@ struct KnownPreference: Sendable {
 }
 
 /// A preference as it is read: its value and where that comes from.
-struct PreferenceReading: Hashable, Sendable {
+package struct PreferenceReading: Hashable, Sendable {
   /// In the order in which they are asked.
-  enum Source: String, Sendable {
+  package enum Source: String, Sendable, Codable {
     case settings
     case copy
     case `default`
   }
 
-  var key: String
-  var value: Value
-  var source: Source
+  package let key: String
+  let value: Value
+  package let source: Source
+
+  /// The value as documents have it.
+  package var shown: JSON { value.documentJSON }
 
   init(key: String, value: Value, source: Source) {
     self.key = key
@@ -70,8 +73,40 @@ struct PreferenceReading: Hashable, Sendable {
   }
 }
 
+extension PreferenceReading: Codable {
+  private enum CodingKeys: CodingKey {
+    case key
+    case value
+    case source
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    key = try container.decode(String.self, forKey: .key)
+    value = Value(documentJSON: try container.decode(JSON.self, forKey: .value)) ?? .null
+    source = try container.decode(Source.self, forKey: .source)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(key, forKey: .key)
+    try container.encode(shown, forKey: .value)
+    try container.encode(source, forKey: .source)
+  }
+}
+
+extension Preferences {
+  static func byteCount(of settings: [(key: String, value: Value)]) -> Int {
+    settings.reduce(0) { $0 + byteCount(key: $1.key, value: $1.value) }
+  }
+
+  static func isOverLimit(_ settings: [(key: String, value: Value)]) -> Bool {
+    settings.count > Limits.settingsKeysMax || byteCount(of: settings) > Limits.settingsBytesMax
+  }
+}
+
 /// The reading order, apart from where the values are kept.
-enum Preferences {
+package enum Preferences {
   /// The first of the settings lane, the local copy and the default that holds a value of the right type.
   static func read(_ key: String, settings: Value?, copy: Value?) -> PreferenceReading? {
     let known = KnownPreference.named(key)
@@ -87,7 +122,7 @@ enum Preferences {
   }
 
   /// The value that typed text stands for; text that is no known preference's stays text.
-  static func value(of text: String, for key: String) throws -> Value {
+  package static func value(of text: String, for key: String) throws -> Value {
     guard let known = KnownPreference.named(key) else { return .text(text) }
     guard let value = known.read(text) else {
       throw WaymarkError.badValue(key, text, allowed: known.allowed)

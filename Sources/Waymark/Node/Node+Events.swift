@@ -127,7 +127,9 @@ extension Node {
     if let exclusion { found.append(exclusion) }
     found += unheardNotices()
     found += forkNotices()
-    if Preferences.isOverLimit(try heldSettings()) { found.append(NoticeSnapshot(.settingsBeyondLimits)) }
+    if Preferences.isOverLimit(try storedSettings.held()) {
+      found.append(NoticeSnapshot(.settingsBeyondLimits))
+    }
     if isDiskFull {
       let next = "make room on its disk: df -h \(shellWord(home.path))"
       // Only a durable note that they may have been sent lets them go.

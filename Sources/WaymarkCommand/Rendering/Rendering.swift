@@ -25,7 +25,7 @@ struct Rendering {
     case "revoke": revocation(document)
     case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
       circle(document, words)
-    case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
+    case "entitlement", "issuer": state(document, invocation)
     case "history": history(document)
     case "undo": undone(document)
     case "import", "export": files(document, words)
@@ -40,7 +40,7 @@ struct Rendering {
     case "service": service(document, words.last ?? "")
     case "completions", "manual": data.text(document["text"]?.string ?? "")
     case "paths", "version": about(document, words)
-    default: records(document, invocation)
+    default: break
     }
   }
 }

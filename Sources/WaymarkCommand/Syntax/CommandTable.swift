@@ -1,4 +1,5 @@
 import Control
+import Records
 import Waymark
 
 /// Every command that `waymark` offers, in the order in which help lists them.
@@ -9,9 +10,20 @@ enum CommandTable {
 
   /// The commands that have types, by the names that requests have.
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
-    uniqueKeysWithValues: commands.map { ($0.syntax.requestName, $0) })
+    uniqueKeysWithValues: commands.flatMap { type in type.syntaxes.map { ($0.requestName, type) } })
 
-  private static let commands: [any TerminalCommand.Type] = [PingPeer.self, RenamePeer.self]
+  private static let commands: [any TerminalCommand.Type] =
+    [PingPeer.self, RenamePeer.self] + kindCommands + [
+      ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
+      ShowProfile.self, SetProfile.self,
+      ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
+      ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+    ]
+
+  /// In the order in which help lists them for each kind.
+  private static let kindCommands: [any KindTerminalCommand.Type] = [
+    ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
+  ]
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
@@ -206,102 +218,18 @@ enum CommandTable {
         """),
   ]
 
-  /// The kinds of record, and an example of a field of each.
-  static let kinds: [(name: String, plural: String)] = [
-    ("trip", "trips"), ("lodging", "lodgings"), ("transportation", "transportations"),
-    ("activity", "activities"), ("organization", "organizations"), ("habit", "habits"),
-    ("category", "categories"), ("log", "logs"), ("attachment", "attachments"),
-  ]
-
   private static let records: [CommandSpec] =
-    kinds.flatMap(actions) + [
-      CommandSpec(
-        words: ["trip", "timeline"], summary: "everything of a trip in the order of time",
-        operands: [.init(placeholder: "TRIP", key: "id")]),
-      habitDay("tick", "note a habit as done, or add an amount", isOptional: true),
-      habitDay("untick", "take back what was noted on a day", value: false),
-      habitDay("set", "set the amount of a day", isOptional: false),
+    Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
+      ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]
-
-  private static func actions(_ kind: (name: String, plural: String)) -> [CommandSpec] {
-    let id = CommandSpec.Operand(placeholder: "ID", key: "id")
-    let fields = CommandSpec.Operand(
-      placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)
-    let article = "aeiou".contains(kind.name.prefix(1)) ? "an" : "a"
-    return [
-      CommandSpec(
-        words: [kind.name, "list"], summary: "list \(kind.plural)", options: filters(kind.name) + [deleted]),
-      CommandSpec(
-        words: [kind.name, "show"], summary: "show all of \(article) \(kind.name)", operands: [id],
-        options: kind.name == "attachment" ? [output("write its content to a file")] : []),
-      CommandSpec(words: [kind.name, "add"], summary: "add \(article) \(kind.name)", operands: [fields]),
-      CommandSpec(
-        words: [kind.name, "edit"], summary: "change \(article) \(kind.name)", operands: [id, fields]),
-      CommandSpec(
-        words: [kind.name, "delete"], summary: "delete \(article) \(kind.name)", operands: [id],
-        options: kind.name == "organization"
-          ? [.init(flag: "--force", placeholder: nil, summary: "even if it is in use")] : []),
-      CommandSpec(
-        words: [kind.name, "restore"], summary: "bring a deleted \(kind.name) back, with all its changes",
-        operands: [id]),
-    ]
-  }
-
-  private static let deleted = CommandSpec.Option(
-    flag: "--deleted", placeholder: nil, summary: "what is in the trash instead")
-
-  private static func filters(_ kind: String) -> [CommandSpec.Option] {
-    func only(_ parent: String) -> CommandSpec.Option {
-      .init(flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only of this \(parent)")
-    }
-    return switch kind {
-    case "lodging", "transportation", "activity": [only("trip")]
-    case "log":
-      [
-        only("habit"), .init(flag: "--date", placeholder: "DAY", summary: "only of this day"),
-        .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
-        .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
-      ]
-    case "attachment": [only("lodging"), only("transportation"), only("activity")]
-    default: []
-    }
-  }
 
   private static func output(_ summary: String) -> CommandSpec.Option {
     .init(flag: "--output", placeholder: "FILE", summary: summary, type: .path)
   }
 
-  private static func habitDay(
-    _ word: String, _ summary: String, value: Bool = true, isOptional: Bool = false
-  ) -> CommandSpec {
-    let amount = CommandSpec.Operand(placeholder: "VALUE", key: "value", isOptional: isOptional)
-    return CommandSpec(
-      words: ["habit", word], summary: summary,
-      operands: [.init(placeholder: "HABIT", key: "id")] + (value ? [amount] : []),
-      options: [.init(flag: "--date", placeholder: "D", summary: "the day (2026-05-03); default today")])
-  }
-
   private static let state: [CommandSpec] = [
-    CommandSpec(words: ["profile", "show"], summary: "show the profile"),
-    CommandSpec(
-      words: ["profile", "set"], summary: "change the profile",
-      operands: [.init(placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)]),
-    CommandSpec(words: ["settings", "list"], summary: "list all settings"),
-    CommandSpec(
-      words: ["settings", "get"], summary: "print one setting",
-      operands: [.init(placeholder: "KEY", key: "key")]),
-    CommandSpec(
-      words: ["settings", "set"], summary: "change a setting on all devices",
-      operands: [.init(placeholder: "KEY", key: "key"), .init(placeholder: "VALUE", key: "value")]),
-    CommandSpec(
-      words: ["settings", "unset"], summary: "go back to the default",
-      operands: [.init(placeholder: "KEY", key: "key")]),
-    CommandSpec(
-      words: ["onboarding", "show"], summary: "say who this device takes you for", impliesLastWord: true),
-    CommandSpec(words: ["onboarding", "complete"], summary: "note that the introduction is over"),
-    CommandSpec(
-      words: ["onboarding", "reset"], summary: "show the introduction again",
-      options: [.init(flag: "--everywhere", placeholder: nil, summary: "on all devices")]),
+    ShowProfile.syntax, SetProfile.syntax, ListSettings.syntax, GetSetting.syntax, SetSetting.syntax,
+    UnsetSetting.syntax, ShowOnboarding.syntax, CompleteOnboarding.syntax, ResetOnboarding.syntax,
   ]
 
   private static let premium =

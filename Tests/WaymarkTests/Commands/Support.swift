@@ -11,7 +11,10 @@ extension Node {
     _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
   ) async throws -> JSON {
     let request = ControlRequest(command: command, arguments: arguments)
-    return try await answer(to: request, CommandCall(tell: tell)).get()
+    let answer = try await answer(to: request, CommandCall(tell: tell)).get()
+    // The schema of an answer that has a type is added where the document is shown.
+    guard answer["schema"] == nil else { return answer }
+    return .object([.init("schema", .string("waymark.\(command)/1"))] + (answer.members ?? []))
   }
 }
 

@@ -4,7 +4,7 @@ import Records
 import Waymark
 import Wire
 
-/// How answers look as JSON: times as RFC 3339 in UTC, ids in lower case, nothing as `null`.
+/// How answers look as JSON: times as RFC 3339 in UTC, nothing as `null`.
 package enum AnswerCoding {
   /// - Parameter home: the home that steps of this device have to name; nil for the one that is meant anyway.
   package static func encode(_ value: some Encodable, home: String? = nil) throws -> JSON {
@@ -13,7 +13,7 @@ package enum AnswerCoding {
     return try JSONValueEncoder(userInfo: userInfo) { value in
       switch value {
       case let date as Date: .string(CivilTime.text(date.milliseconds))
-      case let id as UUID: .string(id.uuidString.lowercased())
+      case let id as UUID: .string(id.uuidString)
       case let url as URL: .string(url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString)
       default: nil
       }

@@ -97,6 +97,7 @@ struct Session: Sendable {
         try command.document(answer, home: invocation.options.home).text(isStream ? .line : .pretty))
     } else {
       var rendering = rendering
+      rendering.home = invocation.options.home
       command.render(answer, into: &rendering)
       show(rendering, on: terminal)
     }

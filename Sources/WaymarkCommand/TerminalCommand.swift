@@ -8,6 +8,8 @@ protocol TerminalCommand: Command {
   static var syntax: CommandSpec { get }
 
   func run(_ run: CommandRun) async throws -> Answer
+  /// The document of `--json`.
+  func document(_ answer: Answer, home: String?) throws -> JSON
   func render(_ answer: Answer, into rendering: inout Rendering)
   func exitCode(for answer: Answer) -> Int32
 }
@@ -17,8 +19,10 @@ extension TerminalCommand {
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 
-  /// The document of `--json`: the schema, then what the answer encodes.
-  func document(_ answer: Answer, home: String?) throws -> JSON {
+  func document(_ answer: Answer, home: String?) throws -> JSON { try encoded(answer, home: home) }
+
+  /// The schema, then what the answer encodes.
+  func encoded(_ answer: Answer, home: String?) throws -> JSON {
     let members = try AnswerCoding.encode(answer, home: home).members ?? []
     return .object([.init("schema", .string("waymark.\(documentName)/1"))] + members)
   }

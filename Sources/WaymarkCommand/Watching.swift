@@ -51,8 +51,8 @@ extension Session {
     do {
       let status = try await ControlClient.perform(CommandRequest("status"), home: home)
       let history = try await ControlClient.perform(
-        CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
-      watched.take(status, history["operations"]?.array ?? [])
+        ShowHistory(limit: "\(Self.operationsShown)"), home: home)
+      watched.take(status, history.operations)
     } catch let failure as WaymarkError where ["hung_up", "store_held"].contains(failure.code) {
       // The node is on its way up or down; what was seen last stands until it is there again.
       guard watched.hasFailed < 20, !watched.status.isNull || failure.code == "hung_up" else { throw failure }
@@ -103,7 +103,7 @@ private struct StoreTrace: Hashable {
 /// What `status --watch` has seen.
 struct Watched {
   private(set) var status: JSON = .null
-  private(set) var operations: [JSON] = []
+  private(set) var operations: [History.Operation] = []
   /// How often in a row the node gave no answer.
   var hasFailed = 0
   /// For each peer and direction the most change sets since it last was even, and when that began.
@@ -112,7 +112,9 @@ struct Watched {
 
   var isRunning: Bool { status["running"]?.boolean == true }
 
-  mutating func take(_ status: JSON, _ operations: [JSON], at now: ContinuousClock.Instant = .now) {
+  mutating func take(
+    _ status: JSON, _ operations: [History.Operation], at now: ContinuousClock.Instant = .now
+  ) {
     self.status = status
     self.operations = operations
     hasFailed = 0

@@ -3,6 +3,7 @@ import JSONDocument
 import Testing
 import Wire
 
+@testable import Control
 @testable import Waymark
 @testable import WaymarkCommand
 
@@ -31,22 +32,27 @@ struct GoldenTests {
     var watched = Watched()
     let began = ContinuousClock.now - .seconds(2)
     watched.take(Self.watched(behind: 20_000), [], at: began)
-    watched.take(Self.watched(behind: 8_000), Self.operations, at: began + .seconds(1))
+    watched.take(
+      Self.watched(behind: 8_000),
+      try AnswerCoding.decode([History.Operation].self, from: .array(Self.operations)),
+      at: began + .seconds(1))
     try compare("watch", sheet) { $0.watch(watched, at: began + .seconds(2)) }
   }
 
   @Test(arguments: sheets) func `why and doctor stand as they were read last`(_ sheet: Sheet) throws {
     try compare("why-peer", sheet) { $0.why(Self.whyPeer) }
-    try compare("why-record", sheet) { $0.why(Self.whyRecord) }
+    try compare("why-record", sheet) {
+      Explain().render(try AnswerCoding.decode(Explain.Answer.self, from: Self.whyRecord), into: &$0)
+    }
     try compare("doctor", sheet) { $0.doctor(Self.doctor) }
   }
 
-  private func compare(_ name: String, _ sheet: Sheet, _ body: (inout Rendering) -> Void) throws {
+  private func compare(_ name: String, _ sheet: Sheet, _ body: (inout Rendering) throws -> Void) throws {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: sheet.width, hasColor: sheet.hasColor, notesWidth: sheet.width, notesHaveColor: false,
       time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
-    body(&rendering)
+    try body(&rendering)
     let page = (rendering.data.lines + rendering.notes.lines).map { $0 + "\n" }.joined()
     if !sheet.hasColor {
       for line in rendering.data.lines { #expect(line.displayWidth <= sheet.width, "\(line)") }
@@ -148,12 +154,16 @@ struct GoldenTests {
 
   private static let operations: [JSON] = [
     [
-      "id": "120de230aa", "verb": "trip.edit", "time": "2026-11-21T11:58:00Z", "deviceName": "laptop",
-      "record": ["kind": "trip", "id": "00", "name": "Ελλάδα"], "fields": ["name", "notes"],
+      "id": .string("120de230" + zeros(24)), "verb": "trip.edit", "time": "2026-11-21T11:58:00Z",
+      "device": .string(zeros(64)), "deviceName": "laptop", "own": true, "undoes": nil, "undoneBy": nil,
+      "counts": [],
+      "record": ["kind": "trip", "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Ελλάδα"],
+      "fields": ["name", "notes"],
     ],
     [
-      "id": "220de230aa", "verb": "import", "time": "2026-11-21T09:58:00Z",
-      "deviceName": .string(names.wide), "record": nil,
+      "id": .string("220de230" + zeros(24)), "verb": "import", "time": "2026-11-21T09:58:00Z",
+      "device": .string(zeros(64)), "deviceName": .string(names.wide), "own": false, "undoes": nil,
+      "undoneBy": nil, "record": nil, "fields": [],
       "counts": [["kind": "log", "added": 20_000, "changed": 0, "deleted": 0, "restored": 0]],
     ],
   ]
@@ -164,8 +174,10 @@ struct GoldenTests {
     "asOf": "2026-11-21T10:02:00Z",
   ]
 
+  private static func zeros(_ count: Int) -> String { String(repeating: "0", count: count) }
+
   private static let whyRecord: JSON = [
-    "subject": "record",
+    "subject": "record", "peer": nil, "causes": [], "lacking": nil, "newestLacking": nil, "asOf": nil,
     "record": [
       "kind": "trip", "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Ελλάδα", "state": "visible",
     ],
@@ -174,16 +186,17 @@ struct GoldenTests {
         "field": "name",
         "written": [
           "value": "Ελλάδα", "verb": "trip.edit", "time": "2026-11-21T11:58:00Z", "deviceName": "laptop",
+          "id": .string(zeros(32)), "device": .string(zeros(64)), "own": true,
         ],
         "wonAgainst": [
           [
             "value": "Greece in spring, with everybody who wants to come along and all of their children",
             "verb": "trip.edit", "time": "2026-11-21T11:57:00Z", "deviceName": .string(names.wide),
-            "how": "concurrent",
+            "id": .string(zeros(32)), "device": .string(zeros(64)), "own": false, "how": "concurrent",
           ],
           [
             "value": "Greece", "verb": "trip.add", "time": "2026-11-01T11:57:00Z", "deviceName": "laptop",
-            "how": "earlier",
+            "id": .string(zeros(32)), "device": .string(zeros(64)), "own": true, "how": "earlier",
           ],
         ],
       ]

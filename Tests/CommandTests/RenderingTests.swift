@@ -3,6 +3,7 @@ import JSONDocument
 import Testing
 import Waymark
 
+@testable import Control
 @testable import WaymarkCommand
 
 /// Documents as a person sees them, 100 columns wide.
@@ -10,6 +11,17 @@ struct RenderingTests {
   private func text(_ words: [String], _ document: JSON) throws -> String {
     let lines = try rendered(words, document)
     return (lines.data + lines.notes).joined(separator: "\n")
+  }
+
+  private func text<Shown: TerminalCommand>(_ command: Shown, _ answer: JSON) throws -> String {
+    let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
+    var rendering = Rendering(
+      width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
+      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+    command.render(try AnswerCoding.decode(Shown.Answer.self, from: answer), into: &rendering)
+    let lines = rendering.data.lines + rendering.notes.lines
+    for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
+    return lines.joined(separator: "\n")
   }
 
   private func rendered(_ words: [String], _ document: JSON) throws -> (data: [String], notes: [String]) {
@@ -199,23 +211,29 @@ struct RenderingTests {
         """)
   }
 
+  private static let device: JSON = .string(String(repeating: "0", count: 64))
+
   @Test func `a conflict shows what won and what is kept`() throws {
     let document: JSON = [
       "conflicts": [
         [
-          "id": "c0ffee0011", "kind": "habit", "record": "00", "name": "Run", "field": "notes",
-          "reason": "field",
+          "id": "c0ffee0011", "kind": "habit", "record": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60",
+          "name": "Run", "field": "notes", "reason": "field", "visible": true, "hiddenBy": nil,
           "winner": [
-            "value": "by the river", "deviceName": "phone", "device": "00", "time": "2026-11-21T11:00:00Z",
+            "value": "by the river", "deviceName": "phone", "device": Self.device,
+            "time": "2026-11-21T11:00:00Z",
           ],
           "losers": [
-            ["value": "in the park", "deviceName": "laptop", "device": "00", "time": "2026-11-21T10:59:00Z"]
+            [
+              "value": "in the park", "deviceName": "laptop", "device": Self.device,
+              "time": "2026-11-21T10:59:00Z",
+            ]
           ],
         ]
       ]
     ]
     #expect(
-      try text(["conflicts", "list"], document) == """
+      try text(ListConflicts(), document) == """
         c0ffee00  habit · Run · notes  (field)
           won   by the river  by phone   2026-11-21 11:00
           kept  in the park   by laptop  2026-11-21 10:59
@@ -226,11 +244,19 @@ struct RenderingTests {
   @Test func `who is to decide sees long values whole`() throws {
     let words = (1...40).map { "word\($0)" }.joined(separator: " ")
     let document: JSON = [
-      "id": "c0ffee0011", "kind": "habit", "record": "00", "name": "Run", "field": "notes", "reason": "field",
-      "winner": ["value": .string(words), "deviceName": "phone", "time": "2026-11-21T11:00:00Z"],
-      "losers": [["value": "short", "deviceName": "laptop", "time": "2026-11-21T10:59:00Z"]],
+      "id": "c0ffee0011", "kind": "habit", "record": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60",
+      "name": "Run", "field": "notes", "reason": "field", "visible": true, "hiddenBy": nil,
+      "winner": [
+        "value": .string(words), "device": Self.device, "deviceName": "phone", "time": "2026-11-21T11:00:00Z",
+      ],
+      "losers": [
+        [
+          "value": "short", "device": Self.device, "deviceName": "laptop", "time": "2026-11-21T10:59:00Z",
+        ]
+      ],
+      "choices": [],
     ]
-    let shown = try text(["conflicts", "show"], document)
+    let shown = try text(ShowConflict(), document)
     #expect(
       shown.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("word") }.count == 40
     )

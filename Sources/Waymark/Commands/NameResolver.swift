@@ -141,3 +141,26 @@ extension NameResolver: ReferenceResolver {
     return kind.field(named: "key").flatMap { record.text($0.number) } ?? record.key.id.uuid
   }
 }
+
+extension NameResolver {
+  /// The record of any kind that a name or id means, whether people can see it or not: `profile` is the profile.
+  func anyRecord(_ text: String) throws -> RecordRow {
+    if text.lowercased() == Registry.profile.name, let profile = try store.record(FixedRecords.profile) {
+      return profile
+    }
+    var resolver = self
+    resolver.scope = .all
+    let found = try Registry.kinds.flatMap { kind in try resolver.find(kind, text).map { (kind, $0) } }
+    // What people can see is meant before what they can't.
+    let visible = found.filter { $0.1.isVisible }
+    let meant = visible.isEmpty ? found : visible
+    guard let first = meant.first else {
+      throw WaymarkError.notFound("record", text, next: "waymark history")
+    }
+    guard meant.count == 1 else {
+      let labels = meant.map { "\($0.0.name) \(label($0.0, $0.1))" }
+      throw WaymarkError.ambiguous("record", text, Self.shown(labels))
+    }
+    return first.1
+  }
+}

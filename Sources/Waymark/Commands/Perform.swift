@@ -14,9 +14,6 @@ extension Node {
   ) async throws -> JSON {
     if let done = try performNow(request) { return done }
     switch request.command {
-    case "history": return try await showHistory(request)
-    case "why": return try await explain(request)
-    case "undo": return try await undo(request)
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
     case "sync.on": return try await syncOn(request)
@@ -63,9 +60,6 @@ extension Node {
     case "metrics": try showMetrics(request)
     case "log.level": try logLevel(request)
     case "revoke": try revoke(request)
-    case "conflicts.list": try listConflicts(request)
-    case "conflicts.show": try showConflict(request)
-    case "conflicts.resolve": try resolveConflicts(request)
     case "trip.timeline": try tripTimeline(request)
     case "habit.tick": try tickHabit(request)
     case "habit.untick": try untickHabit(request)

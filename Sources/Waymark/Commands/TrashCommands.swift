@@ -1,3 +1,4 @@
+import Foundation
 import JSONDocument
 import Records
 import Replication
@@ -16,7 +17,7 @@ extension Node {
         .init("deleted", .bool(isOwn)), .init("deletedAt", timeJSON(time)),
         .init("deletedBy", .string(deletion.author.log.device.description)),
         .init("deletedByName", .string(name(of: deletion.author.log.device))),
-        .init("hiddenBy", isOwn ? .null : try operationDocument.reference(deletion.record)),
+        .init("hiddenBy", isOwn ? .null : try historyReader.reference(deletion.record).json),
       ]
       items.append((time, .object(try writer.members(kind, record) + members)))
     }
@@ -56,7 +57,7 @@ extension Node {
       [
         .init("id", .string(record.key.id.uuid)), .init("name", .text(kind.title(of: record))),
         .init("visible", .bool(restored.isVisible)),
-        .init("hiddenBy", try above.map(operationDocument.reference) ?? .null),
+        .init("hiddenBy", try above.map { try historyReader.reference($0).json } ?? .null),
       ])
   }
 
@@ -85,7 +86,7 @@ extension Node {
         "hidden", "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.",
         next: "waymark history \(shellWord(title))")
     }
-    let name = try operationDocument.title(above) ?? above.id.uuid
+    let name = try historyReader.title(above) ?? above.id.uuid
     return .failed(
       "hidden",
       "The \(kind.name) “\(title)” is not deleted itself; it is hidden with \(aboveKind.name) “\(name)”.",
@@ -112,5 +113,13 @@ extension Store {
       next = try parent(of: record).flatMap { try self.record($0) }
     }
     return nil
+  }
+}
+
+extension RecordReference {
+  fileprivate var json: JSON {
+    [
+      "kind": .string(kind.rawValue), "id": .string(id.uuidString), "name": .text(name),
+    ]
   }
 }

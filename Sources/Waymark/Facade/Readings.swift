@@ -49,7 +49,8 @@ extension Reading<[Conflict]> {
   /// The conflicts that wait for a look.
   public static var conflicts: Reading {
     Reading(.conflicts, Topic.records) { node, _ in
-      try node.listConflicts(CommandRequest("conflicts.list")).decoded(as: ConflictsDocument.self).conflicts
+      var reader = node.conflictReader
+      return try reader.all()
     }
   }
 }
@@ -68,7 +69,12 @@ extension Reading<[History.Operation]> {
   ///
   /// - Parameter limit: from 1 on.
   public static func history(limit: Int = 20) -> Reading {
-    Reading(.history, Topic.records) { node, _ in try node.newestOperations(limit) }
+    Reading(.history, Topic.records) { node, _ in
+      // Views show few: no pause is needed.
+      try Node.check(limit)
+      let history = node.historyReader
+      return try node.store.operations(limit: limit).map { try history.operation($0) }
+    }
   }
 }
 
@@ -99,5 +105,3 @@ extension Reading where Value: SettingValue {
 // The documents of the commands that some of them are read from.
 
 private struct MembersDocument: Decodable { let members: [CircleMember] }
-
-private struct ConflictsDocument: Decodable { let conflicts: [Conflict] }

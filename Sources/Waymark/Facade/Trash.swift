@@ -34,17 +34,11 @@ extension Node {
         found.append(
           Deleted(
             record: Owner(row),
-            hiddenBy: deletion.record == row.key ? nil : try reference(deletion.record),
+            hiddenBy: deletion.record == row.key ? nil : try historyReader.reference(deletion.record),
             deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
             deletedBy: DeviceReference(device: device, name: name(of: device))))
       }
       return found.sorted { $0.deletedAt > $1.deletedAt }
     }
-  }
-
-  /// A record by kind, id and name; the name also of one that is deleted.
-  func reference(_ key: RecordKey) throws -> RecordReference {
-    RecordReference(
-      kind: RecordKind(key.kind), id: UUID(key.id), name: try operationDocument.title(key))
   }
 }

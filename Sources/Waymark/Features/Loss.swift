@@ -1,3 +1,4 @@
+import Foundation
 import JSONDocument
 import Membership
 import Replication
@@ -81,11 +82,11 @@ extension Node {
         "time": timeJSON(origin.clock.milliseconds), "deviceName": .string(name(of: origin.operation.device)),
       ]
     }
-    return .object(try operationDocument.members(operation, content(of: operation)))
+    return try historyReader.operation(operation, try content(of: operation)).json
   }
 
   /// What an operation did: an import of many records is counted once, not at each look.
-  private func content(of operation: Operation) throws -> OperationContent {
+  private func content(of operation: Storage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
     if let known = lossContent, known.sets == sets { return known.content }
     let content = try OperationContent(operation, store)
@@ -149,6 +150,31 @@ extension LossSnapshot {
             "asOf": timeJSON(peer.asOf),
           ]
         }),
+    ]
+  }
+}
+
+extension History.Operation {
+  fileprivate var json: JSON {
+    [
+      "id": .string(id.description), "verb": .string(verb), "time": timeJSON(time.milliseconds),
+      "device": .string(device.description), "deviceName": .string(deviceName), "own": .bool(isOwn),
+      "undoes": .text(undoes?.description), "undoneBy": .text(undoneBy?.description),
+      "counts": .array(
+        counts.map { count in
+          [
+            "kind": .string(count.kind.rawValue), "added": .integer(count.added),
+            "changed": .integer(count.changed), "deleted": .integer(count.deleted),
+            "restored": .integer(count.restored),
+          ]
+        }),
+      "record": record.map { record in
+        [
+          "kind": .string(record.kind.rawValue), "id": .string(record.id.uuidString),
+          "name": .text(record.name),
+        ]
+      } ?? .null,
+      "fields": .array(fields.map(JSON.string)),
     ]
   }
 }

@@ -19,18 +19,9 @@ struct RecordHistory {
     let content: [UInt8]
     /// What the author saw there; nil if nothing.
     let before: [UInt8]?
-    let state: State
+    let state: History.Field.State
     /// The write that did not know of this one and won over it.
     let lostTo: RecordWrite?
-  }
-
-  enum State: String {
-    /// It is what people see, or would see if the record were not deleted.
-    case shows
-    /// A later write that knew of it has taken its place.
-    case replaced
-    /// A write that did not know of it has won.
-    case lost
   }
 
   private let store: Store
@@ -129,7 +120,7 @@ struct RecordHistory {
     }
   }
 
-  private func state(_ shows: Bool, _ lostTo: RecordWrite?) -> State {
+  private func state(_ shows: Bool, _ lostTo: RecordWrite?) -> History.Field.State {
     shows ? .shows : lostTo == nil ? .replaced : .lost
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Waymark
 
 /// Times as people read them.
 struct TimeText: Sendable {
@@ -54,7 +55,10 @@ struct TimeText: Sendable {
 
   /// `4 s ago`, `2 h ago`, by the largest unit alone.
   func ago(_ text: String?) -> String {
-    guard let text, let moment = Self.moment(text) else { return "never" }
+    text.flatMap(Self.moment).map(ago) ?? "never"
+  }
+
+  private func ago(_ moment: Int64) -> String {
     let seconds = (now - moment) / 1_000
     return switch seconds {
     case ..<1: "just now"
@@ -67,7 +71,10 @@ struct TimeText: Sendable {
 
   /// The day in the reader's zone, with the time if it is near enough to matter: `2027-03-01`, `13:02`.
   func short(_ text: String?) -> String {
-    guard let text, let moment = Self.moment(text) else { return "–" }
+    text.flatMap(Self.moment).map(short) ?? "–"
+  }
+
+  private func short(_ moment: Int64) -> String {
     let parts = self.parts(moment)
     if abs(moment - now) < 20 * 3_600_000 { return parts.time }
     if abs(moment - now) < 7 * 86_400_000 { return "\(parts.day) \(parts.time)" }
@@ -76,10 +83,17 @@ struct TimeText: Sendable {
 
   /// Day and time in the reader's zone.
   func full(_ text: String?) -> String {
-    guard let text, let moment = Self.moment(text) else { return "–" }
+    text.flatMap(Self.moment).map(full) ?? "–"
+  }
+
+  private func full(_ moment: Int64) -> String {
     let parts = self.parts(moment)
     return "\(parts.day) \(parts.time)"
   }
+
+  func ago(_ time: Date?) -> String { time.map { ago($0.milliseconds) } ?? "never" }
+  func short(_ time: Date?) -> String { time.map { short($0.milliseconds) } ?? "–" }
+  func full(_ time: Date?) -> String { time.map { full($0.milliseconds) } ?? "–" }
 
   private func parts(_ moment: Int64) -> (day: String, time: String) {
     var seconds = time_t(

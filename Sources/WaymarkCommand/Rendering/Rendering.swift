@@ -6,6 +6,8 @@ struct Rendering {
   var data: Page
   var notes: Page
   let time: TimeText
+  /// The home that was typed; steps of this device name it.
+  var home: String?
 
   init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText) {
     data = Page(width: width, hasColor: hasColor)
@@ -18,16 +20,13 @@ struct Rendering {
     let words = invocation.words
     switch words[0] {
     case "status": status(document)
-    case "why": why(document)
     case "doctor": doctor(document)
     case "metrics": metrics(document)
     case "log" where words.last == "level": data.line(document["level"]?.string ?? "")
     case "revoke": revocation(document)
-    case "peers", "members", "sync", "conflicts", "wait", "invite", "init", "join":
+    case "peers", "members", "sync", "wait", "invite", "init", "join":
       circle(document, words)
     case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
-    case "history": history(document)
-    case "undo": undone(document)
     case "import", "export": files(document, words)
     case "verify" where document["deep"]?.boolean == true: verify(document)
     case "verify": comparison(document)
@@ -84,6 +83,23 @@ extension JSON {
       moneyText
         ?? members.filter { !$0.value.isNull }.map { "\(printable($0.key)) \($0.value.plainText)" }.joined(
           separator: " ")
+    }
+  }
+}
+
+extension ShownValue {
+  /// Any value on one line.
+  var plainText: String {
+    switch self {
+    case .none: "–"
+    case .flag(let flag): flag ? "yes" : "no"
+    case .integer, .number: json.number ?? "–"
+    case .text(let text): TimeText.moment(text) == nil ? printable(text) : TimeText.written(text)
+    case .list(let values): values.isEmpty ? "–" : values.map(\.plainText).joined(separator: ", ")
+    case .parts(let parts):
+      json.moneyText
+        ?? parts.filter { $0.value != .none }.map { "\(printable($0.name)) \($0.value.plainText)" }
+        .joined(separator: " ")
     }
   }
 }

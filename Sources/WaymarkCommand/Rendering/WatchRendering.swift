@@ -25,13 +25,13 @@ extension Rendering {
     }
   }
 
-  private mutating func lastOperations(_ operations: [JSON]) {
+  private mutating func lastOperations(_ operations: [History.Operation]) {
     guard !operations.isEmpty else { return }
     var table = TextTable([.init(""), .init("", widthMin: 8), .init("", widthMin: 24)])
     table.hasHead = false
     for operation in operations {
       table.rows.append([
-        .init(time.short(operation["time"]?.string), .faint), .init(operation["deviceName"]?.string ?? ""),
+        .init(time.short(operation.time), .faint), .init(operation.deviceName),
         .init(what(operation)),
       ])
     }

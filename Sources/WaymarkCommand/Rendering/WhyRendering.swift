@@ -1,10 +1,9 @@
 import JSONDocument
 import Waymark
 
-/// `why`: of a peer and of a record.
+/// `why` of a peer, and the doctor.
 extension Rendering {
   mutating func why(_ document: JSON) {
-    if document["subject"]?.string == "record" { return provenance(document) }
     guard let peer = document["peer"] else { return }
     let state = (peer["state"]?.string ?? "").replacing("_", with: " ")
     data.line(
@@ -88,44 +87,6 @@ extension Rendering {
   private func sentence(_ text: String, of name: String?) -> String {
     if let name, text.hasPrefix(printable(name)) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()
-  }
-
-  // MARK: A record
-
-  private mutating func provenance(_ document: JSON) {
-    let record = document["record"]
-    let state = record?["state"]?.string ?? ""
-    data.line(
-      data.paint(
-        "\(printable(record?["kind"]?.string ?? "")) \(printable(record?["name"]?.string ?? ""))", .strong)
-        + "  \(printable(record?["id"]?.string ?? ""))" + (state == "visible" ? "" : "  \(state)"))
-    let values = document["values"]?.array ?? []
-    guard !values.isEmpty else {
-      return data.paragraph("Nobody has written to it: it is as in every new circle.")
-    }
-    var table = TextTable([
-      .init("FIELD", widthMin: 8), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("BY"),
-      .init("VALUE", widthMin: 24),
-    ])
-    table.wrapsLast = true
-    for value in values {
-      let written = value["written"] ?? .null
-      table.rows.append(row(value["field"]?.string ?? "", written, "", .none))
-      for beaten in value["wonAgainst"]?.array ?? [] {
-        let isConcurrent = beaten["how"]?.string == "concurrent"
-        table.rows.append(
-          row("", beaten, isConcurrent ? "won against " : "replaced ", isConcurrent ? .careful : .faint))
-      }
-    }
-    data.table(table)
-  }
-
-  private func row(_ field: String, _ write: JSON, _ lead: String, _ stress: Stress) -> [TextTable.Cell] {
-    [
-      .init(field), .init(time.full(write["time"]?.string)), .init(write["deviceName"]?.string ?? ""),
-      .init((write["verb"]?.string ?? "").replacing(".", with: " ")),
-      .init(lead + (write["value"]?.plainText ?? "–"), stress),
-    ]
   }
 
   // MARK: Doctor

@@ -11,7 +11,10 @@ enum CommandTable {
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
     uniqueKeysWithValues: commands.map { ($0.syntax.requestName, $0) })
 
-  private static let commands: [any TerminalCommand.Type] = [PingPeer.self, RenamePeer.self]
+  private static let commands: [any TerminalCommand.Type] = [
+    PingPeer.self, RenamePeer.self, ListConflicts.self, ShowConflict.self, ResolveConflicts.self,
+    ShowHistory.self, Undo.self, Explain.self,
+  ]
 
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
@@ -167,43 +170,7 @@ enum CommandTable {
         """),
     CommandSpec(words: ["sync", "off"], summary: "keep records on this device; nothing is deleted"),
     CommandSpec(words: ["sync", "now"], summary: "ask every peer at once"),
-    CommandSpec(
-      words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
-      impliesLastWord: true),
-    CommandSpec(
-      words: ["history"], summary: "what was done, or what was written to one record",
-      operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
-      options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
-      details: """
-        Newest first. A record is named by its id or name, deleted ones too; `profile` is the
-        profile. Every write is shown with what it replaced; one that lost to another device's is
-        marked, and kept.
-        """),
-    CommandSpec(
-      words: ["undo"], summary: "take back an operation",
-      operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
-      options: [.init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing")],
-      details: """
-        Without OPERATION the newest one of this device. What was changed since, and records that
-        others have added to, are listed and left alone; with --yes they are taken back too. An undo
-        can be undone.
-        """),
-    CommandSpec(
-      words: ["conflicts", "show"], summary: "all that both sides wrote, and what can be done",
-      operands: [.init(placeholder: "ID", key: "id")]),
-    CommandSpec(
-      words: ["conflicts", "resolve"], summary: "decide for one side, on all devices",
-      operands: [.init(placeholder: "ID", key: "id", isOptional: true)],
-      options: [
-        .init(
-          flag: "--take", placeholder: "winner|loser|DEVICE",
-          summary: "what shows now, the other side, or what that device wrote"),
-        .init(flag: "--all", placeholder: nil, summary: "every conflict; with --take winner only"),
-      ],
-      details: """
-        A decision is an ordinary change: it reaches every device, both values stay in the history, and
-        waymark undo takes it back. Where a delete hides changes, winner deletes again and loser restores.
-        """),
+    ListConflicts.syntax, ShowHistory.syntax, Undo.syntax, ShowConflict.syntax, ResolveConflicts.syntax,
   ]
 
   /// The kinds of record, and an example of a field of each.

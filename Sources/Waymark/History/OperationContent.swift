@@ -1,58 +1,7 @@
-import JSONDocument
 import Records
 import Replication
 import Storage
 import Wire
-
-/// Writes operations as documents: who did what, when, and whether it was undone.
-struct OperationDocument {
-  let store: Store
-  let own: DeviceKey
-  let deviceName: (DeviceKey) -> String
-
-  /// Everything about an operation.
-  ///
-  /// - Parameter content: what it did, where that is known already.
-  func members(_ operation: Operation, _ content: OperationContent? = nil) throws -> [JSON.Member] {
-    let content = try content ?? OperationContent(operation, store)
-    let single = try content.single.map(reference)
-    return members(of: operation.key, verb: operation.verb, at: operation.clock)
-      + [
-        .init("undoes", .text(operation.undone?.description)),
-        .init("undoneBy", .text(try operation.undo(in: store)?.key.id.description)),
-        .init("counts", content.json), .init("record", single ?? .null),
-        .init("fields", .array(content.fieldNames.map(JSON.string))),
-      ]
-  }
-
-  /// Which operation, what it was, who did it, and when.
-  func members(of key: OperationKey, verb: String, at clock: Clock) -> [JSON.Member] {
-    [
-      .init("id", .string(key.id.description)), .init("verb", .string(verb)),
-      .init("time", timeJSON(clock.milliseconds)), .init("device", .string(key.device.description)),
-      .init("deviceName", .string(deviceName(key.device))), .init("own", .bool(key.device == own)),
-    ]
-  }
-
-  /// A record by kind, id and name; the name also of one that is deleted.
-  func reference(_ key: RecordKey) throws -> JSON {
-    [
-      "kind": .string(RecordKind(key.kind).rawValue), "id": .string(key.id.uuid),
-      "name": .text(try title(key)),
-    ]
-  }
-
-  /// What people call a record, whether they can see it or not.
-  func title(_ key: RecordKey) throws -> String? {
-    guard let kind = Registry.kind(key.kind), let record = try store.record(key) else { return nil }
-    if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
-    guard kind.number == KindNumbers.log else { return kind.title(of: record) }
-    let habit = record[kind.number("habitID")]?.asRecordID
-      .map { RecordKey(kind: KindNumbers.habit, id: $0) }
-    let parts = [try habit.flatMap(title), record[kind.number("date")]?.part(2).asText]
-    return parts.compactMap(\.self).joined(separator: " ")
-  }
-}
 
 /// What an operation did, in numbers, or to which record.
 struct OperationContent {
@@ -132,16 +81,13 @@ struct OperationContent {
     run = Run()
   }
 
-  /// One object a kind, with how many records were added, changed, deleted, restored.
-  var json: JSON {
-    .array(
-      counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
-        [
-          "kind": .string(RecordKind(number).rawValue),
-          "added": .integer(count.added), "changed": .integer(count.changed),
-          "deleted": .integer(count.deleted), "restored": .integer(count.restored),
-        ]
-      })
+  /// By number of kind; without kinds of which nothing remains.
+  var recordCounts: [RecordCounts] {
+    counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
+      RecordCounts(
+        kind: RecordKind(number), added: count.added, changed: count.changed, deleted: count.deleted,
+        restored: count.restored)
+    }
   }
 
   /// Records that people know only as parts of others.

@@ -56,10 +56,8 @@ extension Node {
     switch request.command {
     case "status": try showStatus(request)
     case "peers.list": try snapshot().peersDocument
-    case "members.list": listMembers()
     case "metrics": try showMetrics(request)
     case "log.level": try logLevel(request)
-    case "revoke": try revoke(request)
     case "trip.timeline": try tripTimeline(request)
     case "habit.tick": try tickHabit(request)
     case "habit.untick": try untickHabit(request)

@@ -1,3 +1,4 @@
+import Membership
 import Records
 import Replication
 import Storage
@@ -39,8 +40,12 @@ extension Reading<[Peer]> {
 extension Reading<[CircleMember]> {
   /// The devices of the circle, this one among them, then those that were revoked.
   public static var members: Reading {
-    Reading(.members, [.node]) { node, _ in
-      try node.listMembers().decoded(as: MembersDocument.self).members
+    Reading(.members, [.node]) { node, time in
+      let evaluation = node.circle.evaluation
+      return [evaluation.members, evaluation.revoked].flatMap { devices in
+        devices.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+          .map { CircleMember($0, on: node, now: time.now) }
+      }
     }
   }
 }
@@ -101,7 +106,3 @@ extension Reading where Value: SettingValue {
     }
   }
 }
-
-// The documents of the commands that some of them are read from.
-
-private struct MembersDocument: Decodable { let members: [CircleMember] }

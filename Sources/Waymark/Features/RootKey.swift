@@ -39,8 +39,10 @@ enum RootKey {
 
 extension Node {
   /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
-  func passphrases(for request: CommandRequest) -> PassphraseSource {
+  func passphrases(for request: CommandRequest) -> PassphraseSource { passphrases(request.passphrase) }
+
+  func passphrases(_ passphrase: Passphrase?) -> PassphraseSource {
     // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
-    .first(request.passphrase, then: servesCommands ? .environment : home.passphrases)
+    .first(passphrase, then: servesCommands ? .environment : home.passphrases)
   }
 }

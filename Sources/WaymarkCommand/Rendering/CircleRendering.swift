@@ -6,7 +6,6 @@ extension Rendering {
   mutating func circle(_ document: JSON, _ words: [String]) {
     switch words.joined(separator: " ") {
     case "peers list": peers(document)
-    case "members list": members(document)
     case "init", "join": founded(document, words[0])
     case "invite": data.line(document["ticket"]?.string ?? "")
     case "wait": verdict(document)

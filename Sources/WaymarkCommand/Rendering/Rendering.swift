@@ -23,8 +23,7 @@ struct Rendering {
     case "doctor": doctor(document)
     case "metrics": metrics(document)
     case "log" where words.last == "level": data.line(document["level"]?.string ?? "")
-    case "revoke": revocation(document)
-    case "peers", "members", "sync", "wait", "invite", "init", "join":
+    case "peers", "sync", "wait", "invite", "init", "join":
       circle(document, words)
     case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
     case "import", "export": files(document, words)

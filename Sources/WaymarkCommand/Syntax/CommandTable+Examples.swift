@@ -22,8 +22,6 @@ extension CommandTable {
     "invite": "--expires 1h",
     "join": "--name phone",
     "run": "--listen [::]:7433",
-    "members list": "",
-    "revoke": "phone --preview",
     "keys passphrase set": "",
     "keys passphrase remove": "",
     "status": "--watch",

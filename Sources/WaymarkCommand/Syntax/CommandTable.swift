@@ -13,7 +13,7 @@ enum CommandTable {
 
   private static let commands: [any TerminalCommand.Type] = [
     PingPeer.self, RenamePeer.self, ListConflicts.self, ShowConflict.self, ResolveConflicts.self,
-    ShowHistory.self, Undo.self, Explain.self,
+    ShowHistory.self, Undo.self, Explain.self, ListMembers.self, Revoke.self,
   ]
 
   /// The groups of the overview.
@@ -83,28 +83,10 @@ enum CommandTable {
         Devices of one circle find each other on one network by themselves: a firewall has to let UDP
         port 7433 in, and the TCP port that this one listens on.
         """),
-    CommandSpec(
-      words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",
-      impliesLastWord: true),
-    CommandSpec(
-      words: ["revoke"], summary: "take a device out of the circle for good",
-      operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
-      options: [
-        .init(flag: "--with-invited", placeholder: nil, summary: "and the devices that it let in"),
-        .init(
-          flag: "--undo-revocations", placeholder: nil,
-          summary: "take in again the devices that it had revoked"),
-        rootKey("sign with the circle's root key, which no admin can undo"),
-        .init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing"),
-      ],
-      details: """
-        For a device that was lost, stolen or given away. What it wrote and is here stays; everything else of
-        it is left out on every device, from the moment that one hears of it. It can't come back with its
-        keys: to take it in again, waymark invite and join. See waymark help revoking.
-        """),
+    ListMembers.syntax, Revoke.syntax,
   ]
 
-  private static func rootKey(_ summary: String) -> CommandSpec.Option {
+  static func rootKey(_ summary: String) -> CommandSpec.Option {
     .init(flag: "--root-key", placeholder: "FILE", summary: summary, type: .path)
   }
 

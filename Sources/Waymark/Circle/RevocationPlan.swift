@@ -44,10 +44,14 @@ struct RevocationPlan {
     var lines: [String] = []
     for target in targets {
       let name = target.member.name
-      lines.append("\(target.member.device.description.prefix(8))  \(name)  \(target.member.role.word)")
-      let staying = target.invited.filter { other in !targets.contains { $0.member.device == other.device } }
+      lines.append(
+        "\(target.member.device.description.prefix(8))  \(name)  \(target.member.role.word)")
+      let staying = target.invited.filter { other in
+        !targets.contains { $0.member.device == other.device }
+      }
       if !staying.isEmpty {
-        lines.append("let in by \(name), and staying (--with-invited revokes them too): \(names(staying))")
+        lines.append(
+          "let in by \(name), and staying (--with-invited revokes them too): \(names(staying))")
       }
       if !target.revoked.isEmpty, !undoesRevocations {
         lines.append(
@@ -63,11 +67,11 @@ struct RevocationPlan {
   private func names(_ members: [Member]) -> String { members.map(\.name).joined(separator: ", ") }
 
   /// The command as it is typed.
-  func command(_ request: CommandRequest) -> String {
-    var words = ["waymark", "revoke"] + request.texts("device").map(shellWord)
-    if request.flag("withInvited") { words.append("--with-invited") }
-    if request.flag("undoRevocations") { words.append("--undo-revocations") }
-    if let path = request.text("rootKey") { words += ["--root-key", shellWord(path)] }
+  func command(_ request: RevocationRequest) -> String {
+    var words = ["waymark", "revoke"] + request.devices.map(shellWord)
+    if request.withInvited { words.append("--with-invited") }
+    if request.undoesRevocations { words.append("--undo-revocations") }
+    if let path = request.rootKey { words += ["--root-key", shellWord(path)] }
     return words.joined(separator: " ")
   }
 }

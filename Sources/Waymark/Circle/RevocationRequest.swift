@@ -1,21 +1,38 @@
 // Protocol/circle.md, "Revoking a device"
 
-import JSONDocument
 import Membership
 import Replication
 import Sodium
 import Storage
 import Wire
 
-/// `revoke DEVICE…`: takes devices out of the circle for good.
+/// Which devices are to be taken out of the circle, and how.
+package struct RevocationRequest: Sendable {
+  /// By names, or the beginnings of ids.
+  package var devices: [String]
+  /// Whether also those that are in the circle by their word.
+  package var withInvited = false
+  /// Whether those that they had revoked are taken in again.
+  package var undoesRevocations = false
+  /// A file with the circle's root key, which signs in place of this device.
+  package var rootKey: String?
+  package var isPreview = false
+  package var isConfirmed = false
+  /// Opens a sealed root key.
+  package var passphrase: Passphrase?
+
+  package init(devices: [String]) { self.devices = devices }
+}
+
 extension Node {
-  func revoke(_ request: CommandRequest) throws -> JSON {
+  /// Takes devices out of the circle for good.
+  package func revoke(_ request: RevocationRequest) throws -> RevocationSummary {
     try checkKeysAdmitted()
     let plan = try revocationPlan(request)
-    if request.flag("preview") || plan.targets.isEmpty {
-      return revocationDocument(request, plan, isDone: false)
+    if request.isPreview || plan.targets.isEmpty {
+      return summary(of: plan, request, isDone: false)
     }
-    guard request.flag("yes") else {
+    guard request.isConfirmed else {
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: "needs_yes", message: plan.question,
         next: plan.command(request) + " --yes", candidates: plan.lines)
@@ -29,26 +46,26 @@ extension Node {
       log.warning("circle", "revoked \(target.member.name)")
     }
     dial()
-    return revocationDocument(request, plan, isDone: true)
+    return summary(of: plan, request, isDone: true)
   }
 
   // MARK: Whom
 
-  private func revocationPlan(_ request: CommandRequest) throws -> RevocationPlan {
+  private func revocationPlan(_ request: RevocationRequest) throws -> RevocationPlan {
     var named: [Member] = []
-    for name in request.texts("device") {
+    for name in request.devices {
       let member = try revocable(name)
       if !named.contains(where: { $0.device == member.device }) { named.append(member) }
     }
     guard !named.isEmpty else {
       throw WaymarkError.usage("`revoke` needs a device.", next: "waymark members")
     }
-    if request.flag("withInvited") {
+    if request.withInvited {
       for other in named.flatMap({ invited(by: $0.device) }) {
         if !named.contains(where: { $0.device == other.device }) { named.append(other) }
       }
     }
-    let isStronger = request.text("rootKey") != nil
+    let isStronger = request.rootKey != nil
     let already = named.filter { isRevoked($0.device, byRoot: isStronger) }
     let open = named.filter { !isRevoked($0.device, byRoot: isStronger) }
     let (key, targets) = try signed(open, request)
@@ -56,19 +73,22 @@ extension Node {
     return RevocationPlan(
       targets: targets, already: already,
       signer: issuer == circle.genesis.root ? "the root key" : "this device",
-      issuer: issuer, undoesRevocations: request.flag("undoRevocations"),
+      issuer: issuer, undoesRevocations: request.undoesRevocations,
       warnings: warnings(targets, issuer: issuer))
   }
 
   /// With the root key at hand a revocation by an admin can be made one that no admin can undo.
   private func isRevoked(_ device: DeviceKey, byRoot: Bool) -> Bool {
     let revocations = circle.evaluation.revocations[device] ?? []
-    return byRoot ? revocations.contains { $0.body.issuer == circle.genesis.root } : !revocations.isEmpty
+    return byRoot
+      ? revocations.contains { $0.body.issuer == circle.genesis.root } : !revocations.isEmpty
   }
 
   /// A device by name or by the beginning of its id; members before those that were revoked.
   private func revocable(_ name: String) throws -> Member {
-    if circle.evaluation.known(identity.device).map({ $0.name == name || $0.device.description == name })
+    if circle.evaluation.known(identity.device).map({
+      $0.name == name || $0.device.description == name
+    })
       == true
     {
       throw WaymarkError.ownDevice(name)
@@ -84,7 +104,8 @@ extension Node {
         throw WaymarkError.notFound("device", name, next: "waymark members")
       }
       guard revoked.count == 1 else {
-        throw WaymarkError.ambiguous("device", name, revoked.map { "\($0.name)  \($0.device)" }.sorted())
+        throw WaymarkError.ambiguous(
+          "device", name, revoked.map { "\($0.name)  \($0.device)" }.sorted())
       }
       return found
     }
@@ -102,9 +123,9 @@ extension Node {
 
   /// The revocations, by this device if its word counts, else by the root key.
   private func signed(
-    _ members: [Member], _ request: CommandRequest
+    _ members: [Member], _ request: RevocationRequest
   ) throws -> (SigningKey, [RevocationPlan.Target]) {
-    let path = request.text("rootKey")
+    let path = request.rootKey
     if path == nil {
       let own = try targets(members, by: identity.signing, request)
       var trial = circle
@@ -117,14 +138,15 @@ extension Node {
       }
     }
     let root = try RootKey.read(
-      path, at: home, of: circle, passphrases(for: request), for: "Revoking a device from here")
+      path, at: home, of: circle, passphrases(request.passphrase),
+      for: "Revoking a device from here")
     return (root, try targets(members, by: root, request))
   }
 
   private func targets(
-    _ members: [Member], by key: SigningKey, _ request: CommandRequest
+    _ members: [Member], by key: SigningKey, _ request: RevocationRequest
   ) throws -> [RevocationPlan.Target] {
-    let isUndoing = request.flag("undoRevocations")
+    let isUndoing = request.undoesRevocations
     return try members.map { member in
       let revoked = circle.evaluation.countingRevocations(by: member.device)
         .compactMap { circle.evaluation.known($0.body.device) }
@@ -159,17 +181,20 @@ extension WaymarkError {
     .failed(
       "own_device", "\(name) is this very device; a device does not revoke itself.",
       next:
-        "waymark revoke \(shellWord(name)), on another admin device (waymark invite --role admin makes one)")
+        "waymark revoke \(shellWord(name)), on another admin device (waymark invite --role admin makes one)"
+    )
   }
 
   fileprivate static let noAdmin = WaymarkError.failed(
     "not_admin", "This device is no admin of the circle and can't revoke.",
-    next: "waymark revoke on an admin device (waymark members), or with the root key: --root-key FILE")
+    next:
+      "waymark revoke on an admin device (waymark members), or with the root key: --root-key FILE")
 
   fileprivate static func noRoom(_ target: RevocationPlan.Target) -> WaymarkError {
     .failed(
       "no_room",
       "The circle has no room for another statement of this device; \(target.member.name) is not revoked.",
-      next: "waymark revoke, on another admin device; or here waymark revoke DEVICE --root-key FILE")
+      next: "waymark revoke, on another admin device; or here waymark revoke DEVICE --root-key FILE"
+    )
   }
 }

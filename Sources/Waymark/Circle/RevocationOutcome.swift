@@ -1,9 +1,8 @@
-import JSONDocument
 import Membership
 import Replication
 import Wire
 
-/// What `revoke` says: what a person should know beforehand, and what became of it.
+/// What a person should know before a revocation, and what became of it.
 extension Node {
   func warnings(_ targets: [RevocationPlan.Target], issuer: DeviceKey) -> [String] {
     targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets)
@@ -25,7 +24,8 @@ extension Node {
     }
     if known.contains(where: { $0 > 0 }) {
       warnings.append(
-        "changes of \(name) are still on their way here and would be left out: waymark wait, then again")
+        "changes of \(name) are still on their way here and would be left out: waymark wait, then again"
+      )
     }
     if !replica.ownGate(now: wall()).isOpen {
       warnings.append(
@@ -63,54 +63,46 @@ extension Node {
   private func adminWarning(_ targets: [RevocationPlan.Target]) -> [String] {
     var trial = circle
     trial.insert(targets.map(\.statement))
-    guard !targets.isEmpty, !trial.evaluation.members.values.contains(where: { $0.role == .admin }) else {
+    guard !targets.isEmpty, !trial.evaluation.members.values.contains(where: { $0.role == .admin })
+    else {
       return []
     }
     return ["no admin is left then: waymark join --root-key FILE makes this device one"]
   }
 
-  // MARK: The document
+  // MARK: The outcome
 
-  func revocationDocument(_ request: CommandRequest, _ plan: RevocationPlan, isDone: Bool) -> JSON {
-    document(
-      request.command,
-      [
-        .init("preview", .bool(request.flag("preview"))), .init("done", .bool(isDone)),
-        .init("revoked", .array(plan.targets.map { json($0, isDone: isDone) })),
-        .init("already", .array(plan.already.map(alreadyJSON))),
-        .init("by", .string(plan.issuer.description)), .init("byName", .string(plan.signer)),
-        .init("warnings", .array(plan.warnings.map(JSON.string))),
-        .init("notes", .array(plan.lines.map(JSON.string))),
-        .init("text", .string(text(plan, isDone: isDone))),
-        .init("next", .text(isDone ? "waymark members shows who has heard" : nil)),
-      ])
+  func summary(
+    of plan: RevocationPlan, _ request: RevocationRequest, isDone: Bool
+  ) -> RevocationSummary {
+    RevocationSummary(
+      isPreview: request.isPreview, isDone: isDone,
+      revoked: plan.targets.map { summary(of: $0, isDone: isDone) },
+      already: plan.already.map { member in
+        RevocationSummary.Already(
+          device: member.device, name: member.name, revocations: revocations(of: member.device))
+      },
+      by: plan.issuer, byName: plan.signer, warnings: plan.warnings, notes: plan.lines,
+      text: text(plan, isDone: isDone), next: isDone ? "waymark members shows who has heard" : nil)
   }
 
-  private func json(_ target: RevocationPlan.Target, isDone: Bool) -> JSON {
-    [
-      "device": .string(target.member.device.description), "name": .string(target.member.name),
-      "role": .string(target.member.role.word),
-      "statement": .text(isDone ? target.statement.id.description : nil),
-      "keptLogs": .integer(Int64(revocationBody(target)?.kept.count ?? 0)),
-      "changeSets": .integer(Int64(clamping: target.changeSets)),
-      "invited": .array(target.invited.map(\.reference)),
-      "hadRevoked": .array(target.revoked.map(\.reference)),
-      "notHeard": .array(notHeard(of: target.member.device).map(\.reference)),
-    ]
-  }
-
-  private func alreadyJSON(_ member: Member) -> JSON {
-    [
-      "device": .string(member.device.description), "name": .string(member.name),
-      "revocations": .array(revocationSnapshots(of: member.device).map(\.json)),
-    ]
+  private func summary(of target: RevocationPlan.Target, isDone: Bool) -> RevocationSummary.Target {
+    let member = target.member
+    return RevocationSummary.Target(
+      device: member.device, name: member.name, role: CircleMember.Role(member.role),
+      statement: isDone ? target.statement.id.description : nil,
+      keptLogs: revocationBody(target)?.kept.count ?? 0,
+      changeSets: Int(clamping: target.changeSets),
+      invited: target.invited.map(DeviceReference.init),
+      hadRevoked: target.revoked.map(DeviceReference.init),
+      notHeard: notHeard(of: member.device).map(DeviceReference.init))
   }
 
   private func text(_ plan: RevocationPlan, isDone: Bool) -> String {
     var sentences = plan.already.map { member in
-      let by = revocationSnapshots(of: member.device).first
-      return
-        "\(member.name) was revoked already\(by.map { ", by \($0.issuerName) on \(CivilTime.text($0.issued))" } ?? "")."
+      let by = revocations(of: member.device).first
+        .map { ", by \($0.byName) on \(CivilTime.text($0.issued.milliseconds))" }
+      return "\(member.name) was revoked already\(by ?? "")."
     }
     guard !plan.targets.isEmpty else { return sentences.joined(separator: " ") }
     let names = plan.targets.map(\.member.name).joined(separator: ", ")

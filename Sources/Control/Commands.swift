@@ -8,7 +8,7 @@ enum Commands {
   private static let all: [any NodeCommand.Type] = [
     Ping.self, PingPeer.self, RenamePeer.self,
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
-    ListMembers.self, Revoke.self,
+    ListMembers.self, Revoke.self, WriteBackup.self,
   ]
 }
 

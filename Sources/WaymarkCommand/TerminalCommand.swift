@@ -6,6 +6,8 @@ import Waymark
 /// with.
 protocol TerminalCommand: Command {
   static var syntax: CommandSpec { get }
+  /// Whether `--json` prints events as lines, of which the answer is the last.
+  static var isStream: Bool { get }
 
   func run(_ run: CommandRun) async throws -> Answer
   /// The document of `--json`.
@@ -16,6 +18,7 @@ protocol TerminalCommand: Command {
 
 extension TerminalCommand {
   static var name: String { syntax.requestName }
+  static var isStream: Bool { false }
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 
@@ -24,7 +27,8 @@ extension TerminalCommand {
   /// The schema, then what the answer encodes.
   func encoded(_ answer: Answer, home: String?) throws -> JSON {
     let members = try AnswerCoding.encode(answer, home: home).members ?? []
-    return .object([.init("schema", .string("waymark.\(documentName)/1"))] + members)
+    let schema = JSON.Member("schema", .string("waymark.\(documentName)/1"))
+    return .object([schema] + (Self.isStream ? [.init("type", "summary")] : []) + members)
   }
 }
 

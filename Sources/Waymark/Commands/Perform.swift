@@ -17,7 +17,6 @@ extension Node {
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
     case "sync.on": return try await syncOn(request)
-    case "backup": return try await backUpToFile(request, events)
     case "verify" where request.flag("deep") || request.flag("repair"):
       return try await verifyDeep(request, events)
     case "verify": return try await verify(request)

@@ -29,7 +29,6 @@ struct Rendering {
     case "import", "export": files(document, words)
     case "verify" where document["deep"]?.boolean == true: verify(document)
     case "verify": comparison(document)
-    case "backup": backup(document)
     case "cleanup": cleanup(document)
     case "restamp": restamp(document)
     case "restore": restore(document)

@@ -60,7 +60,6 @@ extension CommandTable {
     "issuer trust": "issuer.pub",
     "import": "export.json --preview",
     "export": "--format ics --trip Rome --output rome.ics",
-    "backup": "laptop.waymark",
     "restore": "laptop.waymark --preview",
     "mirror": "--from laptop --preview",
     "assert": "--preview",

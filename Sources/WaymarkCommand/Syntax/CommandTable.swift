@@ -14,6 +14,7 @@ enum CommandTable {
   private static let commands: [any TerminalCommand.Type] = [
     PingPeer.self, RenamePeer.self, ListConflicts.self, ShowConflict.self, ResolveConflicts.self,
     ShowHistory.self, Undo.self, Explain.self, ListMembers.self, Revoke.self,
+    WriteBackup.self,
   ]
 
   /// The groups of the overview.
@@ -320,14 +321,7 @@ enum CommandTable {
         .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
         output("instead of standard output"),
       ]),
-    CommandSpec(
-      words: ["backup"], summary: "write all of the circle that this device holds to one file, without keys",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)],
-      details: """
-        A running node goes on with its work meanwhile. Every change set is verified on the way; where the disk
-        has damaged some, the backup needs --yes. --yes also overwrites a file that is there. Keep the keys
-        folder (waymark paths) apart from it: with them the backup comes back as the same device.
-        """),
+    WriteBackup.syntax,
     CommandSpec(
       words: ["restore"], summary: "put a backup in the place of the store that is here",
       operands: [.init(placeholder: "FILE", key: "file", type: .path)],

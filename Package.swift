@@ -52,6 +52,7 @@ let package = Package(
       name: "CSodium", pkgConfig: "libsodium",
       providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     shell("SQLite", ["CSQLite"]),
+    shell("VirtualDisk", ["CSQLite", "SQLite", "Sodium", "Wire"]),
     shell("Sodium", ["CSodium"]),
     pure("Wire", []),
     pure("JSONDocument", ["Wire"]),
@@ -60,13 +61,15 @@ let package = Package(
     pure("Replication", ["Wire", "Sodium", "Membership"]),
     pure("Records", ["Wire", "JSONDocument", "Replication"]),
     shell("Storage", ["Wire", "JSONDocument", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
+    shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
+    shell("Home", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Storage"]),
     shell(
       "Waymark",
       [
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Transport", "Exchange",
+        "Engine", "Transport", "Exchange", "Home",
       ]),
     shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
     shell(
@@ -77,9 +80,13 @@ let package = Package(
       ]),
     shell(
       "Simulation",
-      ["Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "SQLite"]),
+      [
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
+        "SQLite", "VirtualDisk",
+      ]),
     .executableTarget(
-      name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Waymark"], swiftSettings: common),
+      name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Records", "Waymark"],
+      swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),
     .executableTarget(
@@ -88,11 +95,17 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Control", "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite", "Sodium",
-        "Storage", "Waymark", "Wire",
+        "Control", "Engine", "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite",
+        "Sodium", "Storage", "Waymark", "Wire",
       ], path: "Tests/Bench", swiftSettings: common),
     tests("CommandTests", ["Control", "Exchange", "JSONDocument", "Processes", "Waymark", "WaymarkCommand"]),
+    tests(
+      "EngineTests",
+      ["Engine", "Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
     tests("ExchangeTests", ["Exchange", "JSONDocument", "Records", "SQLite", "Wire"]),
+    .target(
+      name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
+      path: "Tests/Families", swiftSettings: common),
     .target(
       name: "FuzzTargets",
       dependencies: [
@@ -104,7 +117,8 @@ let package = Package(
     .target(
       name: "CrashImages",
       dependencies: [
-        "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage", "Wire",
+        "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "VirtualDisk", "Wire",
       ], path: "Tests/Images/Scenarios", swiftSettings: common),
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Images/Runner", swiftSettings: common),
@@ -112,7 +126,11 @@ let package = Package(
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests(
       "ProcessTests",
-      ["Control", "Exchange", "JSONDocument", "Processes", "Sodium", "Waymark", "WaymarkCommand", "Wire"]),
+      [
+        "Control", "Exchange", "Home", "JSONDocument", "Processes", "Records", "Sodium", "Waymark",
+        "WaymarkCommand",
+        "Wire",
+      ]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
     tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(
@@ -122,12 +140,12 @@ let package = Package(
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(
       "SessionTests",
-      ["Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
+      ["Families", "Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
     tests(
       "SimulationTests",
       [
         "CrashImages", "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage",
-        "Vectors", "Wire",
+        "Vectors", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
@@ -137,8 +155,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Control", "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite", "Sodium",
-        "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Records", "Replication",
+        "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

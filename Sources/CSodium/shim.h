@@ -6,8 +6,6 @@
 
 // Swift can't call prctl: it takes a variable number of arguments.
 static inline int waymark_hide_memory(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
-static inline int waymark_is_memory_hidden(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0; }
 #else
 static inline int waymark_hide_memory(void) { return 0; }
-static inline int waymark_is_memory_hidden(void) { return 0; }
 #endif

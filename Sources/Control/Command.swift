@@ -14,7 +14,7 @@ package protocol Command: Codable, Sendable {
 
   /// The words that name it, joined with dots: `peers.ping`.
   static var name: String { get }
-  /// The name in the schema of its document, `waymark.NAME/1`; `name` unless several share a type.
+  /// The name in requests and in the schema of its document, `waymark.NAME/1`; `name` unless several share a type.
   var documentName: String { get }
   /// Whether nothing is different after it, so that it can be given again.
   var isReadOnly: Bool { get }

@@ -1,14 +1,28 @@
+import Records
 package import Waymark
 
 /// The commands that a node performs, by the names that the control socket knows.
 enum Commands {
   static let named: [String: any NodeCommand.Type] = Dictionary(
-    uniqueKeysWithValues: all.map { ($0.name, $0) })
+    uniqueKeysWithValues: all.flatMap { type in names(of: type).map { ($0, type) } })
+
+  /// A command of kinds is known by the name of each.
+  private static func names(of type: any NodeCommand.Type) -> [String] {
+    guard let type = type as? any KindCommand.Type else { return [type.name] }
+    return Registry.listed.map { "\($0.name).\(type.action)" }
+  }
 
   private static let all: [any NodeCommand.Type] = [
     Ping.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
     ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
     ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
+    ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
+    ListMembers.self, Revoke.self, WriteBackup.self,
+    ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
+    ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
+    ShowProfile.self, SetProfile.self,
+    ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
+    ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
   ]
 }
 

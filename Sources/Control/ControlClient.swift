@@ -19,7 +19,8 @@ package enum ControlClient {
     _ command: Asked, _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Asked.Answer {
     guard let socket = try connect(home) else { return try await command.performWithoutNode(home, tell) }
-    let request = ControlRequest(command: Asked.name, arguments: try AnswerCoding.encode(command))
+    let request = ControlRequest(
+      command: command.documentName, arguments: try AnswerCoding.encode(command))
     let answer = try await ask(
       socket, request, home, keyFile: command.keyFile, command.patienceMilliseconds, tell)
     do {

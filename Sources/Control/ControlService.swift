@@ -105,7 +105,11 @@ extension Node {
 
 extension ControlRequest {
   /// - Throws: `WaymarkError` if the arguments are none of the command.
-  func command<Asked: Command>(as type: Asked.Type) throws -> Asked {
+  package func command<Asked: Command>(as type: Asked.Type) throws -> Asked {
+    var arguments = arguments
+    if type is any KindCommand.Type {
+      arguments["kind"] = .string(String(command.prefix { $0 != "." }))
+    }
     do {
       return try AnswerCoding.decode(type, from: arguments)
     } catch let failure as WaymarkError {

@@ -7,12 +7,13 @@ struct Everything {
   private let source: ExportSource
   private let zones: ZoneOffsets
 
-  /// In the order in which they are written; contents stand in what they belong to.
-  package static let kinds = [
-    Registry.trip, Registry.lodging, Registry.transportation, Registry.activity, Registry.organization,
-    Registry.address, Registry.attachment, Registry.category, Registry.habit, Registry.log, Registry.profile,
-    Registry.setting,
-  ]
+  /// In the order in which they are written: categories before the habits that name them by key. The pieces of files
+  /// are written with what they belong to.
+  package static let kinds = Registry.kinds.reduce(into: [Kind]()) { kinds, kind in
+    for kind in kind.kindsNamedByKey + [kind] where kind.view != nil && !kinds.contains(kind) {
+      kinds.append(kind)
+    }
+  }
 
   init(_ source: ExportSource, zones: ZoneOffsets) {
     self.source = source

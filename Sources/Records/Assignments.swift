@@ -252,6 +252,7 @@ extension Value {
 extension Registry {
   /// The kinds that an attachment can belong to.
   package static let owners = [activity, lodging, transportation]
+  static let ownerNumbers = owners.map(\.number).sorted()
 
   /// The kind of a number as a value holds it.
   package static func kind(number: Int64) -> Kind? {

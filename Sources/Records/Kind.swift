@@ -18,6 +18,12 @@ package final class Kind: Sendable {
   package let parent: FieldNumber?
   /// In the order of their numbers.
   package let fields: [Field]
+  /// The order of lists, for people and for applications; records that it does not tell apart come by id.
+  package let order: [ListOrder]
+  /// What status calls their number; nil where they are not counted.
+  package let count: CountName?
+  /// How the command line lists them; nil for a kind that has no commands of its own.
+  package let listing: KindListing?
 
   package var lane: Lane { number.lane }
   package var mergeClass: MergeClass { number.mergeClass }
@@ -27,7 +33,8 @@ package final class Kind: Sendable {
 
   init(
     _ number: UInt64, _ name: String, plural: String, table: String, view: String?,
-    parent: FieldNumber? = nil, fields: [Field]
+    parent: FieldNumber? = nil, count: CountName? = nil, order: [ListOrder] = [], fields: [Field],
+    listing: KindListing? = nil
   ) {
     guard let known = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
     self.number = known
@@ -36,7 +43,10 @@ package final class Kind: Sendable {
     self.table = table
     self.view = view
     self.parent = parent
+    self.count = count
+    self.order = order
     self.fields = fields
+    self.listing = listing
     positions = Dictionary(uniqueKeysWithValues: zip(fields.map(\.number), fields.indices))
     let names = fields.flatMap { field in field.names.map { ($0, field) } }
     byName = Dictionary(names, uniquingKeysWith: { first, _ in first })
@@ -79,13 +89,15 @@ package final class Field: Sendable {
   package let parts: [String]
   /// Shorter names that the command line takes for a part as well.
   package let aliases: [String: String]
+  /// What a new record holds if its author does not name the field.
+  package let initial: InitialValue?
 
   /// - Parameters:
   ///   - columns: the names of the columns, one for each component of the type.
   ///   - parts: the names of the components; the name of the field itself where there is only one.
   init(
     _ number: FieldNumber, _ name: String, _ type: FieldType, _ columns: [String], parts: [String]? = nil,
-    aliases: [String: String] = [:], _ rule: Rule = .none
+    aliases: [String: String] = [:], _ rule: Rule = .none, initial: InitialValue? = nil
   ) {
     let storage = type.columnTypes
     precondition(columns.count == storage.count, "\(name) has \(storage.count) columns")
@@ -96,6 +108,7 @@ package final class Field: Sendable {
     self.columns = zip(columns, storage).map { Column(name: $0, type: $1) }
     self.parts = parts ?? [name]
     self.aliases = aliases
+    self.initial = initial
   }
 
   /// Every name that the command line takes for this field or a part of it.
@@ -103,6 +116,51 @@ package final class Field: Sendable {
 
   /// The part that a name of the command line stands for.
   package func part(named name: String) -> Int? { parts.firstIndex(of: aliases[name] ?? name) }
+}
+
+/// What a field of a new record holds if its author does not name it.
+package enum InitialValue: Hashable, Sendable {
+  case value(Value)
+  /// When the record is made.
+  case now
+}
+
+extension Kind {
+  /// The fields of a new record that its author did not name, at a time in milliseconds since 1970.
+  ///
+  /// - Parameter given: what its author did name.
+  package func defaults(now: Int64, for given: [FieldNumber: Value] = [:]) -> [FieldNumber: Value] {
+    var values: [FieldNumber: Value] = [:]
+    for field in fields {
+      switch field.initial {
+      case .value(let value): values[field.number] = value
+      // Exported files have whole seconds: what is made here must come back from there unchanged.
+      case .now: values[field.number] = .integer(wholeSecond(now))
+      case nil: break
+      }
+    }
+    if number == KindNumbers.habit, Registry.isCounted(given) {
+      values[Registry.habit.number("kind")] = .text("numeric")
+    }
+    return values
+  }
+
+  /// The kinds whose records it names by their keys.
+  package var kindsNamedByKey: [Kind] {
+    fields.compactMap { field in
+      if case .keyReference(let number) = field.type { Registry.kind(number) } else { nil }
+    }
+  }
+
+  /// The kinds of which a record can be the parent.
+  package var parentKinds: [KindNumber] {
+    guard let parent, let field = field(parent) else { return [] }
+    switch field.type {
+    case .reference(let kind): return [kind]
+    case .owner: return Registry.ownerNumbers
+    default: return []
+    }
+  }
 }
 
 /// A column of a kind's table.

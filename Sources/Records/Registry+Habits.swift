@@ -1,33 +1,47 @@
 // Protocol/records.md, "Habits, profile, settings"
 
 import Replication
+import Wire
 
 extension Registry {
   package static let habit = Kind(
     9, "habit", plural: "habits", table: "habit_rows", view: "habits",
+    count: CountName("habits", "habit", "habits"), order: [.ascending("displayOrder"), .ascending("name")],
     fields: [
       Field(1, "name", .text, ["name"], .text(200, isRequired: true)),
-      Field(2, "colorHex", .text, ["color"], .color),
+      Field(2, "colorHex", .text, ["color"], .color, initial: .value(.text("#2DA9E3"))),
       Field(3, "emoji", .text, ["emoji"], .text(10)),
-      Field(4, "kind", .text, ["kind"], .words("binary", "numeric")),
+      Field(4, "kind", .text, ["kind"], .words("binary", "numeric"), initial: .value(.text("binary"))),
       Field(5, "unitLabel", .text, ["unit_label"], .text(50)),
       Field(6, "dailyTarget", .float, ["daily_target"], .numbers(0.01...1_000_000)),
-      Field(7, "schedule", .list(.schedule), ["schedule"]),
-      Field(8, "reminders", .list(.reminders), ["reminders"], Rule(itemsMax: 24)),
-      Field(9, "startDate", .timestamp, ["start_date"]),
+      Field(7, "schedule", .list(.schedule), ["schedule"], initial: .value(.text("daily"))),
+      Field(
+        8, "reminders", .list(.reminders), ["reminders"], Rule(itemsMax: 24), initial: .value(.array([]))),
+      Field(9, "startDate", .timestamp, ["start_date"], initial: .now),
       Field(10, "endDate", .timestamp, ["end_date"]),
-      Field(11, "isActive", .bool, ["is_active"]),
-      Field(12, "displayOrder", .integer, ["display_order"], .integers(0...100_000)),
+      Field(11, "isActive", .bool, ["is_active"], initial: .value(.bool(true))),
+      Field(
+        12, "displayOrder", .integer, ["display_order"], .integers(0...100_000), initial: .value(.integer(0))),
       Field(
         13, "categoryId", .keyReference(KindNumbers.category), ["category_key"],
         aliases: ["category": "categoryId"], .text(1_000)),
       Field(14, "suggestionId", .text, ["suggestion_id"], .text(1_000)),
-      Field(15, "isPinned", .bool, ["is_pinned"]),
+      Field(15, "isPinned", .bool, ["is_pinned"], initial: .value(.bool(false))),
       Field(16, "notes", .text, ["notes"], .text(10_000)),
       Field(17, "lastCompletedDate", .timestamp, ["last_completed"]),
       Field(18, "archivedDate", .timestamp, ["archived"]),
       Field(19, "priorityLevel", .integer, ["priority_level"], .integers(1...3)),
-    ] + placeFields)
+    ] + placeFields,
+    listing: KindListing(
+      columns: [
+        ListColumn("NAME", widthMin: 16, .all(["emoji", "name"])), ListColumn("KIND", .first(["kind"])),
+        ListColumn("TARGET", isRight: true, .all(["dailyTarget", "unitLabel"])),
+        ListColumn("CATEGORY", widthMin: 8, .first(["categoryName", "categoryId"])),
+        ListColumn("ACTIVE", .flag("isActive")),
+      ],
+      example: .init(
+        "'Drink water'", add: "name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8",
+        edit: "dailyTarget=6")))
 
   /// The place of a habit: `locationConfiguration` in exported files. There is one if `location` is set.
   private static let placeFields = [
@@ -44,19 +58,29 @@ extension Registry {
 
   package static let category = Kind(
     10, "category", plural: "categories", table: "habit_category_rows", view: "habit_categories",
+    count: CountName("categories", "category", "categories"),
+    order: [.ascending("order"), .ascending("name")],
     fields: [
       Field(1, "key", .text, ["key"], .text(1_000)),
       Field(2, "name", .text, ["name"], .text(100, isRequired: true)),
       Field(3, "displayName", .text, ["display_name"], .text(200)),
       Field(4, "emoji", .text, ["emoji"], .text(10)),
-      Field(5, "order", .integer, ["display_order"], .integers(0...10_000)),
-      Field(6, "isActive", .bool, ["is_active"]),
-      Field(7, "isPredefined", .bool, ["is_predefined"]),
+      Field(5, "order", .integer, ["display_order"], .integers(0...10_000), initial: .value(.integer(0))),
+      Field(6, "isActive", .bool, ["is_active"], initial: .value(.bool(true))),
+      Field(7, "isPredefined", .bool, ["is_predefined"], initial: .value(.bool(false))),
       Field(8, "personalityWeights", .list(.weights), ["personality_weights"], Rule(itemsMax: 100)),
-    ])
+    ],
+    listing: KindListing(
+      title: .first(["name", "key"]),
+      columns: [
+        nameColumn, ListColumn("KEY", widthMin: 8, .first(["key"])),
+        ListColumn("ORDER", isRight: true, .first(["order"])),
+      ],
+      example: .init("Health", add: "name=Health", edit: "name=Body")))
 
   package static let log = Kind(
     11, "log", plural: "logs", table: "habit_log_rows", view: "habit_logs", parent: 1,
+    count: CountName("habitLogs", "habit log", "habit logs"), order: [.ascending("date")],
     fields: [
       Field(
         1, "habitID", .reference(KindNumbers.habit), ["habit_id"], aliases: ["habit": "habitID"],
@@ -65,7 +89,14 @@ extension Registry {
         2, "date", .datedInstant, ["date", "zone", "day"], parts: ["date", "timezone", "day"],
         .required),
       Field(3, "value", .float, ["value"], .numbers(-1_000_000...1_000_000)),
-    ])
+    ],
+    listing: KindListing(
+      title: .all(["habitName", "day"]),
+      columns: [
+        ListColumn("HABIT", widthMin: 16, .first(["habitName"])), ListColumn("DAY", .first(["day"])),
+        ListColumn("VALUE", isRight: true, .first(["value"])), ListColumn("ZONE", .first(["timezone"])),
+      ],
+      example: .init("0196f0a2", add: "habit='Drink water' date=2026-05-03 value=2", edit: "value=3")))
 
   package static let profile = Kind(
     4_096, "profile", plural: "profiles", table: "profile_rows", view: "profile",
@@ -86,6 +117,7 @@ extension Registry {
 
   package static let setting = Kind(
     8_192, "setting", plural: "settings", table: "setting_rows", view: "settings",
+    count: CountName("settings", "setting", "settings"),
     fields: [
       Field(1, "key", .text, ["key"], .text(200, isRequired: true)),
       Field(2, "value", .any, ["value"]),

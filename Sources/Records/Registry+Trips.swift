@@ -1,39 +1,62 @@
 // Protocol/records.md, "Trips"
 
 package import Replication
+import Wire
 
 extension Registry {
   package static let trip = Kind(
     1, "trip", plural: "trips", table: "trip_rows", view: "trips",
+    count: CountName("trips", "trip", "trips"), order: [.tripStart, .ascending("name")],
     fields: [
       Field(1, "name", .text, ["name"], .text(1_000, isRequired: true)),
       Field(2, "notes", .text, ["notes"], .text(10_000)),
-      Field(3, "createdDate", .timestamp, ["created"]),
+      Field(3, "createdDate", .timestamp, ["created"], initial: .now),
       Field(4, "startDate", .timestamp, ["start_date"]),
       Field(5, "endDate", .timestamp, ["end_date"]),
-      Field(6, "isProtected", .bool, ["is_protected"]),
-    ])
+      Field(6, "isProtected", .bool, ["is_protected"], initial: .value(.bool(false))),
+    ],
+    listing: KindListing(
+      columns: [
+        nameColumn, ListColumn("FROM", .day("startDate")), ListColumn("TO", .day("endDate")),
+        ListColumn("ITEMS", isRight: true, .number("activities")),
+        ListColumn("TOTAL", widthMin: 12, .sums("totals")),
+      ],
+      example: .init(
+        "Rome", add: "name=Rome startDate=2026-05-02 endDate=2026-05-06", edit: "notes='Two bags'")))
 
   package static let lodging = Kind(
     2, "lodging", plural: "lodgings", table: "lodging_rows", view: "lodgings", parent: 1,
-    fields: itemFields + placeFields)
+    count: CountName("lodging", "lodging", "lodgings"), order: itemOrder, fields: itemFields + placeFields,
+    listing: itemListing(
+      .init(
+        "'Casa Rosa'",
+        add: "trip=Rome name='Casa Rosa' start=2026-05-03T15:00 startTZ=Europe/Rome",
+        edit: "cost=120.50 currency=EUR")))
 
   package static let transportation = Kind(
     3, "transportation", plural: "transportations", table: "transportation_rows",
     view: "transportations", parent: 1,
+    count: CountName("transportation", "transportation", "transportations"), order: itemOrder,
     fields: itemFields + [
       Field(10, "confirmation", .text, ["confirmation"], .text(1_000)),
       Field(
         11, "type", .text, ["type"],
         .words("train", "plane", "boat", "car", "bicycle", "walking")),
-    ])
+    ],
+    listing: itemListing(
+      .init("'Night train'", add: "trip=Rome name='Night train' type=train", edit: "confirmation=X4T7")))
 
   package static let activity = Kind(
     4, "activity", plural: "activities", table: "activity_rows", view: "activities", parent: 1,
-    fields: itemFields + placeFields)
+    count: CountName("activities", "activity", "activities"), order: itemOrder,
+    fields: itemFields + placeFields,
+    listing: itemListing(
+      .init(
+        "Forum", add: "trip=Rome name=Forum start=2026-05-04T10:00 startTZ=Europe/Rome", edit: "notes=")))
 
   package static let organization = Kind(
     5, "organization", plural: "organizations", table: "organization_rows", view: "organizations",
+    count: CountName("organizations", "organization", "organizations"), order: [.ascending("name")],
     fields: [
       Field(FixedRecords.organizationName, "name", .text, ["name"], .text(1_000, isRequired: true)),
       Field(2, "phone", .text, ["phone"], .text(1_000)),
@@ -42,10 +65,17 @@ extension Registry {
       Field(5, "logoURL", .text, ["logo_url"], .text(4_000)),
       Field(6, "cachedLogoFilename", .text, ["cached_logo_filename"], .text(1_000)),
       Field(7, "address", .reference(KindNumbers.address), ["address_id"]),
-    ])
+    ],
+    listing: KindListing(
+      columns: [
+        nameColumn, ListColumn("PHONE", widthMin: 8, .first(["phone"])),
+        ListColumn("WEBSITE", widthMin: 12, .first(["website"])),
+      ],
+      example: .init("Trenitalia", add: "name=Trenitalia", edit: "website=https://www.trenitalia.com")))
 
   package static let address = Kind(
     6, "address", plural: "addresses", table: "address_rows", view: "addresses",
+    order: [.ascending("city")],
     fields: [
       Field(1, "street", .text, ["street"], .text(1_000)),
       Field(2, "city", .text, ["city"], .text(1_000)),
@@ -58,6 +88,7 @@ extension Registry {
 
   package static let attachment = Kind(
     7, "attachment", plural: "attachments", table: "attachment_rows", view: "attachments", parent: 1,
+    order: [.ascending("createdDate"), .ascending("fileName")],
     fields: [
       Field(
         1, "parent", .owner, ["parent_kind", "parent_id"], parts: ["parentType", "parentId"], .required),
@@ -66,10 +97,20 @@ extension Registry {
       Field(4, "fileSize", .integer, ["file_size"], .integers(0...Int64.max)),
       Field(5, "mimeType", .text, ["mime_type"], .text(1_000)),
       Field(6, "fileExtension", .text, ["file_extension"], .text(1_000)),
-      Field(7, "createdDate", .timestamp, ["created"]),
+      Field(7, "createdDate", .timestamp, ["created"], initial: .now),
       Field(8, "fileDescription", .text, ["file_description"], .text(10_000)),
       Field(9, "fileData", .blob, ["file_data", "file_contents"]),
-    ])
+    ],
+    listing: KindListing(
+      title: .first(["originalFileName", "fileName"]),
+      columns: [
+        ListColumn("NAME", widthMin: 16, .first(["originalFileName", "fileName"])),
+        ListColumn("TYPE", widthMin: 8, .first(["mimeType"])),
+        ListColumn("SIZE", isRight: true, .bytes("fileSize")),
+        ListColumn("BELONGS TO", widthMin: 12, .first(["parentName"])),
+      ],
+      example: .init(
+        "ticket.pdf", add: "lodging='Casa Rosa' file=ticket.pdf", edit: "fileDescription='Seat 12'")))
 
   package static let content = Kind(
     8, "content", plural: "contents", table: "content_rows", view: nil,
@@ -86,7 +127,9 @@ extension Registry {
       4, "end", .instant, ["ends", "ends_zone"], parts: ["end", "endTZId"],
       aliases: ["endTZ": "endTZId"]),
     Field(5, "cost", .money, ["cost_amount", "cost_currency"], parts: ["cost", "currency"]),
-    Field(6, "paid", .text, ["paid"], .words("infull", "deposit", "none")),
+    Field(
+      6, "paid", .text, ["paid"], .words("infull", "deposit", "none"),
+      initial: .value(.text("none"))),
     Field(7, "notes", .text, ["notes"], .text(10_000)),
     Field(
       8, "organizationId", .reference(FixedRecords.organization), ["organization_id"],
@@ -96,8 +139,22 @@ extension Registry {
   private static let placeFields = [
     Field(10, "reservation", .text, ["reservation"], .text(1_000)),
     Field(11, "customLocationName", .text, ["custom_location_name"], .text(1_000)),
-    Field(12, "hideLocation", .bool, ["hide_location"]),
+    Field(12, "hideLocation", .bool, ["hide_location"], initial: .value(.bool(false))),
   ]
+
+  private static let itemOrder: [ListOrder] = [.ascending("start"), .ascending("name")]
+
+  private static func itemListing(_ example: KindListing.Example) -> KindListing {
+    KindListing(
+      columns: [
+        nameColumn, ListColumn("TRIP", widthMin: 8, .first(["tripName"])),
+        ListColumn("START", .minute("start")), ListColumn("END", widthMin: 10, .minute("end")),
+        ListColumn("COST", isRight: true, .money("cost")),
+      ], example: example)
+  }
+
+  /// The first column of most lists.
+  static let nameColumn = ListColumn("NAME", widthMin: 16, .first(["name"]))
 }
 
 /// Numbers that fields of other kinds refer to.
@@ -114,7 +171,7 @@ package enum KindNumbers {
   package static let log = known(11)
   package static let setting = known(8_192)
 
-  private static func known(_ number: UInt64) -> KindNumber {
+  static func known(_ number: UInt64) -> KindNumber {
     guard let kind = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
     return kind
   }

@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// When to dial which address: a value that the shell asks and tells.
+/// When to dial which address: the part of `Peering` that keeps addresses.
 ///
 /// One address is dialled by one attempt at a time; a device that is connected, from either side, is not
 /// dialled at all. Failures wait longer each time, with full jitter (Brooker, "Exponential Backoff And
@@ -34,17 +34,17 @@ package struct Dialing: Sendable {
     case beacons
   }
 
-  package private(set) var entries: [Entry] = []
+  private(set) var entries: [Entry] = []
   /// Devices left alone until a moment because they misbehaved, and how often they did.
   private var penalties: [DeviceKey: (until: Moment, count: Int)] = [:]
   private var random: SplitMix
   /// This device is out of the circle: it dials seldom, only to ask whether it still is.
   private var isOut = false
 
-  package init(seed: UInt64) { random = SplitMix(seed: seed) }
+  init(seed: UInt64) { random = SplitMix(seed: seed) }
 
   /// Learns an address; one known already keeps its state.
-  package mutating func add(_ address: String, of device: DeviceKey?, now: Moment) {
+  mutating func add(_ address: String, of device: DeviceKey?, now: Moment) {
     if let index = index(of: address) {
       if let device { entries[index].device = device }
       entries[index].source = .person
@@ -58,7 +58,7 @@ package struct Dialing: Sendable {
 
   /// Takes over what the members announce of themselves, all of it. What nobody names any more is forgotten: a device
   /// that moves about would leave ever more addresses behind, where nothing answers.
-  package mutating func announced(_ addresses: [DeviceKey: [String]], now: Moment) {
+  mutating func announced(_ addresses: [DeviceKey: [String]], now: Moment) {
     var owners: [String: Set<DeviceKey>] = [:]
     for (device, addresses) in addresses {
       for address in addresses { owners[address, default: []].insert(device) }
@@ -87,7 +87,7 @@ package struct Dialing: Sendable {
 
   /// A beacon of the device has named an address: it is dialled at once and before others. Of each device only the
   /// newest few are kept.
-  package mutating func found(_ address: String, of device: DeviceKey, now: Moment) {
+  mutating func found(_ address: String, of device: DeviceKey, now: Moment) {
     var entry =
       index(of: address).map { entries.remove(at: $0) }
       ?? Entry(address: address, device: device, nextAttempt: now, source: .beacons)
@@ -102,25 +102,25 @@ package struct Dialing: Sendable {
   }
 
   /// Whether a beacon has named the address in this run of the node.
-  package func isFound(_ address: String) -> Bool {
+  func isFound(_ address: String) -> Bool {
     entries.contains { $0.address == address && $0.foundAt != nil }
   }
 
-  package mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
+  mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
 
   /// Forgets the addresses of devices that are not wanted any more.
-  package mutating func forget(_ isUnwanted: (DeviceKey) -> Bool) {
+  mutating func forget(_ isUnwanted: (DeviceKey) -> Bool) {
     entries.removeAll { $0.device.map(isUnwanted) ?? false }
   }
 
   /// Says whether this device is out of the circle; once it is in again, every waiting address is due at once.
-  package mutating func heed(isOut: Bool, now: Moment) {
+  mutating func heed(isOut: Bool, now: Moment) {
     if self.isOut, !isOut { hurry(now: now) }
     self.isOut = isOut
   }
 
   /// When to look again; nil if every address is connected, under way, or to be left alone.
-  package func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
+  func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
     let underWay = underWay
     return entries.compactMap { entry -> Moment? in
       guard !entry.isDialling else { return nil }
@@ -131,7 +131,7 @@ package struct Dialing: Sendable {
   }
 
   /// The addresses to dial now; they count as being dialled until `failed` or `ended`.
-  package mutating func due(
+  mutating func due(
     now: Moment, connected: Set<DeviceKey>, paused: Set<DeviceKey>
   ) -> [String] {
     var addresses: [String] = []
@@ -151,7 +151,7 @@ package struct Dialing: Sendable {
   }
 
   /// The handshake showed whose address it is.
-  package mutating func succeeded(_ address: String, _ device: DeviceKey, now: Moment) {
+  mutating func succeeded(_ address: String, _ device: DeviceKey, now: Moment) {
     guard let index = index(of: address) else { return }
     entries[index].device = device
     entries[index].isProved = true
@@ -161,7 +161,7 @@ package struct Dialing: Sendable {
 
   /// A connection that had been made is gone. One that lasted is tried again soon; a peer that hangs up each
   /// time is left alone longer each time, like one that does not answer.
-  package mutating func ended(_ address: String, now: Moment) {
+  mutating func ended(_ address: String, now: Moment) {
     guard let index = index(of: address) else { return }
     let lasted = entries[index].admittedAt.map { now - $0 >= Self.lastingMilliseconds } ?? false
     if lasted { entries[index].failures = 0 }
@@ -169,7 +169,7 @@ package struct Dialing: Sendable {
     wait(index, now)
   }
 
-  package mutating func failed(_ address: String, _ failure: DialFailure, now: Moment) {
+  mutating func failed(_ address: String, _ failure: DialFailure, now: Moment) {
     guard let index = index(of: address) else { return }
     entries[index].lastFailure = failure
     wait(index, now)
@@ -189,19 +189,19 @@ package struct Dialing: Sendable {
   private var underWay: Set<DeviceKey> { Set(entries.filter(\.isDialling).compactMap(\.device)) }
 
   /// A peer sent what no correct node sends: ten seconds of silence, doubled each time, up to a day.
-  package mutating func penalise(_ device: DeviceKey, now: Moment) {
+  mutating func penalise(_ device: DeviceKey, now: Moment) {
     let count = min((penalties[device]?.count ?? 0) + 1, 32)
     let wait = min(
       Limits.penaltyMillisecondsMin << Moment(count - 1), Limits.penaltyMillisecondsMax)
     penalties[device] = (now + wait, count)
   }
 
-  package func isPenalised(_ device: DeviceKey, now: Moment) -> Bool {
+  func isPenalised(_ device: DeviceKey, now: Moment) -> Bool {
     penalties[device].map { now < $0.until } ?? false
   }
 
   /// A person asks for it: every waiting address is due at once.
-  package mutating func hurry(now: Moment) {
+  mutating func hurry(now: Moment) {
     for index in entries.indices { entries[index].nextAttempt = min(entries[index].nextAttempt, now) }
   }
 

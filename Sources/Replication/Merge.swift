@@ -71,13 +71,6 @@ package enum Merge {
       $0.number != 0 && $0 != deletion && !covers(deletion, $0) && !covers($0, deletion)
     }
   }
-
-  /// Cells that no write changes: the life and name of the organization None and the life of whole records.
-  package static func isFixed(_ record: RecordKey, _ field: FieldNumber) -> Bool {
-    if record.kind.mergeClass == .wholeRecord { return field == Fields.life }
-    return record == FixedRecords.none
-      && (field == Fields.life || field == FixedRecords.organizationName)
-  }
 }
 
 /// Orders the writes of a whole record: own time of change, then how much is filled in, then the stamp.
@@ -119,22 +112,4 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
 package func isEmptyContent(_ content: ArraySlice<UInt8>) -> Bool {
   guard content.count == 1, let byte = content.first else { return false }
   return byte == 0xf6 || byte == 0x60 || byte == 0x40 || byte == 0x80
-}
-
-/// Records that every circle has, with the same id everywhere.
-package enum FixedRecords {
-  package static let organization = knownKind(5)
-  package static let profileKind = knownKind(4_096)
-  package static let organizationName: FieldNumber = 1
-  /// The organization that stands for "no organization".
-  package static let none = RecordKey(
-    kind: organization, id: RecordID(Bytes16(0x7761_796d_6172_6b00, 0x0000_0000_0000_0001)))
-  /// The one profile.
-  package static let profile = RecordKey(
-    kind: profileKind, id: RecordID(Bytes16(0x7761_796d_6172_6b00, 0x0000_0000_0000_0002)))
-
-  private static func knownKind(_ number: UInt64) -> KindNumber {
-    guard let kind = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
-    return kind
-  }
 }

@@ -52,8 +52,7 @@ extension Replica {
     learn(statements, from: link, now, &effects)
     guard last, sessions[link] != nil, sessions[link]?.isClosing == false else { return }
     guard !endsAsking(link, &effects) else { return }
-    sessions[link]?.isAskingStatements = false
-    sessions[link]?.knowsStatements = true
+    sessions[link]?.peer?.statements.answered()
     say(link, now, &effects)
     // Not the certificates again: the summary held is older than the answer.
     compareLanes(link, isFresh: false, now, &effects)

@@ -20,17 +20,13 @@ extension Replica {
   mutating func say(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device else { return }
     let summary = summary(for: peer, now: now.wall)
-    if let said = sessions[link]?.said, said.saysTheSame(as: summary) { return }
-    sessions[link]?.said = summary
-    effects.append(.send(link, .summary(summary)))
+    if sessions[link]?.peer?.send(summary) == true { effects.append(.send(link, .summary(summary))) }
   }
 
   mutating func receivedSummary(
     _ link: LinkID, _ summary: Summary, _ now: Now, _ effects: inout [Effect]
   ) {
-    if sessions[link]?.theirs?.saysTheSame(as: summary) == true { needless(link, now, &effects) }
-    sessions[link]?.theirs = summary
-    sessions[link]?.clockSkew = summary.wall - now.wall
+    if sessions[link]?.peer?.received(summary, now) == false { needless(link, now, &effects) }
     judgeLanes(link, now, &effects)
     say(link, now, &effects)
     compare(link, now, &effects)
@@ -40,20 +36,13 @@ extension Replica {
   private mutating func compare(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let theirs = session.theirs else { return }
     if theirs.certificates == circle.setHash {
-      sessions[link]?.knowsStatements = true
+      sessions[link]?.peer?.statements.foundEqual()
       noteEqualStatements(link, &effects)
-    } else if session.isInitiator, !session.isAskingStatements, !hasJustAsked(session, now) {
+    } else if session.isInitiator, sessions[link]?.peer?.statements.request(now) == true {
       // One side begins, so that the lists do not cross.
-      sessions[link]?.isAskingStatements = true
-      sessions[link]?.askedStatementsAt = now.steady
       effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
     }
     compareLanes(link, isFresh: true, now, &effects)
-  }
-
-  /// In a flood of statements the two sides differ all the time: then not every difference is followed up.
-  private func hasJustAsked(_ session: Session, _ now: Now) -> Bool {
-    session.askedStatementsAt.map { now.steady < $0 + Limits.statementIDsMilliseconds } ?? false
   }
 
   /// - Parameter isFresh: the peer's summary has just come. An older one decides only for lanes of which
@@ -78,16 +67,23 @@ extension Replica {
       if !isEqual, session[lane].isDigestEqual != false, let peer = session.device {
         effects.append(.report(.digestMismatch(peer, lane)))
       }
-      sessions[link]?[lane].isLevel(with: mine.heads)
-      sessions[link]?[lane].isDigestEqual = isEqual
-      noteLevel(link, lane, now, isDigestEqual: isEqual)
-      if !damaged.isEmpty { ask(link, lane, now, &effects) }
+      level(link, lane, isDigestEqual: isEqual, now, &effects)
     } else {
-      sessions[link]?[lane].isDigestEqual = nil
+      sessions[link]?[lane].open?.isDigestEqual = nil
       // While sets are on their way the heads move by themselves; a list would only repeat them.
-      guard session[lane].asked.isEmpty, !session[lane].isServing else { return }
+      guard session[lane].request == nil, !session[lane].isServing else { return }
       tellAllHeads(link, lane, now, &effects)
     }
+  }
+
+  /// The peer was found to hold exactly what is here: it may also be asked for what is damaged here.
+  private mutating func level(
+    _ link: LinkID, _ lane: Lane, isDigestEqual: Bool, _ now: Now, _ effects: inout [Effect]
+  ) {
+    let mine = self[lane].heads
+    sessions[link]?[lane].open?.level(with: mine, isDigestEqual: isDigestEqual)
+    noteLevel(link, lane, now, isDigestEqual: isDigestEqual)
+    if !damaged.isEmpty { ask(link, lane, now, &effects) }
   }
 
   // MARK: One hash of everything
@@ -113,52 +109,31 @@ extension Replica {
     let mine = stateHash(session)
     if echo {
       effects.append(.send(link, .state(hash == mine ? nil : mine, token: token, echo: false)))
-    } else if token <= UInt64(clamping: now.steady) {
-      sessions[link]?.roundTrip = now.steady - Moment(clamping: token)
-      sessions[link]?.echoes &+= 1
     }
-    // What the peer agreed with may not be what is here now: then the next comparison decides.
-    guard hash != nil || session.stateAsked(token) == mine else { return }
-    if hash == nil || hash == mine {
-      sessions[link]?.changedAt = nil
-      sessions[link]?.differsSince = nil
-      sessions[link]?.agreedState = mine
+    let verdict = sessions[link]?.receivedState(
+      hash, token, isAnswer: !echo, mine: mine, newestChangeAt: newestChangeAt, now)
+    switch verdict {
+    case .equal:
       for lane in Lane.allCases where session[lane].isOpen {
-        let heads = self[lane].heads
-        sessions[link]?[lane].isLevel(with: heads)
-        sessions[link]?[lane].isDigestEqual = true
-        noteLevel(link, lane, now, isDigestEqual: true)
-        if !damaged.isEmpty { ask(link, lane, now, &effects) }
+        level(link, lane, isDigestEqual: true, now, &effects)
       }
-      sessions[link]?.knowsStatements = true
       noteEqualStatements(link, &effects)
       agree(link)
       noteSync(link, now, &effects)
-    } else {
-      sessions[link]?.isInSync = false
-      // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
-      let isSettling = now.steady < newestChangeAt + session.settlingMilliseconds
-      let since = session.differsSince ?? now.steady
-      sessions[link]?.differsSince = since
-      guard !isSettling || now.steady >= since + Self.changingMilliseconds else { return }
-      sessions[link]?.differsSince = now.steady
-      if !session.isInitiator { sessions[link]?.changedAt = nil }
-      // The full summary shows which part differs. It is repeated even if nothing changed here since: a list
-      // of heads that got lost must not leave the two apart.
-      if session.isQuiet { sessions[link]?.said = nil }
-      say(link, now, &effects)
+    case .different: say(link, now, &effects)
+    case .unclear, nil: break
     }
   }
 
   /// The peer stands where this side stands: what it said before is out of date.
   private mutating func agree(_ link: LinkID) {
     guard let session = sessions[link] else { return }
-    sessions[link]?.theirs?.certificates = circle.setHash
+    sessions[link]?.peer?.summary?.certificates = circle.setHash
     for lane in Lane.allCases where session[lane].isOpen {
       let mine = self[lane]
-      sessions[link]?.theirs?[lane].heads = mine.hashes.stored
-      sessions[link]?.theirs?[lane].folded = mine.hashes.folded
-      sessions[link]?.theirs?[lane].digest = mine.digest.sum
+      sessions[link]?.peer?.summary?[lane].heads = mine.hashes.stored
+      sessions[link]?.peer?.summary?[lane].folded = mine.hashes.folded
+      sessions[link]?.peer?.summary?[lane].digest = mine.digest.sum
     }
   }
 
@@ -168,7 +143,7 @@ extension Replica {
     let isInSync =
       session.theirs?.certificates == circle.setHash
       && Lane.allCases.allSatisfy { !session[$0].isOpen || session[$0].isDigestEqual == true }
-    sessions[link]?.isInSync = isInSync
+    sessions[link]?.peer?.isInSync = isInSync
     guard isInSync else { return }
     holdings[peer, default: Holding()].syncedAt = now.wall
     if !session.isInSync { effects.append(.report(.inSync(peer))) }
@@ -195,7 +170,7 @@ extension Replica {
     for session in sessionsInOrder {
       guard let due = session.comparesAt, due <= now.steady else { continue }
       sessions[session.link]?.changedAt = nil
-      let hasAgreed = session.isInSync && session.agreedState == stateHash(session)
+      let hasAgreed = session.isInSync && session.peer?.states.agreed == stateHash(session)
       // Where sets are on their way, their end brings the next comparison.
       if session.canCompare, !hasAgreed { askState(session, now, &effects) }
     }
@@ -209,10 +184,8 @@ extension Replica {
   }
 
   private mutating func askState(_ session: Session, _ now: Now, _ effects: inout [Effect]) {
-    let (token, hash) = (UInt64(clamping: now.steady), stateHash(session))
-    // Of two questions in one millisecond an answer would not say which it means.
-    let isClear = session.askedState?.token != token || session.askedState?.hash == hash
-    sessions[session.link]?.askedState = (token, isClear ? hash : nil)
+    let hash = stateHash(session)
+    guard let token = sessions[session.link]?.peer?.states.ask(hash, now) else { return }
     effects.append(.send(session.link, .state(hash, token: token, echo: true)))
   }
 
@@ -229,48 +202,5 @@ extension Replica {
     effects.append(.schedule(.beat(link), after: Self.beatMilliseconds * 3 / 4 + jitter))
   }
 
-  private static let changingMilliseconds: Moment = 1_000
   static let beatMilliseconds: Moment = 5_000
-}
-
-extension Summary {
-  /// Equal but for the time of day.
-  fileprivate func saysTheSame(as other: Summary) -> Bool {
-    certificates == other.certificates && settings == other.settings && records == other.records
-  }
-}
-
-extension Session {
-  /// When what changed here is to be compared with the peer, on the steady clock; nil if nothing did.
-  ///
-  /// One side asks, so that the questions do not cross. The other makes sure that it does, when a question would
-  /// be here.
-  fileprivate var comparesAt: Moment? {
-    let wait = settlingMilliseconds + (isInitiator ? 0 : Self.lateMilliseconds + patience)
-    return changedAt.map { $0 + wait }
-  }
-
-  /// How long a change may be on its way to the peer: a set that is announced, asked for and sent takes one and a
-  /// half round trips, and a question that is sent after one arrives with it. Asked sooner, the two would follow up
-  /// a difference that is about to go.
-  fileprivate var settlingMilliseconds: Moment { Self.settleMilliseconds + patience }
-
-  /// A peer that was busy once, or says what it likes, puts no comparison off for long.
-  private var patience: Moment { min(roundTrip ?? 0, Self.roundTripMillisecondsMax) }
-
-  private static let settleMilliseconds: Moment = 20
-  private static let lateMilliseconds: Moment = 40
-  private static let roundTripMillisecondsMax: Moment = 500
-
-  fileprivate var canCompare: Bool { device != nil && !isClosing && isQuiet }
-
-  /// The hash that this side asked about with a token.
-  fileprivate func stateAsked(_ token: UInt64) -> Bytes32? {
-    askedState.flatMap { $0.token == token ? $0.hash : nil }
-  }
-
-  /// Nothing was asked for that is still to come, in either direction.
-  var isQuiet: Bool {
-    Lane.allCases.allSatisfy { self[$0].asked.isEmpty && !self[$0].isServing }
-  }
 }

@@ -41,13 +41,10 @@ extension Replica {
       forgetComparison(lane)
       // What was promised of own logs is waited for all the same: what nobody was sent may have to give way to it.
       let own = withheld[lane]?.sent ?? [:]
-      for (link, session) in sessions {
-        sessions[link]?[lane].lacking = session[lane].lacking.filter { own[$0.key] != nil }
-        sessions[link]?[lane].strangers = [:]
-      }
+      for link in sessions.keys { sessions[link]?[lane].open?.forgetLacking { own[$0] != nil } }
     }
     for session in sessionsInOrder where session.device != nil && !session.isClosing {
-      sessions[session.link]?.said = nil
+      sessions[session.link]?.peer?.lastSummarySent = nil
       say(session.link, now, &effects)
     }
     // A clock that ran ahead, cut out of the log, no longer says what time it is. And what came back may wait.
@@ -59,8 +56,8 @@ extension Replica {
   /// What was found equal before is not what is here now: it must be compared again before it counts.
   private mutating func forgetComparison(_ lane: Lane) {
     for session in sessionsInOrder where session[lane].isOpen {
-      sessions[session.link]?[lane].isDigestEqual = nil
-      sessions[session.link]?.isInSync = false
+      sessions[session.link]?[lane].open?.isDigestEqual = nil
+      sessions[session.link]?.peer?.isInSync = false
     }
   }
 
@@ -79,13 +76,25 @@ extension Replica {
   private mutating func noteSenders(
     _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
-    for link in sessions.keys { sessions[link]?.noteArrivals(items) }
+    let arrived = items.filter(\.hasArrived).map(\.set)
+    for lane in Lane.allCases {
+      let sets = arrived.filter { $0.header.log.lane == lane }
+      for link in sessions.keys where !sets.isEmpty { sessions[link]?[lane].open?.noteArrivals(sets) }
+    }
     // At once: a session that is taken out and put back for each set would be felt.
     let batches = Dictionary(grouping: items.filter { $0.link != nil }) { $0.link ?? LinkID(0) }
     for (link, batch) in batches.sorted(by: { $0.key < $1.key }) {
-      guard let noted = sessions[link]?.noteSent(batch, now) else { continue }
-      if noted.needless > 0 { needless(link, points: noted.needless, now, &effects) }
-      noteSent(link, noted.heads)
+      var unneeded = 0
+      var heads: [LogHead] = []
+      for lane in Lane.allCases {
+        let sent = batch.filter { $0.set.header.log.lane == lane }
+        // A lane that has closed since keeps nothing in mind.
+        guard !sent.isEmpty, let count = sessions[link]?[lane].open?.noteSent(sent, now) else { continue }
+        unneeded += count
+        heads += sent.map(\.head)
+      }
+      if unneeded > 0 { needless(link, points: unneeded, now, &effects) }
+      noteSent(link, heads)
     }
   }
 
@@ -93,15 +102,14 @@ extension Replica {
   private mutating func settleAsked(_ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let mine = shownHeads(lane)
     for session in sessionsInOrder {
-      for log in sessions[session.link]?[lane].settleAsked(mine) ?? [] { self[lane].asked[log] = nil }
-      if session[lane].isServed, sessions[session.link]?[lane].isCommitting == false {
-        sessions[session.link]?[lane].isServed = false
-        receivedServed(session.link, lane, now, &effects)
-      }
-      ask(session.link, lane, now, &effects)
-      let isDone = sessions[session.link]?[lane].asked.isEmpty ?? false
-      if !session[lane].asked.isEmpty, isDone, session.isCatchingUp(lane) {
-        caughtUp(session.link, now, &effects)
+      let link = session.link
+      for log in sessions[link]?[lane].open?.settleRequest(mine) ?? [] { self[lane].asked[log] = nil }
+      if sessions[link]?[lane].open?.takeAnswerEnd() == true { receivedServed(link, lane, now, &effects) }
+      ask(link, lane, now, &effects)
+      if let request = session[lane].request, sessions[link]?[lane].request == nil,
+        session.isCatchingUp(request)
+      {
+        caughtUp(link, now, &effects)
       }
     }
   }
@@ -123,9 +131,7 @@ extension Replica {
       guard !lacking.isEmpty else { continue }
       if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
         effects.append(.send(session.link, .sets(lane, own)))
-        var theirs = session[lane].theirs ?? Heads()
-        for head in lacking { theirs.advance(to: head) }
-        sessions[session.link]?[lane].theirs = theirs
+        sessions[session.link]?[lane].open?.pushed(lacking)
       } else {
         announce(lacking, session, lane, &effects)
       }
@@ -137,10 +143,10 @@ extension Replica {
   private mutating func announce(
     _ heads: [LogHead], _ session: Session, _ lane: Lane, _ effects: inout [Effect]
   ) {
-    let told = heads.filter { !session[lane].elsewhere.contains($0.log) }
+    let elsewhere = session[lane].open?.elsewhere ?? []
+    let told = heads.filter { !elsewhere.contains($0.log) }
     guard !told.isEmpty else { return }
-    let learnt = told.map(\.log).filter { $0.device != device }
-    sessions[session.link]?[lane].announced.formUnion(learnt)
+    sessions[session.link]?[lane].open?.noteAnnounced(told.map(\.log).filter { $0.device != device })
     tell(showingForks(told, lane), session.link, lane, isComplete: false, &effects)
   }
 
@@ -183,8 +189,8 @@ extension Replica {
 
 extension Session {
   /// What was asked for is no change that others follow, but what was missed: its end is the end of the burst.
-  fileprivate func isCatchingUp(_ lane: Lane) -> Bool {
-    agreedState == nil || self[lane].askedCount >= Self.catchUpSets
+  fileprivate func isCatchingUp(_ request: SetRequest) -> Bool {
+    peer?.states.agreed == nil || request.count >= Self.catchUpSets
   }
 
   private static let catchUpSets: UInt64 = 8
@@ -199,60 +205,17 @@ extension Heads {
   }
 }
 
-extension Session {
-  /// Sets have found their places, or were here already.
-  fileprivate mutating func noteArrivals(_ items: [Committed.Item]) {
-    for item in items {
-      switch item.placement {
-      case .place, .duplicate, .excluded: break
-      case .missing, .displaced, .refused: continue
-      }
-      let log = item.set.header.log
-      self[log.lane].arrived(item.set.id, log)
-    }
-  }
-
-  /// The peer has sent sets: those of lanes that are open it has.
-  ///
-  /// - Returns: how many nobody needed.
-  fileprivate mutating func noteSent(
-    _ items: [Committed.Item], _ now: Now
-  ) -> (heads: [LogHead], needless: Int) {
-    var heads: [LogHead] = []
-    var needless = 0
-    for item in items {
-      let lane = item.set.header.log.lane
-      self[lane].committing = max(0, self[lane].committing - 1)
-      guard self[lane].isOpen else { continue }
-      if !self[lane].noteSent(item, now) { needless += 1 }
-      let head = item.head
-      self[lane].advance(to: head)
-      heads.append(head)
-    }
-    return (heads, needless)
-  }
-}
-
-extension LaneSession {
-  /// - Returns: whether there was any need of it.
-  fileprivate mutating func noteSent(_ item: Committed.Item, _ now: Now) -> Bool {
-    let log = item.set.header.log
-    let isAsked = asked[log] != nil
-    switch item.placement {
-    case .place:
-      // News that nobody asked for keep no promise.
-      if isAsked { noteProgress(now) }
-    case .missing: cameTooEarly(item.set)
-    case .duplicate, .excluded, .displaced: return isAsked || back[log] != nil
-    case .refused: break
-    }
-    return true
-  }
-}
-
 extension Committed.Item {
+  /// The store has the set, or needs it no more.
+  fileprivate var hasArrived: Bool {
+    switch placement {
+    case .place, .duplicate, .excluded: true
+    case .missing, .displaced, .refused: false
+    }
+  }
+
   /// The set as a tip of its log.
-  fileprivate var head: LogHead {
+  var head: LogHead {
     LogHead(log: set.header.log, sequence: set.header.sequence, id: set.id, foldedSequence: 0)
   }
 }

@@ -7,10 +7,10 @@ extension Replica {
   /// is another. A long list is not repeated before the peer has had time to read it.
   mutating func tellAllHeads(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let all = shownHeads(lane).sorted
-    if let last = sessions[link]?[lane].toldAllAt, now.steady < last + Moment(all.count / 2) {
+    if let last = sessions[link]?[lane].open?.toldAllAt, now.steady < last + Moment(all.count / 2) {
       return
     }
-    sessions[link]?[lane].toldAllAt = now.steady
+    sessions[link]?[lane].open?.toldAllAt = now.steady
     tell(stretch(of: all), link, lane, isComplete: true, &effects)
   }
 

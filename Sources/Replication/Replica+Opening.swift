@@ -9,10 +9,8 @@ extension Replica {
     _ link: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?, _ now: Now,
     _ effects: inout [Effect]
   ) {
-    let isInitiator = introduction == nil
-    var session = Session(link: link, remote: remote, isInitiator: isInitiator, now: now.wall)
-    session.isAskingToReturn = isInitiator && !isMember
-    sessions[link] = session
+    let role = introduction == nil ? Session.Role.initiator(asksToReturn: !isMember) : .responder
+    sessions[link] = Session(link: link, remote: remote, role: role, now: now.wall)
     if let introduction { introduced(link, introduction, now, &effects) }
   }
 
@@ -26,10 +24,11 @@ extension Replica {
   ) {
     guard let session = sessions[link] else { return }
     let peer: DeviceKey
+    let clockSkew: Int64
     do {
       let introduction = try Introduction(bytes)
       let (member, changes) = try circle.admit(introduction, authenticated: session.remote)
-      sessions[link]?.clockSkew = introduction.wallMilliseconds - now.wall
+      clockSkew = introduction.wallMilliseconds - now.wall
       learned(changes, from: link, now, &effects)
       // What came with it may have taken this device out of the circle.
       guard sessions[link]?.isClosing == false else { return }
@@ -47,7 +46,7 @@ extension Replica {
       guard let own = ownIntroduction(now: now.wall) else { return drop(link, .excluded, &effects) }
       effects.append(.send(link, .introduction(own)))
     }
-    sessions[link]?.device = peer
+    sessions[link]?.identify(peer, clockSkew: clockSkew)
     guard resolveDuplicates(link, peer, &effects) else { return }
     effects.append(.report(.peerJoined(peer, link)))
     judgeLanes(link, now, &effects)
@@ -105,33 +104,27 @@ extension Replica {
     guard let peer = sessions[link]?.device else { return false }
     var hasChanged = false
     for lane in Lane.allCases {
-      let (isOpen, reason) = judgement(of: lane, link, peer, now)
-      sessions[link]?[lane].reason = reason
-      guard let was = sessions[link]?[lane].isOpen, was != isOpen else { continue }
+      let judged = judgement(of: lane, link, peer, now)
+      guard sessions[link]?[lane].follow(judged) == true else { continue }
       hasChanged = true
-      sessions[link]?[lane] = LaneSession()
-      sessions[link]?[lane].isOpen = isOpen
-      sessions[link]?[lane].reason = reason
       self[lane].asked = self[lane].asked.filter { $0.value != link }
-      if isOpen {
-        effects.append(.report(.laneOpened(peer, lane)))
-      } else if let reason {
-        effects.append(.report(.laneClosed(peer, lane, reason)))
+      switch judged {
+      case .open: effects.append(.report(.laneOpened(peer, lane)))
+      case .closed(let reason?): effects.append(.report(.laneClosed(peer, lane, reason)))
+      case .closed(nil): break
       }
     }
     return hasChanged
   }
 
-  private func judgement(
-    of lane: Lane, _ link: LinkID, _ peer: DeviceKey, _ now: Now
-  ) -> (isOpen: Bool, reason: LaneReason?) {
-    guard isMember else { return (false, nil) }
-    guard lane == .records else { return (true, nil) }
-    if let reason = ownGate(now: now.wall).reason { return (false, .mine(reason)) }
-    guard let theirs = sessions[link]?.theirs else { return (false, nil) }
-    if let reason = peerReason(peer, now: now.wall) { return (false, .peerNotPremium(reason)) }
-    guard theirs.records.isOpen else { return (false, .theirs(theirs.records.reason)) }
-    return (true, nil)
+  private func judgement(of lane: Lane, _ link: LinkID, _ peer: DeviceKey, _ now: Now) -> LaneSession {
+    guard isMember else { return .closed(nil) }
+    guard lane == .records else { return .open(OpenLane()) }
+    if let reason = ownGate(now: now.wall).reason { return .closed(.mine(reason)) }
+    guard let theirs = sessions[link]?.theirs else { return .closed(nil) }
+    if let reason = peerReason(peer, now: now.wall) { return .closed(.peerNotPremium(reason)) }
+    guard theirs.records.isOpen else { return .closed(.theirs(theirs.records.reason)) }
+    return .open(OpenLane())
   }
 
   /// Why a peer is not premium by the certificates held, whatever it announces; nil if it is.

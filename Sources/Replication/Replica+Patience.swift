@@ -48,16 +48,10 @@ extension Replica {
 
   /// Whether a log was asked for where an answer is to be expected.
   func isOnItsWay(_ log: LogKey, _ lane: Lane, _ now: Now) -> Bool {
-    guard let link = self[lane].asked[log], let session = sessions[link], let peer = session.device,
-      !isSlow(session[lane], now)
+    guard let link = self[lane].asked[log], let peer = sessions[link]?.device,
+      let request = sessions[link]?[lane].request, !request.isSlow(now)
     else { return false }
     guard let broken = brokenPromises[peer] else { return true }
     return now.steady >= broken + Limits.brokenPromiseMilliseconds
-  }
-
-  /// Whether what was asked for is long in coming. Nobody waits for it any more: a peer could bring a set of its own
-  /// now and then, and all that it has promised never.
-  func isSlow(_ lane: LaneSession, _ now: Now) -> Bool {
-    now.steady >= lane.askedAt + Limits.patienceMilliseconds
   }
 }

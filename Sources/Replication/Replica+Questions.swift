@@ -15,9 +15,7 @@ extension Replica {
     if let reason = askingReason(peer, lane, now) {
       return effects.append(.reply(link, .refused(reason)))
     }
-    let query = Query(token: session.lastToken + 1, lane: lane, question: question)
-    sessions[link]?.lastToken = query.token
-    sessions[link]?.asking = query
+    guard let query = sessions[link]?.peer?.outgoing.ask(lane, question) else { return }
     effects.append(.send(link, .query(query)))
   }
 
@@ -25,12 +23,20 @@ extension Replica {
   mutating func receivedAnswer(
     _ link: LinkID, _ token: UInt64, _ result: AnswerResult, _ now: Now, _ effects: inout [Effect]
   ) {
-    guard let session = sessions[link], let peer = session.device else { return }
-    guard token > 0, token <= session.lastToken else {
-      return drop(link, .misbehaved("an answer to nothing that was asked"), &effects)
+    guard let peer = sessions[link]?.device, let match = sessions[link]?.peer?.outgoing.answered(token) else {
+      return
     }
-    guard let query = session.asking, query.token == token else { return }
-    sessions[link]?.asking = nil
+    switch match {
+    case .neverAsked: drop(link, .misbehaved("an answer to nothing that was asked"), &effects)
+    case .tooLate: break
+    case .query(let query): receivedAnswer(link, to: query, of: peer, result, now, &effects)
+    }
+  }
+
+  private mutating func receivedAnswer(
+    _ link: LinkID, to query: Query, of peer: DeviceKey, _ result: AnswerResult, _ now: Now,
+    _ effects: inout [Effect]
+  ) {
     switch result {
     case .failure(let reason): effects.append(.reply(link, .refused(.theirs(reason))))
     case .success(let answer):
@@ -55,36 +61,30 @@ extension Replica {
     _ link: LinkID, _ query: Query, _ now: Now, _ effects: inout [Effect]
   ) {
     needless(link, now, &effects)
-    sessions[link]?.asked = query
+    sessions[link]?.peer?.incoming.received(query)
     answer(link, now, &effects)
   }
 
   /// Has the shell read what the peer asked, unless the lane is closed or the peer's turn has not come.
   mutating func answer(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
-    guard let session = sessions[link], let query = session.asked, !session.isClosing,
-      !session.isReadingAnswer, !refused(link, query, now, &effects)
+    guard let session = sessions[link], let incoming = session.peer?.incoming, let query = incoming.waiting,
+      !session.isClosing, !refused(link, query, now, &effects)
     else { return }
-    if let last = session.answeredAt, now.steady < last + Limits.answerMillisecondsMin {
-      return effects.append(.schedule(.answer(link), after: last + Limits.answerMillisecondsMin - now.steady))
-    }
-    sessions[link]?.isReadingAnswer = true
+    if let pause = incoming.pause(now) { return effects.append(.schedule(.answer(link), after: pause)) }
+    sessions[link]?.peer?.incoming.read()
     effects.append(.answer(link, query))
   }
 
   mutating func answered(
     _ link: LinkID, _ query: Query, _ answer: Answer?, _ now: Now, _ effects: inout [Effect]
   ) {
-    guard let session = sessions[link] else { return }
-    sessions[link]?.isReadingAnswer = false
+    let isNewest = sessions[link]?.peer?.incoming.answered(query, isSendable: answer != nil, now)
     // A full link is answered when it has room.
-    guard let answer else { return }
-    sessions[link]?.answeredAt = now.steady
-    guard session.asked == query else {
-      // The question was replaced meanwhile.
-      return self.answer(link, now, &effects)
-    }
-    guard !session.isClosing, !refused(link, query, now, &effects) else { return }
-    sessions[link]?.asked = nil
+    guard let answer, let isNewest else { return }
+    // The question was replaced meanwhile.
+    guard isNewest else { return self.answer(link, now, &effects) }
+    guard sessions[link]?.isClosing == false, !refused(link, query, now, &effects) else { return }
+    sessions[link]?.peer?.incoming.finish()
     guard answer.fitsMessage else {
       return effects.append(.send(link, .refusal(token: query.token, .tooManyHeads)))
     }
@@ -98,7 +98,7 @@ extension Replica {
     guard query.lane == .records, let peer = sessions[link]?.device else { return false }
     let reason = recordsReason(for: peer, now: now.wall)
     guard reason != .open else { return false }
-    sessions[link]?.asked = nil
+    sessions[link]?.peer?.incoming.finish()
     effects.append(.send(link, .refusal(token: query.token, reason)))
     return true
   }

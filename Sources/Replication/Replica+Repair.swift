@@ -10,8 +10,8 @@ extension Replica {
 
   /// What to ask a peer for in addition to what is lacking: of each log one damaged set that the peer holds. A peer
   /// that does not send it, having lost it too, is asked again after an hour.
-  func repairs(_ session: Session, _ lane: Lane, besides needed: [LogKey], _ now: Now) -> [Want] {
-    guard !damaged.isEmpty, let theirs = session[lane].theirs else { return [] }
+  func repairs(_ open: OpenLane, _ lane: Lane, besides needed: [LogKey], _ now: Now) -> [Want] {
+    guard !damaged.isEmpty, let theirs = open.theirs.heads else { return [] }
     let needed = Set(needed)
     return damaged.keys.filter { $0.lane == lane && !needed.contains($0) && circle.mayAuthor($0) }.sorted()
       .compactMap { log in
@@ -19,20 +19,9 @@ extension Replica {
           return nil
         }
         let wanted = damaged[log]?.first { set in
-          set.sequence <= newest && session[lane].mayAskAgain(set.id, now)
+          set.sequence <= newest && open.mayAskAgain(set.id, now)
         }
         return wanted.map { Want(log: log, from: $0.sequence, through: $0.sequence, tip: $0.id) }
       }
   }
-}
-
-extension LaneSession {
-  fileprivate func mayAskAgain(_ id: ChangeSetID, _ now: Now) -> Bool {
-    askedAgain[id].map { now.steady >= $0 + Self.askAgainMilliseconds } ?? true
-  }
-
-  /// Whether nothing was asked for but damaged sets: a peer that can't send one has broken no promise.
-  var isAskedForRepairsOnly: Bool { asked.values.joined().allSatisfy { askedAgain[$0.tip] != nil } }
-
-  private static let askAgainMilliseconds: Moment = 3_600_000
 }

@@ -37,7 +37,7 @@ extension Replica {
   /// An open session is told why, so that a device that is found again need not ask its owner.
   mutating func endRevokedSessions(_ added: [Statement], _ effects: inout [Effect]) {
     for session in sessionsInOrder where !session.isClosing {
-      if isMember { sessions[session.link]?.isAskingToReturn = false }
+      if isMember { sessions[session.link]?.stopAskingToReturn() }
       guard isMember || session.isAskingToReturn else {
         drop(session.link, .excluded, &effects)
         continue

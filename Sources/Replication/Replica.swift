@@ -141,7 +141,7 @@ package struct Replica: Sendable {
     _ link: LinkID, _ message: Message, _ now: Now, _ effects: inout [Effect]
   ) {
     guard let session = sessions[link], !session.isClosing else { return }
-    if session.device == nil {
+    guard session.peer != nil else {
       guard case .introduction(let bytes) = message else {
         return drop(link, .misbehaved("a message before the introduction"), &effects)
       }
@@ -161,7 +161,7 @@ package struct Replica: Sendable {
     case .served(let lane): receivedServed(link, lane, now, &effects)
     case .state(let hash, let token, let echo): receivedState(link, hash, token, echo, now, &effects)
     case .goodbye(let reason):
-      if let reason { sessions[link]?.goodbye = reason }
+      if let reason { sessions[link]?.peer?.goodbye = reason }
       needless(link, now, &effects)
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
@@ -197,7 +197,7 @@ package struct Replica: Sendable {
     guard let session = sessions[link], !session.isClosing else { return }
     if cause == .duplicate { effects.append(.send(link, .goodbye(.duplicateConnection))) }
     effects.append(.close(link, cause))
-    sessions[link]?.isClosing = true
+    sessions[link]?.close()
   }
 
   mutating func closed(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
@@ -205,7 +205,7 @@ package struct Replica: Sendable {
     for lane in Lane.allCases {
       self[lane].asked = self[lane].asked.filter { $0.value != link }
       // Others may have lost the same one: who brings them what, will show anew.
-      for session in sessions.keys { sessions[session]?[lane].forgetSources() }
+      for session in sessions.keys { sessions[session]?[lane].open?.forgetSources() }
     }
     askAll(now, &effects)
   }

@@ -9,6 +9,9 @@ extension Connection {
   /// SQL: whether a text begins with another, whatever the case of the first; the second is given in lower case.
   package static let beginsFunction = "begins_ignoring_case"
 
+  /// SQL: a text in lower case, for sorting.
+  package static let lowercaseFunction = "lowercase"
+
   /// Makes the functions known that queries use. They depend on nothing but their arguments.
   func addFunctions() throws(SQLiteError) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
@@ -32,6 +35,21 @@ extension Connection {
           }
           sqlite3_result_int(context, text.lowercased().hasPrefix(part) ? 1 : 0)
         }, nil, nil, nil), Self.beginsFunction)
+    try check(
+      sqlite3_create_function_v2(
+        handle, Self.lowercaseFunction, 1, flags, nil,
+        { context, _, arguments in
+          guard let arguments, let text = textArgument(arguments[0]) else {
+            return sqlite3_result_null(context)
+          }
+          var lower = text.lowercased()
+          lower.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+              sqlite3_result_text(
+                context, characters.baseAddress, Int32(characters.count), waymark_sqlite3_transient())
+            }
+          }
+        }, nil, nil, nil), Self.lowercaseFunction)
   }
 }
 

@@ -1,5 +1,13 @@
 internal import CSQLite
 
+/// A file system that SQLite is given instead of the machine's disk.
+package protocol VirtualFileSystem: AnyObject {
+  /// Under which it is registered with SQLite, for as long as it lives.
+  var name: String { get }
+  /// Makes it durable which names the directory of a file holds.
+  func syncDirectory(of path: String) throws(SQLiteError)
+}
+
 /// One connection to one database, used from one place at a time (it is opened without SQLite's own mutexes).
 ///
 /// Statements keep their connection alive, so none outlives it.
@@ -19,7 +27,7 @@ package final class Connection {
   /// When work on this connection ends; the connection outlives the handler that looks at it.
   private let workLimit = WorkLimit()
   /// What the files lie on, if that is not the machine's disk.
-  private let volume: Volume?
+  private let files: (any VirtualFileSystem)?
 
   package convenience init(_ location: Location) throws(SQLiteError) {
     var opened: OpaquePointer?
@@ -27,17 +35,19 @@ package final class Connection {
     try self.init(opened, code, on: nil)
   }
 
-  /// Opens a file of a file system in memory.
+  /// Opens a file that is not on the machine's disk.
   package convenience init(
-    on volume: Volume, _ path: String, isReadOnly: Bool = false
+    on files: any VirtualFileSystem, _ path: String, isReadOnly: Bool = false
   ) throws(SQLiteError) {
     var opened: OpaquePointer?
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-    let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, volume.name)
-    try self.init(opened, code, on: volume)
+    let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX, files.name)
+    try self.init(opened, code, on: files)
   }
 
-  private init(_ opened: OpaquePointer?, _ code: Int32, on volume: Volume?) throws(SQLiteError) {
+  private init(_ opened: OpaquePointer?, _ code: Int32, on files: (any VirtualFileSystem)?)
+    throws(SQLiteError)
+  {
     guard code == SQLITE_OK, let opened else {
       // A failed open still hands out a handle that must be closed: sqlite.org/c3ref/open.html.
       let error = SQLiteError(
@@ -46,7 +56,7 @@ package final class Connection {
       throw error
     }
     handle = opened
-    self.volume = volume
+    self.files = files
     walFrames = .allocate(capacity: 1)
     walFrames.initialize(to: 0)
     sqlite3_wal_hook(

@@ -15,13 +15,11 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Nobody knows whether the names of the database's files are durable.
   package static func directoryNotSynced(_ reason: String) -> Self {
     Self(
-      code: FailureCode.syncDirectory, message: "the store's directory cannot be synced: \(reason)", sql: nil)
+      code: directorySync, message: "the store's directory cannot be synced: \(reason)", sql: nil)
   }
 
   /// No room left where the database lies, be it for the index of the write-ahead log.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
-  /// The file is not there, or may not be opened.
-  package var cannotOpen: Bool { code & 0xff == SQLITE_CANTOPEN }
   /// The file is no database, or a damaged one.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
   /// A table or column that the statement names is not there.
@@ -37,6 +35,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
 
   // Macros with shifts do not arrive in Swift: SQLITE_IOERR_SHMSIZE; then plain, WRITE, FSYNC, DIR_FSYNC, TRUNCATE,
   // CLOSE, and what a file system says that knows itself to be damaged: DATA, CORRUPTFS.
+  private static let directorySync: Int32 = 10 | 5 << 8
   private static let indexDoesNotGrow: Int32 = 10 | 19 << 8
   private static let lostWrites: Set<Int32> = Set(
     [0, 3, 4, 5, 6, 16, 32, 33].map { (detail: Int32) in 10 | detail << 8 })

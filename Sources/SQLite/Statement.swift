@@ -152,10 +152,6 @@ package struct Statement: ~Copyable {
 
   package var columnCount: Int { Int(sqlite3_column_count(prepared.handle)) }
 
-  package func columnName(_ column: Int) -> String {
-    sqlite3_column_name(prepared.handle, Int32(column)).map { String(cString: $0) } ?? ""
-  }
-
   package func type(_ column: Int) -> ColumnType {
     switch sqlite3_column_type(prepared.handle, Int32(column)) {
     case SQLITE_INTEGER: .integer

@@ -38,11 +38,6 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// Compares secrets in a time that depends on their length only.
-package func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-  left.count == right.count && sodium_memcmp(left, right, left.count) == 0
-}
-
 /// Overwrites a secret that had to be in an ordinary array for a while.
 ///
 /// The array must be the only holder of its storage, else a copy is wiped.

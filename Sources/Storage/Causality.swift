@@ -16,11 +16,6 @@ package struct SetPlace: Sendable {
     origin: .seed,
     log: LogKey(device: DeviceKey(.zero), incarnation: Incarnation(.zero), lane: .settings), branch: 0,
     sequence: 0)
-
-  /// Whether a cut holds the set; every cut holds seeds.
-  package func isWithin(_ cut: [LogKey: UInt64]) -> Bool {
-    UInt64(bitPattern: sequence) <= cut[log] ?? 0
-  }
 }
 
 /// Answers which set has seen which, from the dependencies that logs declare.

@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Operations and undo"
 
+import Records
 package import Replication
 import Wire
 
@@ -24,13 +25,13 @@ package struct ChangePlan: Sendable {
     }
     let before = drafts.count
     let fields = Set(held.cells.keys).union(wanted.contents.keys)
-      .filter { $0 != Fields.life && !Merge.isFixed(record, $0) }
+      .filter { $0 != Fields.life && !FixedRecords.isFixed(record, $0) }
     let changed = try fields.sorted().compactMap { field -> (field: FieldNumber, value: Value)? in
       let content = wanted.contents[field] ?? Self.null
       guard content != held.cells[field]?.content ?? Self.null else { return nil }
       return (field, try Value(encoded: content[...]))
     }
-    let isFixed = Merge.isFixed(record, Fields.life)
+    let isFixed = FixedRecords.isFixed(record, Fields.life)
     // A record that nobody has inserted is inserted; to any other, life is given back.
     if held.life == nil, wanted.isAlive, !isFixed {
       drafts.append(EntryDraft(.put, record, [(Fields.life, .bool(true))] + changed))

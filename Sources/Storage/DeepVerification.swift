@@ -33,9 +33,9 @@ package struct DeepVerification {
     return try source.snapshot { try verification.run() }
   }
 
-  /// The same for a store in a file system in memory.
-  package static func run(on volume: Volume, path: String) throws -> DeepReport {
-    let source = try Connection(on: volume, path, isReadOnly: true)
+  /// The same for a store that is not on the machine's disk.
+  package static func run(on files: any VirtualFileSystem, path: String) throws -> DeepReport {
+    let source = try Connection(on: files, path, isReadOnly: true)
     try source.setUpReadOnly()
     var verification = DeepVerification(source, scratch: try Store.inMemory(), progress: { _, _ in })
     return try source.snapshot { try verification.run() }

@@ -100,7 +100,7 @@ final class Fold {
     case .delete: cells = [(Fields.life, StoredRow.dead)]
     case .restore: cells = [(Fields.life, StoredRow.alive)]
     }
-    try write(cells.filter { !Merge.isFixed(entry.key, $0.0) }, to: entry.key, at: place)
+    try write(cells.filter { !FixedRecords.isFixed(entry.key, $0.0) }, to: entry.key, at: place)
   }
 
   // MARK: New records

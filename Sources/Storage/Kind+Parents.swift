@@ -19,28 +19,14 @@ extension Kind {
     return "\(columns.id) = ?1" + (columns.kind.map { " AND \($0) = \(parent.rawValue)" } ?? "")
   }
 
-  /// The kinds of which a record can be the parent.
-  var parentKinds: [KindNumber] {
-    guard let parent, let field = field(parent) else { return [] }
-    switch field.type {
-    case .reference(let kind): return [kind]
-    case .owner: return Kind.owners
-    default: return []
-    }
-  }
-
-  /// The kinds of which some record can be the parent of another.
-  static let parents = Set(Registry.kinds.flatMap(\.parentKinds))
-
   /// The kinds of records that belong to records of this kind.
   var childKinds: [Kind] { Registry.kinds.filter { $0.parentKinds.contains(number) } }
 
   /// Whether a record of this kind can have records that belong to it.
-  var canHaveChildren: Bool { Self.withChildren.contains(number) }
+  var canHaveChildren: Bool { Self.parents.contains(number) }
 
-  private static let withChildren = Set(Registry.kinds.flatMap(\.parentKinds))
-
-  private static let owners = [KindNumbers.lodging, KindNumbers.transportation, KindNumbers.activity]
+  /// The kinds of which some record can be the parent of another.
+  static let parents = Set(Registry.kinds.flatMap(\.parentKinds))
 
   /// The parent that a cell's content names; nil if it names none, or one that cannot be a parent.
   package func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
@@ -54,7 +40,8 @@ extension Kind {
     switch (type, value) {
     case (.owner, .array(let parts)):
       guard parts.count == 2, case .integer(let number) = parts[0], case .bytes(let bytes) = parts[1],
-        let kind = Kind.owners.first(where: { Int64($0.rawValue) == number }), let id = RecordID(bytes: bytes)
+        let kind = Registry.owners.first(where: { Int64($0.number.rawValue) == number })?.number,
+        let id = RecordID(bytes: bytes)
       else { return nil }
       return RecordKey(kind: kind, id: id)
     default: return nil

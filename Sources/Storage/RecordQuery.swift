@@ -18,6 +18,17 @@ package struct RecordQuery: Hashable, Sendable {
 
   package init(_ kind: KindNumber) { self.kind = kind }
 
+  /// What people see of a kind, in the order of its lists.
+  package init(listing kind: Kind) {
+    self.init(kind.number)
+    order = kind.order.map { order in
+      switch order {
+      case .ascending(let name): .ascending(kind.number(name))
+      case .tripStart: .tripStart
+      }
+    }
+  }
+
   /// What a record must be.
   package indirect enum Condition: Hashable, Sendable {
     case part(Part, Test)

@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Operations and undo"
 
+import Records
 package import Replication
 import Wire
 
@@ -117,7 +118,7 @@ extension Store {
         case .delete: [(Fields.life, StoredRow.dead)]
         case .restore: [(Fields.life, StoredRow.alive)]
         }
-      cells += written.filter { !Merge.isFixed(record, $0.0) }.map { (field: $0.0, content: $0.1) }
+      cells += written.filter { !FixedRecords.isFixed(record, $0.0) }.map { (field: $0.0, content: $0.1) }
     }
     return RecordWrite(
       place: place, operation: OperationKey(id: set.header.operation, device: set.header.log.device),

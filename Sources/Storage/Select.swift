@@ -147,11 +147,11 @@ struct Select {
     return terms + ["r.id"]
   }
 
-  /// Names in the order people expect, and bytewise where they differ in case only.
+  /// Text regardless of case, and bytewise where only that differs.
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
     let isText = kind?.field(field)?.columns[part].type == .text
-    return (isText ? ["\(column) COLLATE NOCASE\(direction) NULLS LAST"] : [])
+    return (isText ? ["\(Connection.lowercaseFunction)(\(column))\(direction) NULLS LAST"] : [])
       + ["\(column)\(direction) NULLS LAST"]
   }
 

@@ -43,11 +43,11 @@ package final class Store {
     try self.init(connection, lock: lock, refolds: refolds)
   }
 
-  /// Opens a store, or makes it where there is none, in a file system in memory.
-  package convenience init(on volume: Volume, path: String, refolds: Bool = false) throws {
-    let connection = try Connection(on: volume, path)
+  /// Opens a store, or makes it where there is none, on another file system than the machine's.
+  package convenience init(on files: any VirtualFileSystem, path: String, refolds: Bool = false) throws {
+    let connection = try Connection(on: files, path)
     try connection.setUp()
-    try volume.syncDirectory(of: path)
+    try files.syncDirectory(of: path)
     try self.init(connection, lock: nil, refolds: refolds)
   }
 
@@ -194,6 +194,14 @@ package final class Store {
     try Self.setMeta("node." + key, .blob(value), connection)
   }
 
+  package func metaLines(_ key: String) throws -> [String] {
+    String(decoding: try meta(key) ?? [], as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  package func setMetaLines(_ key: String, _ lines: [String]) throws {
+    try setMeta(key, Array(lines.joined(separator: "\n").utf8))
+  }
+
   static func metaBytes(_ key: String, _ connection: Connection) throws -> [UInt8]? {
     try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
       try row.bind(1, key)
@@ -263,4 +271,19 @@ package final class Store {
       }
     }
   }
+}
+
+/// Names of values that are stored in addition to the log and the records.
+package enum MetaKey {
+  package static let incarnation = "incarnation"
+  /// The device that has begun all the incarnations it may, if it is this one.
+  package static let spent = "incarnations-spent"
+  /// Of own logs the newest set that may have been sent; see `UnsentLogs`.
+  package static let unsent = "unsent-logs"
+  /// The moment below which gate time never falls, in milliseconds, as text.
+  package static let gateFloor = "gate-floor"
+  /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
+  package static let heard = "heard-revocations"
+  /// How far the background check of the store has come; see `StoreCheck`.
+  package static let storeCheck = "store-check"
 }

@@ -4,6 +4,8 @@
   import Darwin
 #endif
 
+package import Wire
+
 /// Holds a store for one process: a lock on a file beside it that names the holder.
 ///
 /// The lock belongs to the open file, so it ends with the process however that ends; the file stays.
@@ -72,4 +74,12 @@ package struct StoreLock: ~Copyable {
     guard count > 0 else { return nil }
     return Int32(String(decoding: bytes.prefix(count).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
   }
+}
+
+/// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.
+package protocol IncarnationPlace {
+  /// Whether this directory is the one that writes the logs of an incarnation.
+  func names(_ incarnation: Incarnation) -> Bool
+  /// Says so from now on, durably.
+  func write(_ incarnation: Incarnation) throws
 }

@@ -17,8 +17,6 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
   static func last(_ call: String) -> SystemError { SystemError(call: call, code: errno) }
 
-  /// Out of descriptors, in this process or everywhere.
-  var isDescriptorShortage: Bool { code == EMFILE || code == ENFILE }
   package var isAddressInUse: Bool { code == EADDRINUSE }
   var isMissingFamily: Bool { code == EAFNOSUPPORT || code == EADDRNOTAVAIL }
   var isTransientAccept: Bool { [ECONNABORTED, EINTR, EPROTO].contains(code) }

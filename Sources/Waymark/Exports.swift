@@ -1,2 +1,4 @@
-// The values that cross the library's boundary live with the bytes they are made of: ids, JSON.
+// The values that cross the library's boundary live with the bytes and files they are made of: ids and JSON; homes,
+// passphrases, errors.
+@_exported public import Home
 @_exported public import Wire

@@ -12,7 +12,7 @@ enum Interrupts {
   /// Ends the process at once on a signal, with this code on SIGINT; the store is safe at any moment.
   static func endWith(_ code: Int32) {
     handle([SIGINT]) { _ in
-      Leftovers.remove()
+      TemporaryFiles.remove()
       exit(code)
     }
     handle([SIGTERM, SIGHUP].filter { !isIgnored($0) }, end)
@@ -33,7 +33,7 @@ enum Interrupts {
 
   /// Lets a signal do what it does by itself.
   @Sendable private static func end(_ number: Int32) {
-    Leftovers.remove()
+    TemporaryFiles.remove()
     signal(number, SIG_DFL)
     kill(getpid(), number)
   }

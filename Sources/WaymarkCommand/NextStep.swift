@@ -39,8 +39,10 @@ enum NextStep {
     return completing(document, home)
   }
 
-  private static func completing(_ json: JSON, _ home: String) -> JSON {
-    switch json {
+  /// Names the home in each step of a document.
+  static func completing(_ json: JSON, _ home: String?) -> JSON {
+    guard let home else { return json }
+    return switch json {
     case .object(let members):
       .object(
         members.map { member in

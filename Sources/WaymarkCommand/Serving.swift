@@ -85,7 +85,7 @@ extension Session {
           "work that was under way did not end within \(Int(Self.endSeconds)) seconds; ending without it: "
             + "changes that were not acknowledged are rolled back",
           now: systemWall(), isTerminal: terminal.error.isTerminal))
-      Leftovers.remove()
+      TemporaryFiles.remove()
       _exit(Self.exitCode(after: signal))
     }
   }

@@ -82,7 +82,9 @@ struct Session: Sendable {
     let (command, answer): (Asked, Asked.Answer)
     do {
       (command, answer) = try await confirmed { invocation in
-        let command = try AnswerCoding.decode(type, from: try request(invocation).arguments)
+        let request = try request(invocation)
+        let command = try ControlRequest(command: request.command, arguments: request.arguments)
+          .command(as: type)
         return (command, try await command.run(run))
       }
     } catch {
@@ -97,6 +99,7 @@ struct Session: Sendable {
         try command.document(answer, home: invocation.options.home).text(isStream ? .line : .pretty))
     } else {
       var rendering = rendering
+      rendering.home = invocation.options.home
       command.render(answer, into: &rendering)
       show(rendering, on: terminal)
     }

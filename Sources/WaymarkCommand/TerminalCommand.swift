@@ -5,22 +5,34 @@ import Waymark
 /// What the terminal adds to a command: how it is typed and explained, how its answer looks, and what the process ends
 /// with.
 protocol TerminalCommand: Command {
+  /// How it is typed.
   static var syntax: CommandSpec { get }
+  /// The same for each kind, where kinds share a command.
+  static var syntaxes: [CommandSpec] { get }
+  /// Whether `--json` prints events as lines, of which the answer is the last.
+  static var isStream: Bool { get }
 
   func run(_ run: CommandRun) async throws -> Answer
+  /// The document of `--json`.
+  func document(_ answer: Answer, home: String?) throws -> JSON
   func render(_ answer: Answer, into rendering: inout Rendering)
   func exitCode(for answer: Answer) -> Int32
 }
 
 extension TerminalCommand {
   static var name: String { syntax.requestName }
+  static var syntaxes: [CommandSpec] { [syntax] }
+  static var isStream: Bool { false }
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 
-  /// The document of `--json`: the schema, then what the answer encodes.
-  func document(_ answer: Answer, home: String?) throws -> JSON {
+  func document(_ answer: Answer, home: String?) throws -> JSON { try encoded(answer, home: home) }
+
+  /// The schema, then what the answer encodes.
+  func encoded(_ answer: Answer, home: String?) throws -> JSON {
     let members = try AnswerCoding.encode(answer, home: home).members ?? []
-    return .object([.init("schema", .string("waymark.\(documentName)/1"))] + members)
+    let schema = JSON.Member("schema", .string("waymark.\(documentName)/1"))
+    return .object([schema] + (Self.isStream ? [.init("type", "summary")] : []) + members)
   }
 }
 

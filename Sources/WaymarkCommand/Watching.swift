@@ -51,9 +51,8 @@ extension Session {
     do {
       let status = try await ControlClient.perform(ShowStatus(), home: home)
       let history = try await ControlClient.perform(
-        CommandRequest("history", ["limit": .string("\(Self.operationsShown)")]), home: home)
-      watched.take(
-        status, try AnswerCoding.decode([History.Operation].self, from: history["operations"] ?? []))
+        ShowHistory(limit: "\(Self.operationsShown)"), home: home)
+      watched.take(status, history.operations)
     } catch let failure as WaymarkError where ["hung_up", "store_held"].contains(failure.code) {
       // The node is on its way up or down; what was seen last stands until it is there again.
       guard watched.hasFailed < 20, watched.status != nil || failure.code == "hung_up" else { throw failure }

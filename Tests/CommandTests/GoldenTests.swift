@@ -38,17 +38,21 @@ struct GoldenTests {
   }
 
   @Test(arguments: sheets) func `why and doctor stand as they were read last`(_ sheet: Sheet) throws {
-    try compare("why-peer", sheet) { $0.why(Self.whyPeer) }
-    try compare("why-record", sheet) { $0.why(Self.whyRecord) }
+    try compare("why-peer", sheet) {
+      Explain().render(try AnswerCoding.decode(Explain.Answer.self, from: Self.whyPeer), into: &$0)
+    }
+    try compare("why-record", sheet) {
+      Explain().render(try AnswerCoding.decode(Explain.Answer.self, from: Self.whyRecord), into: &$0)
+    }
     try compare("doctor", sheet) { $0.diagnosis(Self.doctor) }
   }
 
-  private func compare(_ name: String, _ sheet: Sheet, _ body: (inout Rendering) -> Void) throws {
+  private func compare(_ name: String, _ sheet: Sheet, _ body: (inout Rendering) throws -> Void) throws {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: sheet.width, hasColor: sheet.hasColor, notesWidth: sheet.width, notesHaveColor: false,
       time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
-    body(&rendering)
+    try body(&rendering)
     let page = (rendering.data.lines + rendering.notes.lines).map { $0 + "\n" }.joined()
     if !sheet.hasColor {
       for line in rendering.data.lines { #expect(line.displayWidth <= sheet.width, "\(line)") }
@@ -196,11 +200,13 @@ struct GoldenTests {
   private static let whyPeer: JSON = [
     "subject": "peer", "peer": peer(names.long, "offline", .dialRefused, closed),
     "causes": [cause(.dialRefused, names.long)], "lacking": 3, "newestLacking": "2026-11-21T11:58:00Z",
-    "asOf": "2026-11-21T10:02:00Z",
+    "asOf": "2026-11-21T10:02:00Z", "record": nil, "values": [],
   ]
 
+  private static func zeros(_ count: Int) -> String { String(repeating: "0", count: count) }
+
   private static let whyRecord: JSON = [
-    "subject": "record",
+    "subject": "record", "peer": nil, "causes": [], "lacking": nil, "newestLacking": nil, "asOf": nil,
     "record": [
       "kind": "trip", "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Ελλάδα", "state": "visible",
     ],
@@ -209,16 +215,17 @@ struct GoldenTests {
         "field": "name",
         "written": [
           "value": "Ελλάδα", "verb": "trip.edit", "time": "2026-11-21T11:58:00Z", "deviceName": "laptop",
+          "id": .string(zeros(32)), "device": .string(zeros(64)), "own": true,
         ],
         "wonAgainst": [
           [
             "value": "Greece in spring, with everybody who wants to come along and all of their children",
             "verb": "trip.edit", "time": "2026-11-21T11:57:00Z", "deviceName": .string(names.wide),
-            "how": "concurrent",
+            "id": .string(zeros(32)), "device": .string(zeros(64)), "own": false, "how": "concurrent",
           ],
           [
             "value": "Greece", "verb": "trip.add", "time": "2026-11-01T11:57:00Z", "deviceName": "laptop",
-            "how": "earlier",
+            "id": .string(zeros(32)), "device": .string(zeros(64)), "own": true, "how": "earlier",
           ],
         ],
       ]

@@ -3,27 +3,59 @@ import JSONDocument
 import Testing
 import Waymark
 
+@testable import Control
 @testable import WaymarkCommand
 
 /// History, undo and the trash as a person sees them, 100 columns wide.
 struct HistoryRenderingTests {
-  private func text(_ words: [String], _ document: JSON, _ arguments: JSON = [:]) throws -> String {
+  private func rendering() throws -> Rendering {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
-    var rendering = Rendering(
+    return Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
       time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
-    rendering.render(document, of: Invocation(words: words, arguments: arguments, options: GlobalOptions()))
+  }
+
+  private func text(_ words: [String], _ document: JSON, _ arguments: JSON = [:]) throws -> String {
+    var rendering = try rendering()
+    try rendering.show(
+      document, of: Invocation(words: words, arguments: arguments, options: GlobalOptions()))
+    return lines(rendering)
+  }
+
+  private func text<Shown: TerminalCommand>(_ command: Shown, _ answer: JSON) throws -> String {
+    var rendering = try rendering()
+    command.render(try AnswerCoding.decode(Shown.Answer.self, from: answer), into: &rendering)
+    return lines(rendering)
+  }
+
+  private func lines(_ rendering: Rendering) -> String {
     let lines = rendering.data.lines + rendering.notes.lines
     for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
     return lines.joined(separator: "\n")
   }
 
+  /// The document of an operation or a write, and what it has besides.
   private func operation(_ id: String, _ verb: String, _ more: [JSON.Member] = []) -> JSON {
-    .object(
-      [
-        .init("id", .string(id)), .init("verb", .string(verb)), .init("time", "2026-11-21T11:00:00Z"),
-        .init("device", "00"), .init("deviceName", "phone"),
-      ] + more)
+    var document: JSON = [
+      "id": .string(Self.operationID(id)), "verb": .string(verb), "time": "2026-11-21T11:00:00Z",
+      "device": .string(Self.device), "deviceName": "phone", "own": false, "undoes": nil, "undoneBy": nil,
+      "counts": [], "record": nil, "fields": [], "hidden": false,
+    ]
+    for member in more { document[member.key] = member.value }
+    return document
+  }
+
+  private static func operationID(_ start: String) -> String {
+    start.padding(toLength: 32, withPad: "0", startingAt: 0)
+  }
+
+  private static let device = String(repeating: "0", count: 64)
+  private static let id: JSON = "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60"
+
+  private func count(_ kind: String, _ action: String, _ number: Int64) -> JSON {
+    var count: JSON = ["kind": .string(kind), "added": 0, "changed": 0, "deleted": 0, "restored": 0]
+    count[action] = .integer(number)
+    return count
   }
 
   @Test func `operations are one line each, newest first`() throws {
@@ -32,20 +64,26 @@ struct HistoryRenderingTests {
       "operations": [
         operation(
           "3fa91c2200", "undo",
-          [.init("undoes", "77ab01cd00"), .init("counts", [["kind": "log", "deleted": 20_000]])]),
+          [
+            .init("undoes", .string(Self.operationID("77ab01cd"))),
+            .init("counts", [count("log", "deleted", 20_000)]),
+          ]),
         operation(
           "77ab01cd00", "import",
           [
-            .init("undoneBy", "3fa91c2200"),
-            .init("counts", [["kind": "habit", "added": 1], ["kind": "log", "added": 20_000]]),
+            .init("undoneBy", .string(Self.operationID("3fa91c22"))),
+            .init("counts", [count("habit", "added", 1), count("log", "added", 20_000)]),
           ]),
         operation(
           "0123456700", "trip.edit",
-          [.init("record", ["kind": "trip", "name": "Rome"]), .init("fields", ["name", "notes"])]),
+          [
+            .init("record", ["kind": "trip", "id": Self.id, "name": "Rome"]),
+            .init("fields", ["name", "notes"]),
+          ]),
       ],
     ]
     #expect(
-      try text(["history"], document) == """
+      try text(ShowHistory(), document) == """
         OPERATION  WHEN              DEVICE  WHAT
         3fa91c22   2026-11-21 11:00  phone   undo of 77ab01cd · 20,000 logs deleted
         77ab01cd   2026-11-21 11:00  phone   import · 1 habit, 20,000 logs added · undone by 3fa91c22
@@ -56,7 +94,8 @@ struct HistoryRenderingTests {
 
   @Test func `a record's writes say what they replaced, and to whom they lost`() throws {
     let document: JSON = [
-      "record": ["kind": "trip", "id": "AB-12", "name": "Roma", "state": "deleted"], "operations": [],
+      "record": ["kind": "trip", "id": Self.id, "name": "Roma", "state": "deleted"], "operations": [],
+      "more": false,
       "writes": [
         operation(
           "77ab01cd00", "trip.edit",
@@ -64,8 +103,8 @@ struct HistoryRenderingTests {
             .init(
               "fields",
               [
-                ["field": "name", "value": "Roma", "before": "Rome", "state": "shows"],
-                ["field": "notes", "value": "hot", "before": nil, "state": "replaced"],
+                ["field": "name", "value": "Roma", "before": "Rome", "state": "shows", "lostTo": nil],
+                ["field": "notes", "value": "hot", "before": nil, "state": "replaced", "lostTo": nil],
               ])
           ]),
         operation(
@@ -77,15 +116,19 @@ struct HistoryRenderingTests {
               [
                 [
                   "field": "name", "value": "Rom", "before": "Rome", "state": "lost",
-                  "lostTo": ["deviceName": "laptop"],
+                  "lostTo": [
+                    "id": .string(Self.operationID("77ab01cd")), "verb": "trip.edit",
+                    "time": "2026-11-21T11:00:00Z", "device": .string(Self.device), "deviceName": "laptop",
+                    "own": true,
+                  ],
                 ]
               ]),
           ]),
       ],
     ]
     #expect(
-      try text(["history"], document) == """
-        trip Roma  AB-12  deleted
+      try text(ShowHistory(), document) == """
+        trip Roma  0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60  deleted
 
         2026-11-21 11:00  phone  trip edit  77ab01cd
           name   Rome → Roma
@@ -98,21 +141,23 @@ struct HistoryRenderingTests {
 
   @Test func `an undo says what it did and what it left alone`() throws {
     let document: JSON = [
-      "undo": "3fa91c2200", "preview": false, "operation": operation("77ab01cd00", "import"),
-      "changes": [["kind": "log", "deleted": 2], ["kind": "trip", "changed": 1]],
+      "undo": .string(Self.operationID("3fa91c22")), "preview": false,
+      "operation": operation("77ab01cd00", "import"),
+      "changes": [count("log", "deleted", 2), count("trip", "changed", 1)],
       "left": [
         [
-          "kind": "habit", "name": "Water", "reason": "in_use", "fields": [],
-          "users": [["kind": "log", "name": "Water 2026-05-03"]],
+          "kind": "habit", "id": Self.id, "name": "Water", "reason": "in_use", "fields": [],
+          "users": [["kind": "log", "id": Self.id, "name": "Water 2026-05-03"]], "by": nil, "byName": nil,
+          "time": nil,
         ],
         [
-          "kind": "trip", "name": "Rome", "reason": "changed_since", "fields": ["name"], "byName": "phone",
-          "time": "2026-11-21T11:30:00Z", "users": [],
+          "kind": "trip", "id": Self.id, "name": "Rome", "reason": "changed_since", "fields": ["name"],
+          "by": .string(Self.device), "byName": "phone", "time": "2026-11-21T11:30:00Z", "users": [],
         ],
       ],
     ]
     #expect(
-      try text(["undo"], document) == """
+      try text(Undo(), document) == """
         Undid 77ab01cd (import, by phone, 2026-11-21 11:00): 1 trip changed; 2 logs deleted.
         Left alone, unless you say --yes:
           habit Water  used by log Water 2026-05-03
@@ -125,8 +170,9 @@ struct HistoryRenderingTests {
     let document: JSON = [
       "lodgings": [
         [
-          "id": "0196F0A2-7C31", "name": "Casa", "deletedAt": "2026-11-21T11:00:00Z",
-          "deletedByName": "phone", "hiddenBy": ["kind": "trip", "name": "Rome"],
+          "id": "0196F0A2-7C31", "name": "Casa", "deleted": false, "deletedAt": "2026-11-21T11:00:00Z",
+          "deletedBy": .string(String(repeating: "00", count: 32)), "deletedByName": "phone",
+          "hiddenBy": ["kind": "trip", "id": "0196F0A2-7C30", "name": "Rome"],
         ]
       ]
     ]

@@ -1,7 +1,9 @@
+import Control
 import Foundation
 import JSONDocument
 import Testing
 
+@testable import Control
 @testable import Waymark
 @testable import WaymarkCommand
 
@@ -12,12 +14,23 @@ struct RenderingTests {
     return (lines.data + lines.notes).joined(separator: "\n")
   }
 
+  private func text<Shown: TerminalCommand>(_ command: Shown, _ answer: JSON) throws -> String {
+    let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
+    var rendering = Rendering(
+      width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
+      time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
+    command.render(try AnswerCoding.decode(Shown.Answer.self, from: answer), into: &rendering)
+    let lines = rendering.data.lines + rendering.notes.lines
+    for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
+    return lines.joined(separator: "\n")
+  }
+
   private func rendered(_ words: [String], _ document: JSON) throws -> (data: [String], notes: [String]) {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
     var rendering = Rendering(
       width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
       time: TimeText(now: now, zone: try #require(TimeZone(identifier: "UTC"))))
-    rendering.render(
+    try rendering.show(
       document, of: Invocation(words: words, arguments: .object([]), options: GlobalOptions()))
     let lines = rendering.data.lines + rendering.notes.lines
     for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
@@ -207,23 +220,29 @@ struct RenderingTests {
         """)
   }
 
+  private static let device: JSON = .string(String(repeating: "0", count: 64))
+
   @Test func `a conflict shows what won and what is kept`() throws {
     let document: JSON = [
       "conflicts": [
         [
-          "id": "c0ffee0011", "kind": "habit", "record": "00", "name": "Run", "field": "notes",
-          "reason": "field",
+          "id": "c0ffee0011", "kind": "habit", "record": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60",
+          "name": "Run", "field": "notes", "reason": "field", "visible": true, "hiddenBy": nil,
           "winner": [
-            "value": "by the river", "deviceName": "phone", "device": "00", "time": "2026-11-21T11:00:00Z",
+            "value": "by the river", "deviceName": "phone", "device": Self.device,
+            "time": "2026-11-21T11:00:00Z",
           ],
           "losers": [
-            ["value": "in the park", "deviceName": "laptop", "device": "00", "time": "2026-11-21T10:59:00Z"]
+            [
+              "value": "in the park", "deviceName": "laptop", "device": Self.device,
+              "time": "2026-11-21T10:59:00Z",
+            ]
           ],
         ]
       ]
     ]
     #expect(
-      try text(["conflicts", "list"], document) == """
+      try text(ListConflicts(), document) == """
         c0ffee00  habit · Run · notes  (field)
           won   by the river  by phone   2026-11-21 11:00
           kept  in the park   by laptop  2026-11-21 10:59
@@ -234,11 +253,19 @@ struct RenderingTests {
   @Test func `who is to decide sees long values whole`() throws {
     let words = (1...40).map { "word\($0)" }.joined(separator: " ")
     let document: JSON = [
-      "id": "c0ffee0011", "kind": "habit", "record": "00", "name": "Run", "field": "notes", "reason": "field",
-      "winner": ["value": .string(words), "deviceName": "phone", "time": "2026-11-21T11:00:00Z"],
-      "losers": [["value": "short", "deviceName": "laptop", "time": "2026-11-21T10:59:00Z"]],
+      "id": "c0ffee0011", "kind": "habit", "record": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60",
+      "name": "Run", "field": "notes", "reason": "field", "visible": true, "hiddenBy": nil,
+      "winner": [
+        "value": .string(words), "device": Self.device, "deviceName": "phone", "time": "2026-11-21T11:00:00Z",
+      ],
+      "losers": [
+        [
+          "value": "short", "device": Self.device, "deviceName": "laptop", "time": "2026-11-21T10:59:00Z",
+        ]
+      ],
+      "choices": [],
     ]
-    let shown = try text(["conflicts", "show"], document)
+    let shown = try text(ShowConflict(), document)
     #expect(
       shown.split(whereSeparator: \.isWhitespace).map(String.init).filter { $0.hasPrefix("word") }.count == 40
     )
@@ -275,5 +302,28 @@ struct RenderingTests {
 
   @Test func `a new record is its id alone`() throws {
     #expect(try text(["trip", "add"], ["schema": "waymark.trip.add/1", "id": "AB-12"]) == "AB-12")
+  }
+}
+
+extension Rendering {
+  /// Shows the document of a command, decoded where the command has a type.
+  mutating func show(_ document: JSON, of invocation: Invocation) throws {
+    guard let type = CommandTable.typed[invocation.requestName] else {
+      return render(document, of: invocation)
+    }
+    try show(document, type, invocation)
+  }
+
+  private mutating func show<Asked: TerminalCommand>(
+    _ document: JSON, _ type: Asked.Type, _ invocation: Invocation
+  ) throws {
+    // What a document does not depend on need not be typed.
+    var arguments = invocation.arguments
+    arguments["id"] = arguments["id"] ?? ""
+    let request = ControlRequest(command: invocation.requestName, arguments: arguments)
+    var content = document
+    content["schema"] = nil
+    let answer = try AnswerCoding.decode(Asked.Answer.self, from: content)
+    try request.command(as: type).render(answer, into: &self)
   }
 }

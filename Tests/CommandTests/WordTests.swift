@@ -52,7 +52,7 @@ struct WordTests {
     let root = URL(filePath: #filePath)
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     var steps: [(String, String)] = []
-    for module in ["Waymark", "WaymarkCommand"] {
+    for module in ["Home", "Waymark", "WaymarkCommand"] {
       let folder = root.appending(path: "Sources/\(module)")
       let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
       for file in files.sorted() where file.hasSuffix(".swift") {
@@ -126,10 +126,10 @@ struct WordTests {
     #expect(cut.last == "… and 8 more lines: make the window higher")
   }
 
-  @Test func `habit logs are listed, not taken for the log of the node`() {
+  @Test func `habit logs are listed, not taken for the log of the node`() throws {
     var rendering = Rendering(
       width: 80, hasColor: false, notesWidth: 80, notesHaveColor: false, time: TimeText(now: 0))
-    rendering.render(
+    try rendering.show(
       ["schema": "waymark.log.add/1", "id": "0196F0A2"],
       of: Invocation(words: ["log", "add"], arguments: .object([]), options: GlobalOptions()))
     #expect(rendering.data.text == "0196F0A2\n")

@@ -5,6 +5,7 @@ import Sodium
 import Testing
 import Wire
 
+@testable import Home
 @testable import Waymark
 
 /// Sealed keys in real processes: who is asked, and what a kill leaves.

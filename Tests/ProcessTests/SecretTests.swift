@@ -5,6 +5,7 @@ import Sodium
 import Testing
 import Wire
 
+@testable import Home
 @testable import Waymark
 
 /// What nobody else may see: the keys of a device, and the memory and the socket of its node.

@@ -1,6 +1,7 @@
 import Foundation
 import JSONDocument
 import Processes
+import Records
 import Testing
 @testable import WaymarkCommand
 import Wire
@@ -258,7 +259,7 @@ import Wire
               sys.exit(f"{line}: {done.stderr}")
       """
     // One thing after the other, as somebody would who tries them; an entry of a habit has no name to call it by.
-    let kinds = CommandTable.kinds.map(\.name).sorted { $0 != "log" && $1 == "log" }
+    let kinds = Registry.listed.map(\.name).sorted { $0 != "log" && $1 == "log" }
     var lines: [String] = []
     for kind in kinds {
       for action in ["add", "edit", "show", "list", "delete", "restore"]

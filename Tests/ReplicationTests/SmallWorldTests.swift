@@ -1,4 +1,5 @@
 import Foundation
+import Records
 import Testing
 import Wire
 
@@ -218,7 +219,7 @@ struct Plan {
         return [CellWrite(cell: Cell(record: draft.key, field: 0), content: [UInt8(index)], rank: rank)]
       }
       let cells = draft.type == .put ? draft.fields : [(0, .bool(draft.type == .restore))]
-      return cells.filter { !Merge.isFixed(draft.key, $0.field) }
+      return cells.filter { !FixedRecords.isFixed(draft.key, $0.field) }
         .map { CellWrite(cell: Cell(record: draft.key, field: $0.field), content: $0.value.encoded) }
     }
   }

@@ -1,3 +1,4 @@
+import Records
 import Wire
 
 @testable import Replication
@@ -169,7 +170,7 @@ extension World {
         case .delete: [(Fields.life, [0xf4])]
         case .restore: [(Fields.life, [0xf5])]
         }
-      return cells.filter { !Merge.isFixed(entry.key, $0.0) }
+      return cells.filter { !FixedRecords.isFixed(entry.key, $0.0) }
         .map { CellWrite(cell: Cell(record: entry.key, field: $0.0), content: $0.1) }
     }
   }

@@ -1,3 +1,4 @@
+import Families
 import Replication
 import Testing
 import Wire
@@ -38,6 +39,19 @@ import Wire
     try #require(world.run { $0["bob"].isInSync(with: $0["alice"]) })
     #expect(world.sent.reduce(0) { $0 + $1.message.setCount } == Int(1_000 - held))
     #expect(world["bob"].duplicates == 0)
+  }
+
+  @Test func `a link that drains while sets are read for it gets one answer, with one end`() throws {
+    let world = try World(["alice", "bob"])
+    try world.write("alice", insert(record(1)))
+    let link = try #require(world.connect("alice", "bob")).link
+    world.run(1_000)
+    let head = try #require(world["alice"].replica[.records].heads.sorted.first)
+    let want = Want(log: head.log, from: 1, through: head.sequence, tip: head.id)
+    world.forgetTraffic()
+    let wanted = Input.received(link, .want(.records, [want]))
+    world.turn(world["alice"], [wanted, wanted, .drained(link)])
+    #expect(world.sent.count(where: \.message.isServed) == 1)
   }
 
   @Test func `a device that was away gets nothing twice from two who have the same`() throws {

@@ -1,72 +1,10 @@
+import Families
 import Membership
 import Records
 import Replication
 import Sodium
 import Storage
 import Wire
-
-/// Keys that are the same in every run, and the statements they sign.
-struct Family {
-  let founder: String
-  let root = Family.key("root")
-  let issuer = Family.key("issuer")
-  let genesis: Statement
-  let circle: CircleID
-
-  init(founder: String) throws {
-    self.founder = founder
-    genesis = try Statement(
-      signing: Genesis(
-        root: DeviceKey(root), device: DeviceKey(Family.key(founder)),
-        transport: Family.transport(of: founder), name: founder, issuers: [DeviceKey(issuer)], created: 1,
-        nonce: .zero),
-      with: root)
-    circle = genesis.circle
-  }
-
-  static func key(_ name: String) -> SigningKey {
-    let seed = Blake2b256.bytes(Blake2b256.hash(Array(name.utf8)))
-    guard let key = try? SigningKey(seed: seed) else { preconditionFailure("no key for \(name)") }
-    return key
-  }
-
-  static func transport(of name: String) -> TransportKey {
-    let words = Blake2b256.hash(key(name).publicKey)
-    return TransportKey(Bytes32(words.0, words.1, words.2, words.3))
-  }
-
-  func certificate(for name: String, by issuer: String? = nil) throws -> Statement {
-    let issuer = issuer.map(Family.key) ?? root
-    return try Statement(
-      signing: DeviceCertificate(
-        circle: circle, issuer: DeviceKey(issuer), device: DeviceKey(Family.key(name)),
-        transport: Family.transport(of: name), name: name, role: .admin, issued: 2),
-      with: issuer)
-  }
-
-  func entitlement(
-    for name: String, _ times: Range<Moment> = 0..<World.start * 2, serial: UInt64 = 0
-  ) throws -> Statement {
-    try Statement(
-      signing: Entitlement(
-        circle: circle, issuer: DeviceKey(issuer), devices: [DeviceKey(Family.key(name))], plan: "premium",
-        issuedAt: 0, notBefore: times.lowerBound, notAfter: times.upperBound, serial: Bytes16(0, serial),
-        source: "test"),
-      with: issuer)
-  }
-
-  /// Without `issuer` the root's.
-  func revocation(
-    of name: String, by issuer: String? = nil, kept: [KeptLog] = [], valid: [Statement] = []
-  ) throws -> Statement {
-    let issuer = issuer.map(Family.key) ?? root
-    return try Statement(
-      signing: Revocation(
-        circle: circle, issuer: DeviceKey(issuer), device: DeviceKey(Family.key(name)), kept: kept,
-        valid: valid.map(\.id), issued: 3),
-      with: issuer)
-  }
-}
 
 /// One core with its store: what a node is without sockets.
 final class Device {
@@ -257,24 +195,6 @@ final class Device {
 
   func reported(_ matches: (ReplicaEvent) -> Bool) -> Int { events.count(where: matches) }
 }
-
-func record(_ number: UInt64) -> RecordKey {
-  RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(number << 56 | number, number)))
-}
-
-func setting(_ number: UInt64) -> RecordKey {
-  RecordKey(kind: KindNumbers.setting, id: RecordID(Bytes16(number << 56, number)))
-}
-
-func insert(_ key: RecordKey, _ name: String = "Rome") -> EntryDraft {
-  EntryDraft(.put, key, [(0, .bool(true)), (1, .text(name))])
-}
-
-func edit(_ key: RecordKey, _ name: String, field: FieldNumber = 1) -> EntryDraft {
-  EntryDraft(.put, key, [(field, .text(name))])
-}
-
-func delete(_ key: RecordKey) -> EntryDraft { EntryDraft(.delete, key) }
 
 extension Message {
   var setCount: Int { if case .sets(_, let sets) = self { sets.count } else { 0 } }

@@ -1,3 +1,4 @@
+import Families
 import Replication
 import Testing
 import Wire

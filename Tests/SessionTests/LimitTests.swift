@@ -1,3 +1,4 @@
+import Families
 import Membership
 import Replication
 import Sodium

@@ -1,3 +1,4 @@
+import Families
 import Replication
 import Storage
 import Testing

@@ -2,6 +2,7 @@ import SQLite
 import Simulation
 import Storage
 import Testing
+import VirtualDisk
 import Wire
 
 @Suite struct DiskTests {

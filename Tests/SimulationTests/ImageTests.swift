@@ -5,6 +5,7 @@ import Simulation
 import Testing
 
 @testable import Storage
+import VirtualDisk
 
 @Suite struct ImageTests {
   /// Disks and settings that lose what was committed: a check that does not see it would see nothing.

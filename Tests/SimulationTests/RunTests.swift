@@ -1,5 +1,6 @@
 import Simulation
 import Testing
+import VirtualDisk
 
 /// Whole runs of simulated circles, judged after every event. `make simulate` and `make soak` run many more.
 @Suite struct RunTests {
@@ -39,7 +40,7 @@ import Testing
       + "faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
     let outcome = Run.outcome(of: try #require(Options(line: line)))
     #expect(outcome.failure == nil)
-    for name in ["lied in heads", "trickled", "directions begun", "records judged after directions"] {
+    for name in ["lied in heads", "trickled", "overrides begun", "records judged after overrides"] {
       #expect(outcome.tally[name] > 0, "\(name)")
     }
   }

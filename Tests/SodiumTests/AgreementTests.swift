@@ -86,12 +86,9 @@ import Testing
     #expect(throws: SodiumError.wrongLength) { try SymmetricKey([1, 2]) }
   }
 
-  @Test func `random bytes differ and secrets compare by content`() {
+  @Test func `random bytes differ and a wiped secret is empty`() {
     #expect(randomBytes(32) != randomBytes(32))
     #expect(randomBytes(0).isEmpty)
-    #expect(constantTimeEqual([1, 2], [1, 2]))
-    #expect(!constantTimeEqual([1, 2], [1, 3]))
-    #expect(!constantTimeEqual([1, 2], [1]))
     var secret: [UInt8] = [1, 2, 3]
     wipe(&secret)
     #expect(secret.isEmpty)

@@ -291,3 +291,10 @@ import Wire
     return best.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.content) \($0.value.stamp)" }
   }
 }
+
+extension SetPlace {
+  /// Whether a cut holds the set; every cut holds seeds.
+  fileprivate func isWithin(_ cut: [LogKey: UInt64]) -> Bool {
+    UInt64(bitPattern: sequence) <= cut[log] ?? 0
+  }
+}

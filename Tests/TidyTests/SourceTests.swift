@@ -11,7 +11,9 @@ struct SourceTests {
 
   @Test func `pure modules know no time, no chance and no outside`() throws {
     let modules = try Arrows().modules
-    for file in try Repository.sources() where modules[file.module]?.isPure == true {
+    // The engine has a store, so it is not pure; but time and randomness are arguments there too.
+    for file in try Repository.sources()
+    where modules[file.module]?.isPure == true || file.module == "Engine" {
       let code = file.code
       for name in Self.impure {
         expectAbsent(name, in: code, "\(file) uses \(name)")
@@ -19,9 +21,11 @@ struct SourceTests {
     }
   }
 
-  @Test(arguments: [("sqlite3_", "SQLite"), ("crypto_", "Sodium"), ("sodium_", "Sodium")])
-  func `one module calls each C library`(prefix: String, owner: String) throws {
-    for file in try Repository.sources() where file.module != owner {
+  /// VirtualDisk is what SQLite itself calls.
+  @Test(
+    arguments: [("sqlite3_", ["SQLite", "VirtualDisk"]), ("crypto_", ["Sodium"]), ("sodium_", ["Sodium"])])
+  func `one module calls each C library`(prefix: String, owners: [String]) throws {
+    for file in try Repository.sources() where !owners.contains(file.module) {
       expectAbsent(prefix, in: file.code, "\(file) calls \(prefix)…")
     }
   }
@@ -63,7 +67,7 @@ struct SourceTests {
   @Test func `the top level holds only what belongs there`() throws {
     let known: Set = [
       "Package.swift", "Sources", "Tests", "Protocol", "examples", "Makefile", "README.md", "LICENSE",
-      "SECURITY.md",
+      "SECURITY.md", "CONTRIBUTING.md",
     ]
     let found = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path)
     #expect(found.filter { !$0.hasPrefix(".") && !known.contains($0) } == [])

@@ -1,7 +1,9 @@
+import Engine
 import Membership
 import Records
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// What members answer that keep to no rule: well formed mostly, and never true.

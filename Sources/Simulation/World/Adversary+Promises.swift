@@ -1,5 +1,7 @@
+import Engine
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// What a member brings that has promised everything: a small set of its own every so often, and nothing else.

@@ -1,8 +1,10 @@
+import Engine
 import Membership
 import Records
 import Replication
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// Change sets of members that keep to no rule: signed with a real key, and each wrong in its way.

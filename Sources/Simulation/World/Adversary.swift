@@ -1,8 +1,10 @@
+import Engine
 import Membership
 import Records
 import Replication
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// What members do that keep to no rule. They have real keys and real sessions, and send what they like on them.
@@ -13,8 +15,7 @@ extension World {
     guard let device = random.pick(adversaries), let process = device.process else { return false }
     if process.links.isEmpty {
       // Whoever is turned away comes again at once.
-      process.dialing.hurry(now: device.wall)
-      process.receive(.dial)
+      process.receive(.peering(.hurried))
     }
     switch fault {
     case .forge, .malleate, .truncate, .garble, .hoard, .replay:
@@ -35,8 +36,7 @@ extension World {
       for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
         breakLink(link)
       }
-      process.dialing.hurry(now: device.world.now)
-      process.receive(.dial)
+      process.receive(.peering(.hurried))
       return true
     case .lie, .unsolicited, .oversize: return sendNonsense(fault, process)
     case .closedLane: return useClosedLane(process)

@@ -1,14 +1,15 @@
+import Engine
 import Membership
 import Replication
 import SQLite
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// One device: its disk, its clock, and the process on it, if it runs.
 ///
-/// Around the replicator it is what the node is around it: it keeps links and timers and obeys. What it does about
-/// dialling, letting in and penalties follows Sources/Waymark/Node/Node+Network.swift.
+/// Around the engine it is what the node is around it: it keeps links and timers, and carries out effects.
 final class Device {
   let keys: DeviceKeys
   let number: Int
@@ -21,6 +22,8 @@ final class Device {
   var clock = WallClock()
   /// What the person chose; kept on the disk, as the node keeps it.
   var preference: Bool
+  /// Peers that the person does not want to talk to for now; kept on the disk too.
+  var pausedPeers: Set<DeviceKey> = []
   /// Where others find it; a number that changes when the device moves to another network.
   var place = 0
   /// The oldest of its addresses that still leads here.
@@ -117,7 +120,7 @@ final class Process {
   unowned let world: World
   let volume: Volume
   let replicator: Replicator
-  var dialing: Dialing
+  private(set) var peering: Peering
   var links: [LinkID: (link: Link, end: Int)] = [:]
   /// What has come and waits for its turn.
   var inbox: [Arrival] = []
@@ -128,17 +131,14 @@ final class Process {
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
   private var timerOrder: UInt64 = 0
-  /// When it looks next whom to dial.
-  private var dialsAt: Moment?
-  var isDiskFull = false
-  private var reservedNotes = 2
-  /// Peers that the person does not want to talk to for now.
-  var pausedPeers: Set<DeviceKey> = []
+  /// For how many notes the disk has room in reserve.
+  private var reservedNotes = Process.notesMax
+  /// When it looks next whether the disk has room.
+  private var looksAt: Moment?
   /// When a question was put that is not answered yet.
   var askedAt: [LinkID: Moment] = [:]
-  /// What it asks for before a direction begins, and the direction that it waits to carry out.
+  /// What it asks for before an override begins.
   var inquiry: Inquiry?
-  var order: DirectionOrder?
   /// With whom its records lane was open when it decided what it reports now: the replica may be ahead of that.
   private(set) var openRecords: Set<DeviceKey> = []
   /// After so many effects it ends in the midst of what it does.
@@ -149,9 +149,8 @@ final class Process {
     /// A message, and its bytes for the judge.
     case message(Link, Message, [UInt8])
     case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
-    case dialFailed(String, DialFailure)
+    case peering(PeeringInput)
     case timer(ReplicaTimer, order: UInt64)
-    case dial
     case room
     case goOn
   }
@@ -167,16 +166,20 @@ final class Process {
     if device.isSuspect { try store.rewriteLog() }
     device.isSuspect = false
     if try store.meta(MetaKey.incarnation) == nil { try world.found(store, of: device) }
+    if device.givesUp { try Override.forget(store) }
+    device.givesUp = false
     let circle = try Circle(store: store)
-    dialing = Dialing(seed: world.random.next())
+    peering = Peering(paused: device.pausedPeers, seed: world.random.next())
     replicator = try Replicator(
       store: store, circle: circle, signing: device.keys.signing, preference: device.preference,
       localPremium: .none, place: IncarnationFile(disk: device.disk, identity: device.storeIdentity),
       now: device.wall,
       seed: world.random.next(), random16: { [unowned world] in world.random16() })
-    order = try world.storedOrder(store, device)
     replicator.shell = self
+    if replicator.override.pending != nil { world.tally.count("overrides resumed at a start") }
   }
+
+  var isDiskFull: Bool { replicator.disk.isFull }
 
   /// Whether it has been ended in the midst of what it does; the rest of the turn is a ghost's.
   var isEnded: Bool { device.disk.hasStopped || volume.isCut }
@@ -185,11 +188,11 @@ final class Process {
 
   /// Begins to serve.
   func serve() {
-    for address in device.addressBook { dialing.add(address, of: nil, now: world.now) }
+    for address in device.addressBook { handle(.addressGiven(address)) }
     learnAddresses()
     handle([.started])
     announce()
-    dial()
+    handle(.timer(.dial))
   }
 
   var isMember: Bool { replicator.circle.evaluation.isMember(device.key) }
@@ -206,12 +209,9 @@ final class Process {
 
   func learnAddresses() {
     let circle = replicator.circle
-    dialing.forget { !circle.evaluation.isMember($0) }
-    dialing.heed(isOut: !isMember, now: world.now)
     let others = circle.evaluation.members.keys.filter { $0 != device.key }
     let addresses = Dictionary(uniqueKeysWithValues: others.map { ($0, circle.addresses(of: $0)) })
-    dialing.announced(addresses, now: world.now)
-    scheduleDial()
+    handle(.circleChanged(announced: addresses))
   }
 
   // MARK: Turns
@@ -220,7 +220,6 @@ final class Process {
     guard !isEnded else { return }
     replicator.handle(inputs, now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
-    world.finishDirection(self)
   }
 
   func receive(_ arrival: Arrival) {
@@ -243,7 +242,9 @@ final class Process {
         let sender = world.devices[link.devices[link.devices[0] == device.number ? 1 : 0]]
         world.watch.arrived(bytes, from: sender, to: device, on: link)
         world.log?("  \(device.name) hears of \(sender.name): \(message.name)")
-        if !world.isDeaf(device, to: message) { inputs.append(.received(link.id, message)) }
+        if !peering.ignores(link.id, replicator.replica), !world.isDeaf(device, to: message) {
+          inputs.append(.received(link.id, message))
+        }
         continue
       }
       flush(&inputs)
@@ -263,12 +264,13 @@ final class Process {
     case .input(.closed(let link)): closed(link)
     case .input(let input): handle([input])
     case .opened(let link, let remote, let introduction): opened(link, remote, introduction)
-    case .dialFailed(let address, let failure):
-      dialing.failed(address, failure, now: world.now)
-      scheduleDial()
+    case .peering(let input): handle(input)
     case .timer(let timer, let order): fired(timer, order)
-    case .dial: dial()
-    case .room: lookAtDisk()
+    case .room:
+      // One that was put off or brought forward looks at another time.
+      guard let looksAt, looksAt <= world.now else { return }
+      self.looksAt = nil
+      lookAtDisk()
     case .goOn: goOn()
     }
   }
@@ -276,67 +278,50 @@ final class Process {
   // MARK: Links
 
   private func opened(_ id: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?) {
-    guard links[id] != nil else { return }
-    if introduction != nil, isPenalised(remote) { world.tally.count("penalised peer") }
-    handle([.opened(id, remote: remote, introduction: introduction)])
-    guard let peer = replicator.replica.sessions[id]?.device, pausedPeers.contains(peer) else { return }
-    send(Message.goodbye(.paused).encoded, to: id)
-    world.hangUp(id, device)
-  }
-
-  private func isPenalised(_ transport: TransportKey) -> Bool {
-    guard let peer = replicator.circle.evaluation.member(transport: transport)?.device else { return false }
-    return dialing.isPenalised(peer, now: world.now)
+    guard let (link, end) = links[id] else { return }
+    handle(
+      .opened(id, dialled: end == 0 ? link.address : nil, remote: remote, introduction: introduction))
   }
 
   private func goOn() {
     guard !isEnded else { return }
     replicator.goOn(now: device.time)
     if !isEnded { world.judged { try $0.stepped(device) } }
-    world.finishDirection(self)
   }
 
   private func closed(_ id: LinkID) {
     // Its end comes after all that it has brought.
     while !isEnded, replicator.isWaiting(id) { goOn() }
-    guard let (link, end) = links.removeValue(forKey: id) else { return }
-    let session = replicator.replica.sessions[id]
-    if let peer = session?.device, link.brokeRules[end] { penalise(peer, "an invalid message") }
+    guard !isEnded, let (link, end) = links.removeValue(forKey: id) else { return }
+    handle(.ended(id, link.brokeRules[end] ? .brokeRules : link.hasHungUp[1 - end] ? .hungUp : .lost))
     handle([.closed(id)])
-    if end == 0 {
-      if session?.device != nil {
-        dialing.ended(link.address, now: world.now)
-      } else {
-        dialing.failed(link.address, .turnedAway, now: world.now)
-      }
-    }
-    scheduleDial()
   }
 
-  func penalise(_ peer: DeviceKey, _ why: String) {
-    dialing.penalise(peer, now: world.now)
-    world.penalised(peer, by: device, why)
-  }
+  // MARK: What Peering asks for
 
-  func dial() {
+  /// Reports an event to `peering`, and carries out what follows from it.
+  func handle(_ input: PeeringInput) {
     guard !isEnded else { return }
-    for address in dialing.due(now: world.now, connected: connected, paused: pausedPeers) {
-      world.dial(address, from: device)
+    var effects: [PeeringEffect] = []
+    peering.handle(input, replicator.replica, now: device.time, into: &effects)
+    for effect in effects where !isEnded { perform(effect) }
+  }
+
+  private func perform(_ effect: PeeringEffect) {
+    switch effect {
+    case .dial(let address): world.dial(address, from: device)
+    case .introduce(let link, let remote, let introduction):
+      guard links[link] != nil else { return }
+      handle([.opened(link, remote: remote, introduction: introduction)])
+      handle(.introduced(link))
+    case .admit: break
+    case .send(let link, let message): send(message.encoded, to: link)
+    case .close(let link), .closeAtOnce(let link): world.hangUp(link, device)
+    case .schedule(let timer, let wait):
+      if case .introduce = timer { world.tally.count("held links") }
+      world.later(wait, .peering(device.number, device.generation, timer))
+    case .report(.penalised(let peer, let why)): world.penalised(peer, by: device, why)
     }
-    scheduleDial()
-  }
-
-  var connected: Set<DeviceKey> {
-    Set(replicator.replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
-  }
-
-  func scheduleDial() {
-    guard let next = dialing.nextDue(connected: connected, paused: pausedPeers) else { return }
-    let moment = max(next, world.now + 1)
-    // One that comes earlier looks again.
-    if let dialsAt, world.now < dialsAt, dialsAt <= moment { return }
-    dialsAt = moment
-    world.later(moment - world.now, .dial(device.number, device.generation))
   }
 
   // MARK: Timers
@@ -349,18 +334,14 @@ final class Process {
 
   // MARK: Disk
 
-  private func lookAtDisk() {
-    guard isDiskFull else { return }
-    guard device.disk.faults.capacity == nil else { return awaitRoom() }
-    isDiskFull = false
-    reservedNotes = 2
-    replicator.roomAgain(now: device.time)
+  func lookAtDisk() {
+    guard !isEnded else { return }
+    let wasFull = isDiskFull
+    replicator.handle(.looked(hasRoom: device.disk.faults.capacity == nil), now: device.time)
+    guard wasFull, !isDiskFull else { return }
     if !isEnded { world.judged { try $0.stepped(device) } }
-    world.finishDirection(self)
     world.tryAgain(device)
   }
-
-  private func awaitRoom() { world.later(5_000, .room(device.number, device.generation)) }
 }
 
 extension Process: ReplicatorShell {
@@ -379,11 +360,7 @@ extension Process: ReplicatorShell {
   }
 
   func close(_ link: LinkID, _ cause: CloseCause) {
-    guard mayAct() else { return }
-    if case .misbehaved(let why) = cause, let peer = replicator.replica.sessions[link]?.device {
-      penalise(peer, why)
-    }
-    world.hangUp(link, device)
+    if mayAct() { handle(.closing(link, cause)) }
   }
 
   func isCongested(_ link: LinkID) -> Bool {
@@ -414,7 +391,7 @@ extension Process: ReplicatorShell {
     switch event {
     case .peerJoined(let peer, let link):
       openRecords.remove(peer)
-      if let (link, end) = links[link], end == 0 { dialing.succeeded(link.address, peer, now: world.now) }
+      handle(.joined(link, peer))
     case .laneOpened(let peer, .records): openRecords.insert(peer)
     case .laneClosed(let peer, .records, _): openRecords.remove(peer)
     case .membershipChanged: learnAddresses()
@@ -436,22 +413,24 @@ extension Process: ReplicatorShell {
 
   func didCommit(_ report: CommitReport) { world.committed(report, by: device) }
 
-  func storeFailed(_ error: any Error) {
+  func perform(_ effect: DiskEffect) {
     guard !isEnded else { return }
-    world.storeFailed(error, on: device)
-    if let error = error as? SQLiteError, error.isFull {
-      isDiskFull = true
-      awaitRoom()
-    } else {
-      // As the node does: rather stop than go on where nobody knows what the disk holds.
+    switch effect {
+    case .shrinkBallast: world.tally.count("felt a full disk")
+    case .holdBallast: reservedNotes = Self.notesMax
+    case .look(let wait):
+      let moment = world.now + wait
+      looksAt = moment
+      world.later(wait, .room(device.number, device.generation))
+    case .stop(let error):
+      world.storeFailed(error, on: device)
       device.isSuspect = true
       volume.cut()
+    case .report(let error): world.storeFailed(error, on: device)
+    case .shrinkLog, .resume: break
     }
   }
 
-  var canStore: Bool { !isDiskFull }
-
-  /// As the node, it holds back room for a note of each lane.
   func freeReserve() -> Bool {
     guard !isEnded, reservedNotes > 0 else { return false }
     reservedNotes -= 1
@@ -460,6 +439,8 @@ extension Process: ReplicatorShell {
   }
 
   private static let noteBytes = 64 * 1024
+  /// One for each lane, as the node's ballast.
+  private static let notesMax = 2
 }
 
 /// The file that ties an incarnation to a simulated disk.

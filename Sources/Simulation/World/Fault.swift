@@ -1,3 +1,5 @@
+import VirtualDisk
+
 /// What goes wrong in a run: the network, processes, disks, clocks, authority, and members that keep to no rule.
 package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
   // The network

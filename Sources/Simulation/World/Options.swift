@@ -1,3 +1,4 @@
+import VirtualDisk
 import Wire
 
 /// How a run is set up. Everything that happens in it follows from these values: the same options give the same run.

@@ -1,3 +1,5 @@
+import VirtualDisk
+
 /// Looks for a smaller run that breaks the same promise: fewer events, devices, and kinds of faults.
 ///
 /// What a seed decides changes with the options, so this is a search, not a reduction; it keeps what fails in the

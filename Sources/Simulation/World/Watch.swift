@@ -1,7 +1,9 @@
+import Engine
 import Membership
 import Replication
 import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// Tells the judge what happens, in its words, and keeps the first objection until the event is over.
@@ -54,7 +56,7 @@ final class Watch {
   private func waiting(_ process: Process) -> Int64? {
     let sessions = process.replicator.replica.sessions.values.filter { !$0.isClosing }
     let oldest = sessions.flatMap { session in
-      Lane.allCases.map { session[$0] }.filter { !$0.asked.isEmpty }.map(\.askedProgressAt)
+      Lane.allCases.compactMap { session[$0].askedProgressAt }
     }.min()
     return oldest.map { process.world.now - $0 }
   }
@@ -113,8 +115,8 @@ final class Watch {
   /// A device has carried out a forced direction, in these sets.
   func directed(_ device: Device, _ direction: Direction, _ sets: [ChangeSetID]) throws {
     let records = try judge.directed(device.name, told(direction), sets.map(\.bytes))
-    device.world.tally.count("records judged after directions", by: records ?? 0)
-    if records == nil { device.world.tally.count("directions behind own sets that wait") }
+    device.world.tally.count("records judged after overrides", by: records ?? 0)
+    if records == nil { device.world.tally.count("overrides behind own sets that wait") }
   }
 
   /// A device has waited long enough for what a direction needs.

@@ -1,8 +1,9 @@
+import Engine
 import Membership
 import Replication
 import Sodium
-import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// Who may what: what people buy and want, and whom they let in and take out.
@@ -18,14 +19,9 @@ extension World {
     case .restamp: return restamp(device)
     case .pausePeer:
       guard let peer = random.pick(devices.filter { $0.key != device.key }) else { return false }
-      device.process?.pausedPeers.insert(peer.key)
-      for session in device.process?.replicator.replica.sessions.values.sorted(by: { $0.link < $1.link })
-        ?? []
-      where session.device == peer.key {
-        device.process?.send(Message.goodbye(.paused).encoded, to: session.link)
-        hangUp(session.link, device)
-      }
-      later(random.wait(20_000), .end(.pausedPeer(device.number, device.generation, peer.key)))
+      device.pausedPeers.insert(peer.key)
+      device.process?.handle(.paused(peer.key))
+      later(random.wait(20_000), .end(.pausedPeer(device.number, peer.key)))
     default: return invite(by: device)
     }
     return true
@@ -33,7 +29,7 @@ extension World {
 
   func prefer(_ device: Device, _ wants: Bool) {
     device.preference = wants
-    if !wants { dropDirection(device) }
+    if !wants { dropOverride(device) }
     judged { try $0.preferred(device) }
     device.process?.handle([.preferenceChanged(wants)])
   }
@@ -199,7 +195,7 @@ extension World {
       if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
       guard !process.isEnded, !(error is WritingAgainError) else { return false }
-      process.storeFailed(error)
+      process.replicator.storeFailed(error)
     }
     return true
   }

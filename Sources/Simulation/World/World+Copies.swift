@@ -1,4 +1,5 @@
 import Replication
+import VirtualDisk
 
 /// Copies of a device: with the same keys, and what the first one had written until then.
 extension World {

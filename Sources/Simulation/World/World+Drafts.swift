@@ -1,6 +1,8 @@
+import Engine
 import Records
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// What people write: records of every kind that belong to one another, with values of every type, and some of none.

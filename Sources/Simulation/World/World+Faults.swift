@@ -1,8 +1,9 @@
+import Engine
 import Membership
 import Replication
 import Sodium
-import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// A fault that lasts for a while, and what ends it.
@@ -10,7 +11,7 @@ enum Ending {
   case weather(latency: Moment, jitter: Moment, bytesPerMillisecond: Int, refusals: Int)
   case disk(Int)
   case slowDisk(Int, Int)
-  case pausedPeer(Int, Int, DeviceKey)
+  case pausedPeer(Int, DeviceKey)
   /// Of several copies of a device others run now.
   case turn(rests: [Int], runs: [Int], isLast: Bool)
   /// Somebody writes at these devices, copies of one another.
@@ -296,10 +297,9 @@ extension World {
     case .turnOfTide(let number, let other): if !isHealing { turnTide(devices[number], devices[other]) }
     case .verdicts(let number, let near): if !isHealing { passVerdicts(on: devices[number], near: near) }
     case .turn(let rests, let runs, let isLast): change(rests: rests, runs: runs, isLast: isLast)
-    case .pausedPeer(let number, let generation, let peer):
-      guard devices[number].generation == generation, let process = devices[number].process else { return }
-      process.pausedPeers.remove(peer)
-      process.dial()
+    case .pausedPeer(let number, let peer):
+      guard devices[number].pausedPeers.remove(peer) != nil else { return }
+      devices[number].process?.handle(.resumed(peer))
     }
   }
 

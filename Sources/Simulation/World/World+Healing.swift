@@ -1,6 +1,8 @@
+import Engine
 import Membership
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// After the faults: everything works again, and what must follow from that.
@@ -21,6 +23,8 @@ extension World {
         continue
       }
       device.mischief = []
+      let paused = device.pausedPeers.sorted()
+      device.pausedPeers = []
       if device.hoards > 1_000 { later(5_000 + Moment(random.below(60_000)), .end(.promises(device.number))) }
       // A copy that will be given up may go on without sync; and who does without it may do so for some time yet.
       if device.twinNumber == nil, device.preference || random.happens(perThousand: 600) {
@@ -33,8 +37,8 @@ extension World {
       }
       process.effectsUntilStop = nil
       process.turnMilliseconds = 2
-      process.pausedPeers = []
       resume(process)
+      for peer in paused { process.handle(.resumed(peer)) }
     }
     takeTurns()
     if random.happens(perThousand: 600) { later(5_000, .end(.line)) }
@@ -42,9 +46,8 @@ extension World {
     for device in devices {
       device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)
       guard let process = device.process else { continue }
-      for address in device.addressBook { process.dialing.add(address, of: nil, now: now) }
-      process.dialing.hurry(now: now)
-      process.receive(.dial)
+      for address in device.addressBook { process.handle(.addressGiven(address)) }
+      process.receive(.peering(.hurried))
     }
   }
 
@@ -135,7 +138,7 @@ extension World {
   /// Everybody writes once more, and everybody hears of it: no session is left that only looks alive.
   func lastWords() throws {
     weather.blocked = [:]
-    endDirections()
+    endOverrides()
     for device in devices where !device.isGone && !device.preference { prefer(device, true) }
     for process in members() {
       writeLastWord(process.device)
@@ -170,8 +173,8 @@ extension World {
     guard let process = device.process else {
       return "\(device.name): \(device.isGone ? "gone" : "not running")"
     }
-    let peers = process.connected.map(name).sorted().joined(separator: " ")
-    let dials = process.dialing.entries.map {
+    let peers = process.replicator.replica.connectedDevices().map(name).sorted().joined(separator: " ")
+    let dials = process.peering.addresses.map {
       "\($0.address)\($0.isDialling ? " now" : " in \($0.nextAttempt - now)") \($0.lastFailure?.rawValue ?? "")"
     }
     return

@@ -1,6 +1,8 @@
+import Engine
 import Membership
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// How the network is.
@@ -48,25 +50,25 @@ extension World {
     guard dialler.generation == generation, let process = dialler.process else { return }
     guard process.pausedUntil == nil else { return later(100, .dialled(address, number, generation)) }
     guard let target = devices.first(where: { !$0.isGone && $0.isFound(at: address) }) else {
-      return process.receive(.dialFailed(address, .noRoute))
+      return process.receive(.peering(.dialFailed(address, .noRoute)))
     }
     if weather.blockedUntil(number, target.number, at: now) != nil
       || weather.blockedUntil(target.number, number, at: now) != nil
     {
-      return process.receive(.dialFailed(address, .timeout))
+      return process.receive(.peering(.dialFailed(address, .timeout)))
     }
     guard let answering = target.process, answering.isServing, target !== dialler else {
-      return process.receive(.dialFailed(address, .refused))
+      return process.receive(.peering(.dialFailed(address, .refused)))
     }
     if random.happens(perThousand: weather.refusals) {
       tally.count("refused")
-      return process.receive(.dialFailed(address, .refused))
+      return process.receive(.peering(.dialFailed(address, .refused)))
     }
     let circle = process.replicator.circle
     guard circle.evaluation.member(transport: target.keys.transport) != nil,
       target.keys.transport != dialler.keys.transport,
       let introduction = circle.dialledIntroduction(of: dialler.key, wallMilliseconds: dialler.wall)?.encoded
-    else { return process.receive(.dialFailed(address, .notAMember)) }
+    else { return process.receive(.peering(.dialFailed(address, .notAMember))) }
     connect(dialler, target, address, introduction)
   }
 

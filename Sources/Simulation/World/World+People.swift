@@ -1,7 +1,9 @@
+import Engine
 import Membership
 import Records
 import Replication
 import Storage
+import VirtualDisk
 import Wire
 
 /// What people do at their devices, among few records, so that they meet.
@@ -88,7 +90,7 @@ extension World {
     guard let process = device.process, !process.isEnded else { return }
     perhapsEndInside(device)
     do { try process.replicator.rebuild(now: device.time) } catch {
-      return process.isEnded ? () : process.storeFailed(error)
+      return process.isEnded ? () : process.replicator.storeFailed(error)
     }
     tally.count("rebuilt")
     if !process.isEnded { judged { try $0.stepped(device) } }
@@ -103,6 +105,8 @@ extension World {
       // As the node does: who is out of the circle writes nothing more.
       process.isMember
     else { return }
+    if process.isDiskFull { process.lookAtDisk() }
+    guard !process.isEnded else { return }
     let operation = OperationDraft(id: OperationID(random16()), verb: verb, target: target)
     operations.append(operation.id)
     do {
@@ -114,7 +118,7 @@ extension World {
     } catch {
       guard !process.isEnded else { return }
       tally.count("refused writes")
-      process.storeFailed(error)
+      if !(error is WriteRefusal) { process.replicator.storeFailed(error) }
     }
   }
 

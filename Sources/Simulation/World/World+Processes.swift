@@ -1,8 +1,9 @@
+import Engine
 import Membership
 import Replication
 import Sodium
-import SQLite
 import Storage
+import VirtualDisk
 import Wire
 
 /// How a process ends.
@@ -94,7 +95,7 @@ extension World {
       process.isTurnDue = true
       later(0, .turn(process.device.number, process.device.generation))
     }
-    process.dial()
+    process.handle(.timer(.dial))
   }
 
   // MARK: What processes report
@@ -131,6 +132,8 @@ extension World {
       judged { try $0.passed(device) }
     case .damaged(let sets): fail(.store, "\(device.name) reads damaged sets from a whole disk: \(sets)")
     case .repaired: tally.count("damaged sets replaced")
+    case .logNotShortened: tally.count("log not shortened")
+    case .override(let event): noted(event, by: device)
     case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
     }
     log?("  \(device.name): \(event)")
@@ -144,9 +147,9 @@ extension World {
   }
 
   func storeFailed(_ error: any Error, on device: Device) {
-    tally.count(isNoRoom(error) ? "felt a full disk" : "felt a disk error")
+    tally.count("felt a disk error")
     log?("  \(device.name): its store refused: \(error)")
-    guard device.disk.isFaulty || isNoRoom(error) else {
+    guard device.disk.isFaulty else {
       return fail(.store, "the store of \(device.name) refused, and its disk is well: \(error)")
     }
   }

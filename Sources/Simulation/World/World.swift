@@ -1,8 +1,10 @@
+import Engine
 import Membership
 package import Replication
+import SQLite
 import Sodium
 import Storage
-import SQLite
+import VirtualDisk
 import Wire
 
 /// Devices of one circle under one virtual clock, with all that can go wrong between and around them.
@@ -37,8 +39,8 @@ package final class World {
   var healedAt: Moment = 0
   /// What people have done, or tried to.
   var operations: [OperationID] = []
-  /// The forced directions that somebody has said yes to.
-  var orders: [OperationID: DirectionOrder] = [:]
+  /// The overrides that a person has confirmed.
+  var overrides: [OperationID: ConfirmedOverride] = [:]
   /// Until when somebody is without sync before a direction begins.
   var aloneUntil: Moment = 0
   /// How many devices somebody wanted to let in.
@@ -55,7 +57,7 @@ package final class World {
   enum Event {
     case turn(Int, Int)
     case timer(Int, Int, ReplicaTimer, order: UInt64)
-    case dial(Int, Int)
+    case peering(Int, Int, PeeringTimer)
     case room(Int, Int)
     case arrive(LinkID, Int)
     case dialled(String, Int, Int)
@@ -219,7 +221,8 @@ package final class World {
     case .turn(let number, let generation): process(number, generation)?.turn()
     case .timer(let number, let generation, let timer, let order):
       process(number, generation)?.receive(.timer(timer, order: order))
-    case .dial(let number, let generation): process(number, generation)?.receive(.dial)
+    case .peering(let number, let generation, let timer):
+      process(number, generation)?.receive(.peering(.timer(timer)))
     case .room(let number, let generation): process(number, generation)?.receive(.room)
     case .arrive(let link, let end): arrive(link, end)
     case .dialled(let address, let number, let generation): dialled(address, number, generation)

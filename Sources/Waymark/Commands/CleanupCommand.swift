@@ -21,7 +21,7 @@ extension Node {
   }
 
   private func leftovers() throws -> [Leftover] {
-    try RecordList(store: store, names: names).records(Registry.trip, CommandRequest("trip.list"))
+    try RecordList(store: store, names: names).records(Registry.trip)
       .compactMap { trip in
         guard let name = Registry.trip.title(of: trip), let mark = TestLeftovers.mark(in: name) else {
           return nil

@@ -87,7 +87,7 @@ extension CommandRequest {
   ) async throws -> JSON {
     // `verify` tells more about a suspect store than that it is one.
     if command != "verify" {
-      try await SuspectStore.check(home, forBackup: command == "backup") { progress in
+      try await SuspectStore.check(home) { progress in
         events([
           "type": "progress", "stage": .string(progress.stage), "done": .integer(progress.done),
           "total": .integer(progress.total),

@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Forced direction"
 
+import Engine
 import JSONDocument
 import Membership
 import Records
@@ -18,9 +19,9 @@ extension Node {
     // What is written here while the command is under way is not what the person saw.
     let present = store.heads(.records)
     try await checkReachable([peer])
-    let theirs = try await answer(of: peer) { try await $0.inventory(of: $1) }
+    let theirs = try await answer(of: peer) { try await Inventory.of($1, asking: $0) }
     var preview = DirectionPreview(verb: "mirror", peer: peer, scope: scope)
-    try add(from: try await ownInventory(), to: theirs, isHere: true, &preview)
+    try add(from: try await Inventory.own(of: self), to: theirs, isHere: true, &preview)
     if let answer = try answer(request, preview) { return answer }
     let backup = try await backUp(before: "mirror")
     let wanted = try await answer(of: peer) { try await $0.heads(of: $1, .records) }
@@ -39,9 +40,9 @@ extension Node {
     let others = circle.evaluation.members.values.filter { $0.device != identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     let reachable = try await checkReachable(others)
-    let inventory = try await ownInventory()
+    let inventory = try await Inventory.own(of: self)
     var preview = DirectionPreview(verb: "assert", peer: nil, scope: scope)
-    let theirs = try await answers(of: reachable) { try await $0.inventory(of: $1) }
+    let theirs = try await answers(of: reachable) { try await Inventory.of($1, asking: $0) }
     for (_, theirs) in theirs { try add(from: theirs, to: inventory, isHere: false, &preview) }
     preview.note(asked: theirs.map(\.peer), of: others)
     if let answer = try answer(request, preview) { return answer }
@@ -64,7 +65,8 @@ extension Node {
     if let name = request.text("only") {
       guard let kind = Registry.kind(named: name), kind.lane == .records, kind != Registry.content else {
         throw WaymarkError.badValue(
-          "--only", name, allowed: "it is one of \((KindCommand.kinds + ["profile"]).joined(separator: ", "))"
+          "--only", name,
+          allowed: "it is one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
         )
       }
       scope.records.kind = kind.number
@@ -175,7 +177,9 @@ extension Node {
     var preview = preview
     preview.turnsSyncOn = !replica.preference
     if request.flag("preview") { return preview.document(request, isPreview: true) }
-    if preview.changes.isEmpty, preview.unknown.isEmpty, !preview.turnsSyncOn, directions.pending == nil {
+    if preview.changes.isEmpty, preview.unknown.isEmpty, !preview.turnsSyncOn,
+      replicator.override.pending == nil
+    {
       return preview.document(request, isPreview: false)
     }
     guard request.flag("yes") else {
@@ -190,49 +194,53 @@ extension Node {
   ) async throws -> JSON {
     var preview = preview
     preview.turnsSyncOn = !replica.preference
-    let order = DirectionOrder(
+    let confirmed = OverrideRequest(
       verb: preview.verb, operation: OperationID(random16()), peer: preview.peer?.device, asked: wall(),
       direction: direction)
-    try begin(order)
-    let outcome = try await outcome(of: order, events)
+    try begin(confirmed)
+    let outcome = try await outcome(of: confirmed, events)
     return preview.document(request, isPreview: false, outcome: outcome, backup: backup)
   }
 
-  /// Waits until the order is carried out, as long as what it needs keeps coming.
+  /// Waits until the override is carried out, as long as what it needs keeps coming.
   private func outcome(
-    of order: DirectionOrder, _ events: @Sendable (JSON) -> Void
-  ) async throws -> DirectionOutcome {
-    let total = try missing(order)
+    of request: OverrideRequest, _ events: @Sendable (JSON) -> Void
+  ) async throws -> OverrideOutcome {
+    let operation = request.operation
+    let total = try replicator.missing(request)
     var least = total
     var stalled: Int64 = 0
-    while directions.pending?.operation == order.operation {
+    while replicator.override.pending?.operation == operation {
       _ = try await wait(milliseconds: Self.lookMilliseconds) {
-        $0.directions.pending?.operation != order.operation
+        $0.replicator.override.pending?.operation != operation
       }
-      guard directions.pending?.operation == order.operation else { break }
-      let left = try missing(order)
+      guard replicator.override.pending?.operation == operation else { break }
+      let left = try replicator.missing(request)
       stalled = left < least ? 0 : stalled + Self.lookMilliseconds
       least = min(left, least)
       events([
         "type": "progress", "stage": "receiving", "done": .integer(Int64(clamping: total - min(left, total))),
         "total": .integer(Int64(clamping: total)),
       ])
-      guard stalled < Self.stallMilliseconds else { throw unfinished(order, left) }
+      guard stalled < Self.stallMilliseconds else { throw unfinished(request, left) }
     }
-    guard let outcome = directions.outcome, outcome.operation == order.operation else {
+    guard let latest = replicator.override.latest, latest.operation == operation else {
       throw WaymarkError.failed(
         "given_up",
-        "The \(order.verb) was given up: sync was turned off, or another direction took its place.",
+        "The \(request.verb) was given up: sync was turned off, or another direction took its place.",
         next: "waymark history")
     }
-    return try outcome.result.get()
+    return try latest.result.mapError {
+      WaymarkError.failed(
+        "direction", "The difference could not be written: \($0). It is tried again.", next: "waymark status")
+    }.get()
   }
 
-  private func unfinished(_ order: DirectionOrder, _ left: UInt64) -> WaymarkError {
+  private func unfinished(_ request: OverrideRequest, _ left: UInt64) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.notInSync, code: Reason.directionWaiting.rawValue,
       message:
-        "\(plural(Int(clamping: left), "change set")) that the \(order.verb) needs did not come. It is "
+        "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs did not come. It is "
         + "carried out by itself as soon as they are here; until then nothing of it is written.",
       next: "waymark status; waymark sync off gives it up")
   }

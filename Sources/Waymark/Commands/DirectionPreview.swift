@@ -1,3 +1,4 @@
+import Engine
 import JSONDocument
 import Membership
 import Records
@@ -94,7 +95,7 @@ struct DirectionPreview {
   // MARK: Document
 
   func document(
-    _ request: CommandRequest, isPreview: Bool, outcome: DirectionOutcome? = nil, backup: String? = nil
+    _ request: CommandRequest, isPreview: Bool, outcome: OverrideOutcome? = nil, backup: String? = nil
   ) -> JSON {
     Waymark.document(
       verb,
@@ -131,7 +132,7 @@ struct DirectionPreview {
   }
 
   /// What others wrote after the direction was asked for: it merged as usual.
-  private func elsewhere(_ outcome: DirectionOutcome?) -> [JSON] {
+  private func elsewhere(_ outcome: OverrideOutcome?) -> [JSON] {
     (outcome?.elsewhere ?? [:]).sorted { $0.key < $1.key }.map { number, count in
       let kind = Registry.kind(number)
       return [

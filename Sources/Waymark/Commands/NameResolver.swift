@@ -101,11 +101,15 @@ struct NameResolver {
   }
 
   private func listing(_ kind: Kind) -> String? {
-    guard KindCommand.kinds.contains(kind.name) else { return nil }
+    guard kind.listing != nil else { return nil }
     return "waymark \(kind.name) list" + (scope == .gone ? " --deleted" : "")
   }
 
   private static let candidatesMax = 20
+}
+
+extension Node {
+  var names: NameResolver { NameResolver(store: store) }
 }
 
 extension Kind {
@@ -139,5 +143,28 @@ extension NameResolver: ReferenceResolver {
   func key(_ kind: Kind, named name: String) throws -> String {
     let record = try resolve(kind, name)
     return kind.field(named: "key").flatMap { record.text($0.number) } ?? record.key.id.uuid
+  }
+}
+
+extension NameResolver {
+  /// The record of any kind that a name or id means, whether people can see it or not: `profile` is the profile.
+  func anyRecord(_ text: String) throws -> RecordRow {
+    if text.lowercased() == Registry.profile.name, let profile = try store.record(FixedRecords.profile) {
+      return profile
+    }
+    var resolver = self
+    resolver.scope = .all
+    let found = try Registry.kinds.flatMap { kind in try resolver.find(kind, text).map { (kind, $0) } }
+    // What people can see is meant before what they can't.
+    let visible = found.filter { $0.1.isVisible }
+    let meant = visible.isEmpty ? found : visible
+    guard let first = meant.first else {
+      throw WaymarkError.notFound("record", text, next: "waymark history")
+    }
+    guard meant.count == 1 else {
+      let labels = meant.map { "\($0.0.name) \(label($0.0, $0.1))" }
+      throw WaymarkError.ambiguous("record", text, Self.shown(labels))
+    }
+    return first.1
   }
 }

@@ -16,7 +16,8 @@ extension Node {
   func performWithNetwork(
     _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON? {
-    request.command == "invite" ? try await invite(request, events) : nil
+    guard request.command == "invite" else { return Optional.none }
+    return try await invite(request, events)
   }
 
   /// A peer by unique prefix of its id, or by its name.

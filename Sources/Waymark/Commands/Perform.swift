@@ -14,12 +14,8 @@ extension Node {
   ) async throws -> JSON {
     if let done = try performNow(request) { return done }
     switch request.command {
-    case "history": return try await showHistory(request)
-    case "why": return try await explain(request)
-    case "undo": return try await undo(request)
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
-    case "backup": return try await backUpToFile(request, events)
     case "verify" where request.flag("deep") || request.flag("repair"):
       return try await verifyDeep(request, events)
     case "verify": return try await verify(request)
@@ -43,37 +39,7 @@ extension Node {
 
   /// The commands that need nothing but the store and the circle; nil for others.
   private func performHere(_ request: CommandRequest) throws -> JSON? {
-    let words = request.words
-    if words.count == 2, let kind = commandKind(words[0]), KindCommand.actions.contains(words[1]) {
-      return try performKind(kind, words[1], request)
-    }
-    return try performFeature(request)
-  }
-
-  private func commandKind(_ name: String) -> Kind? {
-    KindCommand.kinds.contains(name) ? Registry.kind(named: name) : nil
-  }
-
-  private func performFeature(_ request: CommandRequest) throws -> JSON? {
     switch request.command {
-    case "members.list": listMembers()
-    case "revoke": try revoke(request)
-    case "conflicts.list": try listConflicts(request)
-    case "conflicts.show": try showConflict(request)
-    case "conflicts.resolve": try resolveConflicts(request)
-    case "trip.timeline": try tripTimeline(request)
-    case "habit.tick": try tickHabit(request)
-    case "habit.untick": try untickHabit(request)
-    case "habit.set": try setHabit(request)
-    case "profile.show": try showProfile(request)
-    case "profile.set": try setProfile(request)
-    case "settings.list": try listSettings(request)
-    case "settings.get": try getSetting(request)
-    case "settings.set": try setSetting(request)
-    case "settings.unset": try unsetSetting(request)
-    case "onboarding.show": try showOnboarding(request)
-    case "onboarding.complete": try completeOnboarding(request)
-    case "onboarding.reset": try resetOnboarding(request)
     case "entitlement.show": showEntitlement(request)
     case "entitlement.install": try installEntitlement(request)
     case "entitlement.buy": try buyMock(request)

@@ -22,7 +22,7 @@ extension Node {
     var asked: [Asked] = []
     for peer in others { asked.append(await ask(peer, after: asked)) }
     try checkOpen()
-    return preview(own: try await ownInventory(), asked)
+    return preview(own: try await Inventory.own(of: self), asked)
   }
 
   /// Peers that have just connected have not shown their certificates yet.
@@ -39,7 +39,7 @@ extension Node {
       let folded = try await ask(peer.device, .records, .digests).folded
       let known = others.compactMap(\.inventory).first { $0.folded == folded }
       if let known { return Asked(peer: peer, inventory: known) }
-      return Asked(peer: peer, inventory: try await inventory(of: peer.device))
+      return Asked(peer: peer, inventory: try await Inventory.of(peer.device, asking: self))
     } catch let failure as WaymarkError {
       return Asked(peer: peer, failure: failure)
     } catch {

@@ -11,7 +11,9 @@ struct RecordEditing {
   let held: RecordRow?
   let now: Moment
   let ownZone: String
-  var newID: () -> RecordID = { RecordID(.zero) }
+
+  /// A version 7 id for a new record.
+  private var newID: RecordID { RecordID(milliseconds: now, random: random16()) }
 
   init(store: Store, kind: Kind, held: RecordRow?, now: Moment, ownZone: String) {
     self.store = store
@@ -112,7 +114,7 @@ struct RecordEditing {
     if let record {
       others += EntryDraft.putting(record.key, fields, on: record)
     } else {
-      let key = RecordKey(kind: KindNumbers.address, id: newID())
+      let key = RecordKey(kind: KindNumbers.address, id: newID)
       others += EntryDraft.putting(key, fields.filter { !$0.value.isEmpty }, on: nil)
       extra.append((reference.number, .bytes(key.id.bytes)))
     }
@@ -150,23 +152,15 @@ struct RecordEditing {
 
   /// What a new record gets where nothing was typed.
   private func fillIn(_ fields: inout [(field: FieldNumber, value: Value)]) {
-    var defaults = kind.defaults(now: now)
+    let given = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
+    var defaults = kind.defaults(now: now, for: given)
     if kind.number == KindNumbers.log {
       defaults[kind.number("date")] = HabitDay.value(now, zone: ownZone)
-    }
-    if kind.number == KindNumbers.habit, Self.isCounted(fields) {
-      defaults[kind.number("kind")] = .text("numeric")
     }
     for (number, value) in defaults.sorted(by: { $0.key < $1.key })
     where !fields.contains(where: { $0.field == number }) {
       fields.append((number, value))
     }
-  }
-
-  /// A habit with a unit or a target counts something.
-  private static func isCounted(_ fields: [(field: FieldNumber, value: Value)]) -> Bool {
-    let counting = [Registry.habit.number("unitLabel"), Registry.habit.number("dailyTarget")]
-    return fields.contains { counting.contains($0.field) && !$0.value.isEmpty }
   }
 
   // MARK: Ids
@@ -175,30 +169,13 @@ struct RecordEditing {
   private func newKey(_ fields: inout [(field: FieldNumber, value: Value)]) throws -> RecordKey {
     guard kind.number == KindNumbers.category, let keyField = kind.field(named: "key"),
       let nameField = kind.nameField
-    else { return RecordKey(kind: kind.number, id: newID()) }
+    else { return RecordKey(kind: kind.number, id: newID) }
     let typed = fields.first { $0.field == keyField.number }.flatMap { $0.value.asText } ?? ""
     let name = fields.first { $0.field == nameField }.flatMap { $0.value.asText } ?? ""
-    let key = typed.isEmpty ? try freeKey(name) ?? newID().uuid : typed
+    let key = typed.isEmpty ? try store.categoryKey(named: name) ?? newID.uuid : typed
     fields.removeAll { $0.field == keyField.number }
     fields.append((keyField.number, .text(key)))
     return RecordKey(kind: kind.number, id: RecordID(kind: kind, key: key))
-  }
-
-  /// The key that a category gets from its name, the same wherever it is free; nil if others have all that it could get.
-  private func freeKey(_ name: String) throws -> String? {
-    guard let nameField = kind.nameField else { return nil }
-    let keys = [Self.slug(name), name.lowercased()].filter { !$0.isEmpty }
-    // Names that differ in signs alone are different categories.
-    return try keys.first { key in
-      let held = try store.record(RecordKey(kind: kind.number, id: RecordID(kind: kind, key: key)))
-      guard let held, held.isAlive else { return true }
-      return held.text(nameField)?.lowercased() == name.lowercased()
-    }
-  }
-
-  /// `Health & Body` becomes `health-body`; empty if nothing of the name is left.
-  private static func slug(_ name: String) -> String {
-    name.lowercased().split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.joined(separator: "-")
   }
 
   // MARK: Checks
@@ -228,6 +205,22 @@ struct RecordEditing {
     } else if name == .text("None") {
       throw WaymarkError.badValue(
         "name", "None", allowed: "that name stands for “no organization” and exists exactly once")
+    }
+  }
+}
+
+extension Store {
+  /// The key that a category gets from its name, the same wherever it is free; nil if others have all that it could get.
+  func categoryKey(named name: String) throws -> String? {
+    let slug = name.lowercased().split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.joined(separator: "-")
+    // Names that differ in signs alone are different categories.
+    return try [slug, name.lowercased()].first { key in
+      guard !key.isEmpty else { return false }
+      let id = RecordID(kind: Registry.category, key: key)
+      guard let held = try record(RecordKey(kind: KindNumbers.category, id: id)), held.isAlive else {
+        return true
+      }
+      return held.text(Registry.category.number("name"))?.lowercased() == name.lowercased()
     }
   }
 }

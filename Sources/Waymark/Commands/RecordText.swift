@@ -51,33 +51,3 @@ extension Value {
     return RecordID(bytes: bytes)
   }
 }
-
-extension Value {
-  /// A setting's value as documents have it.
-  var documentJSON: JSON {
-    switch self {
-    case .null: .null
-    case .bool(let flag): .bool(flag)
-    case .integer(let number): .integer(number)
-    case .float(let number): .float(number)
-    case .text(let text): .string(text)
-    case .bytes(let bytes): .string(Base64.encode(bytes))
-    case .array(let items): .array(items.map(\.documentJSON))
-    }
-  }
-
-  /// The value that a document holds; nil for what no setting can be.
-  init?(documentJSON json: JSON) {
-    if let text = json.string {
-      self = .text(text)
-    } else if let flag = json.boolean {
-      self = .bool(flag)
-    } else if let integer = json.integer {
-      self = .integer(integer)
-    } else if let number = json.float {
-      self = .float(number == 0 ? 0 : number)
-    } else {
-      return nil
-    }
-  }
-}

@@ -9,18 +9,19 @@ extension Node {
     try checkAdmitted()
     try checkDisk()
     let now = wall()
-    let ended = try logsAhead(now)
+    let clock = clockAgreement(now)
+    let ended = try clock.logsAhead()
     let found = RestampDocument(
       ended: ended, changeSets: try store.countBehind(ended),
       newest: store.newestClock(of: identity.device).milliseconds, now: now)
     if ended.isEmpty { return found.json(request) }
-    if case .disputed(let other) = wallStanding(now) { throw WaymarkError.wallDisputed(now, other) }
+    if case .disputed(let other) = clock.verdict { throw WaymarkError.wallDisputed(now, other) }
     if request.flag("preview") { return found.json(request) }
     guard request.flag("yes") else { throw WaymarkError.restampNeedsYes(found) }
     let backup = try await backUp(before: "restamp")
     try checkOpen()
     // What was written while the backup was taken is dated ahead too.
-    try writeAgain(try logsAhead(wall()))
+    try writeAgain(try clockAgreement(wall()).logsAhead())
     return found.json(request, backup: backup, incarnation: incarnation)
   }
 }

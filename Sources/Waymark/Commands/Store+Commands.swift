@@ -26,6 +26,17 @@ extension Store {
     .map { ($0.kind, $0.record) }
   }
 
+  /// What people call a record, whether they can see it or not.
+  func title(_ key: RecordKey) throws -> String? {
+    guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
+    if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
+    guard kind.number == KindNumbers.log else { return kind.title(of: record) }
+    let habit = record[kind.number("habitID")]?.asRecordID
+      .map { RecordKey(kind: KindNumbers.habit, id: $0) }
+    let parts = [try habit.flatMap(title), record[kind.number("date")]?.part(2).asText]
+    return parts.compactMap(\.self).joined(separator: " ")
+  }
+
   /// The device whose write a field shows; nil for a seed.
   func author(of key: RecordKey, field: FieldNumber) throws -> DeviceKey? {
     try record(key).flatMap { try origins(of: $0)[field]?.device }

@@ -47,7 +47,7 @@ extension Node {
       {
         lanes.append((lane, last.verdict))
       } else {
-        lanes.append((lane, await compare(lane, with: peer.device)))
+        lanes.append((lane, await LaneComparison(lane: lane, peer: peer.device).run(on: self)))
         try checkOpen()
       }
     }
@@ -115,7 +115,7 @@ extension Node {
       ]
     case .differs(let found):
       func ranges(_ bytes: [UInt8]) -> JSON { .array(bytes.map { .string(hexadecimal([$0])) }) }
-      let named = found.records.prefix(Self.differencesMax)
+      let named = found.records.prefix(LaneComparison.differencesMax)
       return [
         "verdict": "differs", "records": .array(try named.map { try recordJSON($0) }),
         "more": .bool(found.isCut || named.count < found.records.count),

@@ -3,7 +3,7 @@ package import JSONDocument
 import Records
 import Wire
 
-/// How answers look as JSON: times as RFC 3339 in UTC, ids of records in upper case, nothing as `null`.
+/// How answers look as JSON: times as RFC 3339 in UTC, nothing as `null`.
 package enum AnswerCoding {
   /// - Parameter home: the home that steps of this device have to name; nil for the one that is meant anyway.
   package static func encode(_ value: some Encodable, home: String? = nil) throws -> JSON {

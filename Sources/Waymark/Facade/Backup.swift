@@ -1,5 +1,6 @@
 public import Foundation
 import JSONDocument
+import Storage
 public import Wire
 
 /// How far something long has come.
@@ -19,7 +20,7 @@ public struct WorkProgress: Hashable, Sendable {
 }
 
 /// A file with all that a device holds of the circle, without keys.
-public struct Backup: Hashable, Sendable, Decodable {
+public struct Backup: Hashable, Sendable, Codable {
   /// The path of the file.
   public let file: String
   /// The size of the file.
@@ -32,6 +33,8 @@ public struct Backup: Hashable, Sendable, Decodable {
   public let created: Date
   /// How many change sets the disk has damaged: they can't be restored from it.
   public let damaged: Int
+  /// What is damaged, as a sentence for people.
+  public let text: String?
 }
 
 extension Node {
@@ -47,9 +50,53 @@ extension Node {
   public func backUp(
     to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> Backup {
-    try await typed("backup", ["file": .file(file), "yes": .bool(overwrites)]) { event in
-      if let event = WorkProgress(event) { progress(event) }
+    try await backUp(to: file.path(percentEncoded: false), overwrites: overwrites) { done, _ in
+      progress(done)
     }
+  }
+
+  /// - Parameter progress: also hears the file; called on some thread.
+  package func backUp(
+    to path: String, overwrites: Bool, _ progress: @escaping @Sendable (WorkProgress, _ file: String) -> Void
+  ) async throws -> Backup {
+    try await sayingWhy {
+      let path = try BackupTarget.check(path, home, overwrites: overwrites)
+      let records = try store.visibleCounts().values.reduce(0, +)
+      let created = wall()
+      let summary = try await backUp(to: path, overwrites: overwrites, allowsDamage: overwrites) {
+        done, total in
+        progress(WorkProgress(stage: "writing", done: Int(clamping: done), total: Int(clamping: total)), path)
+      }
+      let damaged = summary.damaged
+      return Backup(
+        file: path, bytes: Int(clamping: summary.bytes), changeSets: Int(clamping: summary.changeSets),
+        records: records, created: Date(milliseconds: created), damaged: damaged.count,
+        text: damaged.isEmpty
+          ? nil
+          : "\(plural(damaged.count, "change set")) that the disk has damaged (\(deviceNames.list(damaged))) "
+            + "can't be restored from it, the rest can: waymark restore --partial")
+    }
+  }
+}
+
+/// Where a person wants a backup.
+private enum BackupTarget {
+  /// Refuses in words what can't become a backup, before any work is done; gives where it goes.
+  static func check(_ path: String, _ home: Home, overwrites: Bool) throws -> String {
+    try OutputFile.checkName(path)
+    let parent = parentFolder(of: path)
+    guard Files.isDirectory(parent) else {
+      throw WaymarkError.failed(
+        "file", "There is no folder \(parent) for the backup.",
+        next: "mkdir -p \(shellWord(parent)), or name another place")
+    }
+    let target = try OutputFile(path, in: home, except: home.backups, overwrites: overwrites)
+    guard !Files.exists(path) || Files.isRegular(path) else {
+      throw WaymarkError.failed(
+        "file", "\(path) is a device; a backup is a file.",
+        next: "waymark backup \(shellWord("laptop.waymark"))")
+    }
+    return target.path
   }
 }
 

@@ -1,10 +1,10 @@
 public import Foundation
-import JSONDocument
+import Replication
 public import Wire
 
 /// Changes that were made on several devices at once, none of them knowing of the others: one of them shows, and the
 /// others are kept until somebody decides, on any device.
-public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
+public struct Conflict: Hashable, Sendable, Codable, Identifiable {
   public let id: String
   /// The kind of the record.
   public let kind: RecordKind
@@ -26,7 +26,7 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
   public let losers: [Side]
 
   /// What sort of conflict it is.
-  public enum Reason: String, Hashable, Sendable, Decodable {
+  public enum Reason: String, Hashable, Sendable, Codable {
     /// One field was given several values.
     case field
     /// The profile, which is one value, was written several times.
@@ -38,7 +38,7 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
   }
 
   /// One of the writes.
-  public struct Side: Hashable, Sendable, Decodable {
+  public struct Side: Hashable, Sendable {
     /// What it wrote; of a deletion, `deleted`.
     public let value: ShownValue
     /// Who wrote it.
@@ -48,11 +48,11 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
     /// When, by the clock of who wrote it.
     public let time: Date
     /// What an edit wrote, by field, where the conflict is about a deletion; else nil.
-    public let fields: [String: ShownValue]?
+    public let fields: [ShownValue.Part]?
   }
 
   /// A record that was deleted.
-  public struct HidingRecord: Hashable, Sendable, Decodable {
+  public struct HidingRecord: Hashable, Sendable, Codable {
     /// The kind of the record.
     public let kind: RecordKind
     /// The id of the record.
@@ -72,7 +72,7 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
   }
 
   /// What a decision came to.
-  public struct Resolution: Hashable, Sendable, Decodable {
+  public struct Resolution: Hashable, Sendable, Codable {
     /// The operation that says it, to undo it; nil if there was nothing to decide.
     public let operation: OperationID?
     /// The conflicts that it closed: a decision about a record closes others about the same.
@@ -81,6 +81,17 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
     public let remaining: Int
     /// A sentence for people.
     public let text: String
+    /// The command of `waymark` that helps with the rest.
+    public let next: String?
+  }
+
+  /// A decision that is possible.
+  package struct Option: Codable, Sendable {
+    /// The side, as it is typed.
+    package let take: String
+    /// The effect, as the end of a sentence: `keep what shows now`.
+    package let effect: String
+    package let command: String
   }
 
   private enum CodingKeys: String, CodingKey {
@@ -97,6 +108,36 @@ public struct Conflict: Hashable, Sendable, Decodable, Identifiable {
   }
 }
 
+extension Conflict.Side: Codable {
+  private enum CodingKeys: CodingKey {
+    case value
+    case device
+    case deviceName
+    case time
+    case fields
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    value = try container.decode(ShownValue.self, forKey: .value)
+    device = try container.decode(DeviceKey.self, forKey: .device)
+    deviceName = try container.decode(String.self, forKey: .deviceName)
+    time = try container.decode(Date.self, forKey: .time)
+    fields =
+      container.contains(.fields)
+      ? try [ShownValue.Part](fieldsFrom: container.superDecoder(forKey: .fields)) : nil
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(value, forKey: .value)
+    try container.encode(device, forKey: .device)
+    try container.encode(deviceName, forKey: .deviceName)
+    try container.encode(time, forKey: .time)
+    try fields?.encodeFields(to: container.superEncoder(forKey: .fields))
+  }
+}
+
 extension Node {
   /// The conflicts that wait for a look, the same on every device that holds the same changes.
   public func conflicts() throws -> [Conflict] { try read(.conflicts) }
@@ -104,9 +145,16 @@ extension Node {
   /// One conflict with all its losers.
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if it is settled.
-  public func conflict(_ id: Conflict.ID) throws -> Conflict {
+  public func conflict(_ id: Conflict.ID) throws -> Conflict { try conflictWithOptions(id).conflict }
+
+  /// The conflict whose id begins with a text, and what can be decided.
+  package func conflictWithOptions(
+    _ id: String
+  ) throws -> (conflict: Conflict, options: [Conflict.Option]) {
     try sayingWhy {
-      try showConflict(CommandRequest("conflicts.show", ["id": .string(id)])).decoded(as: Conflict.self)
+      var reader = conflictReader
+      let found = try reader.find(id)
+      return (try reader.conflict(found), try reader.options(found))
     }
   }
 
@@ -122,22 +170,34 @@ extension Node {
   ///   where `.loser` could be several.
   @discardableResult
   public func resolve(_ id: Conflict.ID, taking choice: Conflict.Choice) throws -> Conflict.Resolution {
-    let take =
-      switch choice {
-      case .winner: "winner"
-      case .loser: "loser"
-      case .device(let device): device.description
-      }
-    return try resolve(["id": .string(id), "take": .string(take)])
+    switch choice {
+    case .winner: try resolve(id, taking: "winner")
+    case .loser: try resolve(id, taking: "loser")
+    case .device(let device): try resolve(id, taking: device.description)
+    }
+  }
+
+  /// - Parameter side: as it is typed: `winner`, `loser`, or the name or the beginning of the id of a device.
+  package func resolve(_ id: String, taking side: String) throws -> Conflict.Resolution {
+    try resolve {
+      var resolver = ConflictResolver(conflictReader)
+      return [try resolver.decision(id, taking: side)]
+    }
   }
 
   /// Settles all conflicts by keeping what shows.
   @discardableResult
   public func resolveAllTakingWinners() throws -> Conflict.Resolution {
-    try resolve(["all": true, "take": "winner"])
+    try resolve { try ConflictResolver(conflictReader).winners() }
   }
 
-  private func resolve(_ arguments: JSON) throws -> Conflict.Resolution {
-    try sayingWhy { try resolveConflicts(CommandRequest("conflicts.resolve", arguments)).decoded() }
+  private func resolve(_ decide: () throws -> [ConflictDecision]) throws -> Conflict.Resolution {
+    try sayingWhy {
+      try ConflictResolver(conflictReader).resolve(try decide(), now: wall()) { drafts, leastClock in
+        try write("resolve", drafts, leastClock: leastClock)
+      }
+    }
   }
+
+  var conflictReader: ConflictReader { ConflictReader(historyReader) }
 }

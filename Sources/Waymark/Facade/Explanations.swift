@@ -1,6 +1,7 @@
 public import Foundation
 import Records
 import Replication
+import Storage
 public import Wire
 
 /// Why a peer is not in sync.
@@ -14,14 +15,14 @@ public struct PeerExplanation: Hashable, Sendable {
 }
 
 /// Where each value of a record came from.
-public struct RecordExplanation: Hashable, Sendable, Decodable {
+public struct RecordExplanation: Hashable, Sendable, Codable {
   /// The record it is about.
   public let record: History.Record
   /// Its fields, one after the other.
   public let values: [Provenance]
 
   /// Who wrote what a field shows, and what that won against.
-  public struct Provenance: Hashable, Sendable, Decodable {
+  public struct Provenance: Hashable, Sendable, Codable {
     /// The name of the field; `life` for whether the record is there.
     public let field: String
     /// What the field shows.
@@ -31,7 +32,7 @@ public struct RecordExplanation: Hashable, Sendable, Decodable {
   }
 
   /// A value, and who wrote it.
-  public struct Written: Hashable, Sendable, Decodable {
+  public struct Written: Hashable, Sendable, Codable {
     /// What was written.
     public let value: ShownValue
     /// The operation that wrote it, and whose it was.
@@ -40,7 +41,7 @@ public struct RecordExplanation: Hashable, Sendable, Decodable {
     public let how: Defeat?
 
     /// How a value lost.
-    public enum Defeat: String, Hashable, Sendable, Decodable {
+    public enum Defeat: String, Hashable, Sendable, Codable {
       /// It was replaced by somebody who knew of it.
       case earlier
       /// It was written at the same time.
@@ -58,6 +59,49 @@ public struct RecordExplanation: Hashable, Sendable, Decodable {
       author = try History.Author(from: decoder)
       how = try container.decodeIfPresent(Defeat.self, forKey: .how)
     }
+
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(value, forKey: .value)
+      try author.encode(to: encoder)
+      if let how { try container.encode(how, forKey: .how) }
+    }
+
+    init(value: ShownValue, author: History.Author, how: Defeat?) {
+      self.value = value
+      self.author = author
+      self.how = how
+    }
+  }
+}
+
+extension PeerExplanation: Codable {
+  private enum CodingKeys: CodingKey {
+    case peer
+    case causes
+    case lacking
+    case newestLacking
+    case asOf
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(peer, forKey: .peer)
+    try container.encode(causes, forKey: .causes)
+    try container.encodeIfPresent(holds?.lacking, forKey: .lacking)
+    try container.encodeIfPresent(holds?.newestLacking, forKey: .newestLacking)
+    try container.encodeIfPresent(holds?.asOf, forKey: .asOf)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    peer = try container.decode(Peer.self, forKey: .peer)
+    causes = try container.decode([NodeStatus.Cause].self, forKey: .causes)
+    holds = NodeStatus.Loss.Holder(
+      device: peer.device, name: peer.name,
+      lacking: try container.decodeIfPresent(Int.self, forKey: .lacking),
+      newestLacking: try container.decodeIfPresent(Date.self, forKey: .newestLacking),
+      asOf: try container.decodeIfPresent(Date.self, forKey: .asOf))
   }
 }
 
@@ -86,8 +130,17 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) async throws -> RecordExplanation
   {
+    try await explanation { try self.row(of: record, kind) }
+  }
+
+  /// As ``explanation(ofRecord:_:)``, of the record that a name or the beginning of an id means.
+  package func explanation(ofRecordNamed name: String) async throws -> RecordExplanation {
+    try await explanation { try self.names.anyRecord(name) }
+  }
+
+  private func explanation(_ find: () throws -> RecordRow) async throws -> RecordExplanation {
     try await sayingWhy {
-      try await explainRecord(CommandRequest("why")) { try self.row(of: record, kind) }.decoded()
+      try await inSlices { try await historyReader.explanation(of: try find(), $0) }
     }
   }
 }

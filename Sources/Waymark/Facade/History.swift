@@ -1,5 +1,4 @@
 public import Foundation
-import JSONDocument
 import Records
 import Replication
 import Storage
@@ -47,7 +46,7 @@ public enum History {
   }
 
   /// What was written to one record, newest first.
-  public struct OfRecord: Hashable, Sendable, Decodable {
+  public struct OfRecord: Hashable, Sendable, Codable {
     /// The record.
     public let record: Record
     /// What was written to it, newest first.
@@ -63,7 +62,7 @@ public enum History {
   }
 
   /// The record that a history is of.
-  public struct Record: Hashable, Sendable, Decodable, Identifiable {
+  public struct Record: Hashable, Sendable, Codable, Identifiable {
     /// Its kind.
     public let kind: RecordKind
     public let id: UUID
@@ -73,7 +72,7 @@ public enum History {
     public let state: State
 
     /// Whether people can see a record.
-    public enum State: String, Hashable, Sendable, Decodable {
+    public enum State: String, Hashable, Sendable, Codable {
       /// People can see it.
       case visible
       /// It belongs to a record that is deleted.
@@ -84,7 +83,7 @@ public enum History {
   }
 
   /// One write to a record.
-  public struct Write: Hashable, Sendable, Decodable {
+  public struct Write: Hashable, Sendable, Codable {
     /// The operation that wrote it.
     public let id: OperationID
     /// What it was, as `trip.edit`.
@@ -121,7 +120,7 @@ public enum History {
   }
 
   /// What a write did to one field; `life` is whether the record is there: `alive` or `deleted`.
-  public struct Field: Hashable, Sendable, Decodable {
+  public struct Field: Hashable, Sendable, Codable {
     /// The name of the field.
     public let field: String
     /// What was written.
@@ -134,7 +133,7 @@ public enum History {
     public let lostTo: Author?
 
     /// What became of a write to a field.
-    public enum State: String, Hashable, Sendable, Decodable {
+    public enum State: String, Hashable, Sendable, Codable {
       /// It is what people see.
       case shows
       /// A later write that knew of it has taken its place.
@@ -145,7 +144,7 @@ public enum History {
   }
 
   /// Which operation, and who did it when.
-  public struct Author: Hashable, Sendable, Decodable, Identifiable {
+  public struct Author: Hashable, Sendable, Codable, Identifiable {
     public let id: OperationID
     /// What it was, as `trip.edit`.
     public let verb: String
@@ -174,20 +173,16 @@ extension Node {
   ///
   /// - Parameter limit: from 1 on.
   public func history(limit: Int = 20) async throws -> [History.Operation] {
-    struct Answer: Decodable { let operations: [History.Operation] }
-    return try await sayingWhy {
-      try await showHistory(CommandRequest("history", ["limit": .string("\(limit)")])).decoded(
-        as: Answer.self
-      )
-      .operations
-    }
+    try await newestOperations(limit).newest
   }
 
-  /// As `history(limit:)`, without a break: for views, which show few.
-  func newestOperations(_ limit: Int) throws -> [History.Operation] {
-    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
-    return try store.operations(limit: limit).map { operation in
-      try JSON.object(try operationDocument.members(operation)).decoded()
+  /// The newest operations, and whether there are more.
+  package func newestOperations(
+    _ limit: Int
+  ) async throws -> (newest: [History.Operation], hasMore: Bool) {
+    try await sayingWhy {
+      try Self.check(limit)
+      return try await inSlices { try await historyReader.operations(limit, $0) }
     }
   }
 
@@ -201,12 +196,27 @@ extension Node {
   public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
     -> History.OfRecord
   {
+    try await history(limit) { try self.row(of: record, kind) }
+  }
+
+  /// As ``history(of:_:limit:)``, of the record that a name or the beginning of an id means; `profile` is the profile.
+  package func history(ofRecordNamed name: String, limit: Int) async throws -> History.OfRecord {
+    try await history(limit) { try self.names.anyRecord(name) }
+  }
+
+  private func history(_ limit: Int, _ find: () throws -> RecordRow) async throws -> History.OfRecord {
     try await sayingWhy {
-      guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
-      return try await inSlices { pace in
-        try JSON.object(try await recordHistory(try row(of: record, kind), limit, pace)).decoded()
-      }
+      try Self.check(limit)
+      return try await inSlices { try await historyReader.history(of: try find(), limit, $0) }
     }
+  }
+
+  static func check(_ limit: Int) throws {
+    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
+  }
+
+  var historyReader: HistoryReader {
+    HistoryReader(store: store, own: identity.device) { self.name(of: $0) }
   }
 
   /// A record by its id, whether people can see it or not.

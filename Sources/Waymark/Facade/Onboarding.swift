@@ -1,8 +1,8 @@
-import JSONDocument
+import Membership
 import Records
 import Replication
 import Storage
-import Wire
+package import Wire
 
 /// Which way a person is welcomed on this device.
 ///
@@ -40,7 +40,7 @@ public enum Onboarding: Hashable, Sendable {
   }
 
   /// What a profile should have.
-  public enum ProfilePart: String, Hashable, Sendable, CaseIterable {
+  public enum ProfilePart: String, Hashable, Sendable, CaseIterable, Codable {
     /// The person's name.
     case name
     /// A picture.
@@ -52,13 +52,48 @@ public enum Onboarding: Hashable, Sendable {
   }
 }
 
+extension Onboarding.ReturningUser: Codable {
+  private enum CodingKeys: CodingKey {
+    case habits
+    case categories
+    case trips
+    case hasProfile
+    case profileName
+    case missing
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(habits, forKey: .habits)
+    try container.encode(categories, forKey: .categories)
+    try container.encode(trips, forKey: .trips)
+    try container.encode(hasProfile, forKey: .hasProfile)
+    try container.encode(profileName, forKey: .profileName)
+    try container.encode(missing, forKey: .missing)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    habits = try container.decode(Int.self, forKey: .habits)
+    categories = try container.decode(Int.self, forKey: .categories)
+    trips = try container.decode(Int.self, forKey: .trips)
+    profileName = try container.decodeIfPresent(String.self, forKey: .profileName)
+    missing = try container.decode([Onboarding.ProfilePart].self, forKey: .missing)
+  }
+}
+
 extension Node {
   /// Which way a person is welcomed on this device.
   public func onboarding() throws -> Onboarding { try read(.onboarding) }
 
   /// Onboarding is done: on this device, and, by a setting that reaches all devices, for this person.
   public func completeOnboarding() throws {
-    try sayingWhy { _ = try completeOnboarding(CommandRequest("onboarding.complete")) }
+    try sayingWhy {
+      let draft = try storedSettings.draft(Self.onboardingFlag, .bool(true))
+      if !draft.isEmpty { try write("onboarding.complete", draft) }
+      try storedSettings.updateCopy()
+      try setCompletedHere(true)
+    }
   }
 
   /// Has this device welcome the person again.
@@ -66,13 +101,41 @@ extension Node {
   /// - Parameter everywhere: takes back the setting on all devices too.
   public func resetOnboarding(everywhere: Bool = false) throws {
     try sayingWhy {
-      _ = try resetOnboarding(CommandRequest("onboarding.reset", ["everywhere": .bool(everywhere)]))
+      if everywhere { _ = try unsetSetting(Self.onboardingFlag, as: "onboarding.reset") }
+      try setCompletedHere(false)
+    }
+  }
+
+  /// What decides which way a person is welcomed, and the device that wrote the synced flag.
+  package func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
+    let isSet = try storedSettings.reading(Self.onboardingFlag)?.value == .bool(true)
+    let source =
+      isSet
+      ? try store.author(of: StoredSettings.recordKey(Self.onboardingFlag), field: StoredSettings.valueField)
+      : nil
+    let arrived = replica.records.heads.sorted.contains { $0.log.device != identity.device }
+    let facts = OnboardingFacts(
+      isFlagSet: isSet, isFlagFromElsewhere: source.map { $0 != identity.device } ?? false,
+      isCompletedHere: try isCompletedHere(), isPremium: replica.ownGate(now: wall()).isPremium,
+      haveRecordsArrived: arrived)
+    return (facts, source)
+  }
+
+  private static var onboardingFlag: String { KnownPreference.hasCompletedOnboarding.key }
+
+  /// What only this device knows.
+  private func isCompletedHere() throws -> Bool { try store.meta(MetaKey.completedOnboarding) == [1] }
+
+  private func setCompletedHere(_ isCompleted: Bool) throws {
+    if try isCompletedHere() != isCompleted {
+      try store.setMeta(MetaKey.completedOnboarding, isCompleted ? [1] : nil)
+      nodeChanged()
     }
   }
 
   /// What a returning user is told about the data that is here.
-  func returningUser() throws -> Onboarding.ReturningUser {
-    let profile = try heldProfile()
+  package func returningUser() throws -> Onboarding.ReturningUser {
+    let profile = try store.heldProfile()
     func text(_ field: String) -> String? {
       let text = profile.text(Registry.profile.number(field)) ?? ""
       return text.isEmpty ? nil : text

@@ -1,3 +1,4 @@
+import Membership
 import Records
 import Replication
 import Storage
@@ -35,8 +36,12 @@ extension Reading<[Peer]> {
 extension Reading<[CircleMember]> {
   /// The devices of the circle, this one among them, then those that were revoked.
   public static var members: Reading {
-    Reading(.members, [.node]) { node, _ in
-      try node.listMembers().decoded(as: MembersDocument.self).members
+    Reading(.members, [.node]) { node, time in
+      let evaluation = node.circle.evaluation
+      return [evaluation.members, evaluation.revoked].flatMap { devices in
+        devices.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+          .map { CircleMember($0, on: node, now: time.now) }
+      }
     }
   }
 }
@@ -45,7 +50,8 @@ extension Reading<[Conflict]> {
   /// The conflicts that wait for a look.
   public static var conflicts: Reading {
     Reading(.conflicts, Topic.records) { node, _ in
-      try node.listConflicts(CommandRequest("conflicts.list")).decoded(as: ConflictsDocument.self).conflicts
+      var reader = node.conflictReader
+      return try reader.all()
     }
   }
 }
@@ -64,7 +70,12 @@ extension Reading<[History.Operation]> {
   ///
   /// - Parameter limit: from 1 on.
   public static func history(limit: Int = 20) -> Reading {
-    Reading(.history, Topic.records) { node, _ in try node.newestOperations(limit) }
+    Reading(.history, Topic.records) { node, _ in
+      // Views show few: no pause is needed.
+      try Node.check(limit)
+      let history = node.historyReader
+      return try node.store.operations(limit: limit).map { try history.operation($0) }
+    }
   }
 }
 
@@ -85,15 +96,9 @@ extension Reading where Value: SettingValue {
   /// What a setting is: from the settings lane, else the local copy, else its default.
   public static func setting(_ setting: Setting<Value>) -> Reading {
     Reading(.setting, [.kind(Registry.setting.number)]) { node, _ in
-      let record = try node.store.record(Node.settingKey(setting.key))
-      let value = record.flatMap { $0.isAlive ? $0[Registry.setting.number("value")] : nil }
+      let record = try node.store.record(StoredSettings.recordKey(setting.key))
+      let value = record.flatMap { $0.isAlive ? $0[StoredSettings.valueField] : nil }
       return setting.read(value) ?? node.home.value(of: setting)
     }
   }
 }
-
-// The documents of the commands that some of them are read from.
-
-private struct MembersDocument: Decodable { let members: [CircleMember] }
-
-private struct ConflictsDocument: Decodable { let conflicts: [Conflict] }

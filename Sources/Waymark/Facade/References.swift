@@ -1,4 +1,5 @@
 public import Foundation
+import JSONDocument
 import Records
 import Replication
 public import Wire
@@ -77,49 +78,99 @@ public struct RecordCounts: Hashable, Sendable, Codable {
   public let restored: Int
 }
 
-/// What a field holds or held, for showing it: of any type, also of fields that this version does not know.
-public enum ShownValue: Hashable, Sendable, Decodable, CustomStringConvertible {
+/// The value of a field, of any type, for showing it; also of fields that this version does not know.
+///
+/// Keeps the order of what it consists of, and the digits of numbers.
+public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
   /// Nothing, or no value yet.
   case none
   /// True or false.
   case flag(Bool)
-  /// A number, with its digits as they are written.
-  case number(Decimal)
+  /// A whole number.
+  case integer(Int64)
+  /// Any other number.
+  case number(Double)
   /// Text, and what is written as text: days, times, ids.
   case text(String)
   /// Several values in order.
   case list([ShownValue])
   /// A value of several parts, as an amount with its currency.
-  case parts([String: ShownValue])
+  case parts([Part])
 
+  /// A named part of a value, or a field of a record.
+  public struct Part: Hashable, Sendable {
+    /// What it is called.
+    public let name: String
+    /// What it holds.
+    public let value: ShownValue
+
+    package init(_ name: String, _ value: ShownValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The value on one line.
+  public var description: String {
+    switch self {
+    case .none: "–"
+    case .flag(let flag): flag ? "yes" : "no"
+    case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
+    case .text(let text): text
+    case .list(let values): values.map(\.description).joined(separator: ", ")
+    case .parts(let parts):
+      parts.filter { $0.value != .none }.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
+    }
+  }
+}
+
+extension ShownValue: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .none
     } else if let flag = try? container.decode(Bool.self) {
       self = .flag(flag)
-    } else if let number = try? container.decode(Decimal.self) {
-      self = .number(number)
     } else if let text = try? container.decode(String.self) {
       self = .text(text)
+    } else if let number = try? container.decode(Int64.self) {
+      self = .integer(number)
+    } else if let number = try? container.decode(Double.self) {
+      self = .number(number)
     } else if let list = try? container.decode([ShownValue].self) {
       self = .list(list)
     } else {
-      self = .parts(try container.decode([String: ShownValue].self))
+      self = .parts(try [Part](fieldsFrom: decoder))
     }
   }
 
-  /// One line for people.
-  public var description: String {
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
     switch self {
-    case .none: "–"
-    case .flag(let flag): flag ? "yes" : "no"
-    case .number(let number): "\(number)"
-    case .text(let text): text
-    case .list(let values): values.map(\.description).joined(separator: ", ")
-    case .parts(let parts):
-      parts.filter { $0.value != .none }.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
-        .joined(separator: ", ")
+    case .none: try container.encodeNil()
+    case .flag(let flag): try container.encode(flag)
+    case .integer(let number): try container.encode(number)
+    case .number(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    case .list(let values): try container.encode(values)
+    case .parts(let parts): try parts.encodeFields(to: encoder)
     }
+  }
+}
+
+extension [ShownValue.Part] {
+  /// Reads the members of an object.
+  package init(fieldsFrom decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: DocumentKey.self)
+    self = try container.allKeys.map {
+      ShownValue.Part($0.stringValue, try container.decode(ShownValue.self, forKey: $0))
+    }
+  }
+
+  /// Writes them as the members of an object.
+  package func encodeFields(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: DocumentKey.self)
+    for part in self { try container.encode(part.value, forKey: DocumentKey(part.name)) }
   }
 }

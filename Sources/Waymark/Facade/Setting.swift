@@ -1,4 +1,3 @@
-import JSONDocument
 import Records
 import Replication
 import Storage
@@ -153,24 +152,20 @@ extension Node {
       if let known = KnownPreference.named(setting.key), known.checked(written) == nil {
         throw WaymarkError.badValue(setting.key, "\(value)", allowed: known.allowed)
       }
-      let draft = try settingDraft(setting.key, written)
-      if !draft.isEmpty { try write("settings.set", draft) }
-      try copyPreferences()
+      _ = try setSetting(setting.key, to: written)
     }
   }
 
   /// Takes a setting back, here and on all devices: its default holds again.
   public func remove<Value>(_ setting: Setting<Value>) throws {
-    try sayingWhy {
-      _ = try unsetSetting(CommandRequest("settings.unset", ["key": .string(setting.key)]))
-    }
+    try sayingWhy { _ = try unsetSetting(setting.key) }
   }
 
   /// All settings that are set, by key.
   public func settings() throws -> [String: StoredSetting] {
     try sayingWhy {
       var found: [String: StoredSetting] = [:]
-      for setting in try heldSettings() { found[setting.key] = StoredSetting(setting.value) }
+      for setting in try storedSettings.held() { found[setting.key] = StoredSetting(setting.value) }
       return found
     }
   }
@@ -179,7 +174,7 @@ extension Node {
 extension Home {
   /// What a setting was when it last changed on this device, else its default: readable without opening the store.
   public func value<Value>(of setting: Setting<Value>) -> Value {
-    let copy = keeping.preferences.read().first { $0.key == setting.key }?.value
+    let copy = storage.preferences.read().first { $0.key == setting.key }?.value
     return setting.read(copy) ?? setting.defaultValue
   }
 }

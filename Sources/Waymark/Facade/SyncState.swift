@@ -1,3 +1,4 @@
+import Engine
 public import Foundation
 import JSONDocument
 import Membership
@@ -150,7 +151,7 @@ extension Node {
   @discardableResult
   public func turnSyncOff() throws -> SyncState {
     try sayingWhy {
-      try dropDirection()
+      try replicator.dropOverride()
       try setSync(false)
     }
     return try syncState()
@@ -163,8 +164,7 @@ extension Node {
     try sayingWhy {
       try checkServing()
       try checkNotExcluded()
-      network?.dialing.hurry(now: steady)
-      dial()
+      handle(.hurried)
       for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
     }
   }

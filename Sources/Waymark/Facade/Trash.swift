@@ -28,23 +28,65 @@ extension Node {
   /// ```
   public func deleted<Owner: Record>(_ type: Owner.Type) throws -> [Deleted<Owner>] {
     try sayingWhy {
-      var found: [Deleted<Owner>] = []
-      try forEachDeleted(Owner.kind) { row, deletion in
+      try Trash(store: store).records(Owner.kind).map { row, deletion in
         let device = deletion.author.log.device
-        found.append(
-          Deleted(
-            record: Owner(row),
-            hiddenBy: deletion.record == row.key ? nil : try reference(deletion.record),
-            deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
-            deletedBy: DeviceReference(device: device, name: name(of: device))))
+        return Deleted(
+          record: Owner(row),
+          hiddenBy: deletion.record == row.key ? nil : try historyReader.reference(deletion.record),
+          deletedAt: Date(milliseconds: deletion.author.origin.stamp.clock.milliseconds),
+          deletedBy: DeviceReference(device: device, name: name(of: device)))
       }
-      return found.sorted { $0.deletedAt > $1.deletedAt }
+    }
+  }
+}
+
+/// What was deleted is kept: all records of a kind that are not visible for that reason.
+struct Trash {
+  let store: Store
+
+  /// The records of a kind that are deleted, or hidden with what they belong to, the last deleted first.
+  func records(_ kind: Kind) throws -> [(record: RecordRow, deletion: Deletion)] {
+    var parents: [RecordKey: Deletion?] = [:]
+    var found: [(record: RecordRow, deletion: Deletion)] = []
+    try NameResolver(store: store, scope: .gone).forEach(kind) { record in
+      if let deletion = try deletion(hiding: record, &parents) { found.append((record, deletion)) }
+    }
+    return found.sorted {
+      $0.deletion.author.origin.stamp.clock.milliseconds > $1.deletion.author.origin.stamp.clock.milliseconds
     }
   }
 
-  /// A record by kind, id and name; the name also of one that is deleted.
-  func reference(_ key: RecordKey) throws -> RecordReference {
-    RecordReference(
-      kind: RecordKind(key.kind), id: UUID(key.id), name: try operationDocument.title(key))
+  /// Many records of the trash belong to the same few others.
+  private func deletion(hiding record: RecordRow, _ parents: inout [RecordKey: Deletion?]) throws -> Deletion?
+  {
+    guard record.life != false, let parent = store.parent(of: record) else {
+      return try store.deletion(hiding: record)
+    }
+    if let known = parents[parent] { return known }
+    let found = try store.deletion(hiding: record)
+    parents[parent] = .some(found)
+    return found
+  }
+}
+
+/// The record that was deleted, and the set that did it.
+struct Deletion {
+  let record: RecordKey
+  let author: SetPlace
+}
+
+extension Store {
+  /// The deletion that keeps a record from being seen: its own, or that of what it belongs to; nil if there is none.
+  func deletion(hiding record: RecordRow) throws -> Deletion? {
+    var next: RecordRow? = record
+    // Parents of parents: an attachment belongs to an item, and that to a trip.
+    for _ in 0..<4 {
+      guard let record = next else { return nil }
+      if record.life == false {
+        return try lifeAuthor(of: record).map { Deletion(record: record.key, author: $0) }
+      }
+      next = try parent(of: record).flatMap { try self.record($0) }
+    }
+    return nil
   }
 }

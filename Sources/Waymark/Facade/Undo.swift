@@ -1,23 +1,32 @@
 public import Foundation
-import JSONDocument
 import Records
 import Replication
 import Storage
 public import Wire
 
 /// What undoing an operation would do or has done.
-public struct UndoSummary: Hashable, Sendable, Decodable {
-  /// The operation that is undone.
-  public let operation: History.Operation
+public struct UndoSummary: Hashable, Sendable, Codable {
   /// The operation that undoes it, which can be undone in turn; nil in a preview.
   public let undo: OperationID?
+  /// Whether nothing was written.
+  public let isPreview: Bool
+  /// The operation that is undone.
+  public let operation: History.Operation
   /// What it writes, by kind.
   public let changes: [RecordCounts]
   /// What it leaves alone.
   public let left: [LeftAlone]
 
+  private enum CodingKeys: String, CodingKey {
+    case undo
+    case isPreview = "preview"
+    case operation
+    case changes
+    case left
+  }
+
   /// A record of the operation that undoing leaves as it is, because that would take something from somebody.
-  public struct LeftAlone: Hashable, Sendable, Decodable, Identifiable {
+  public struct LeftAlone: Hashable, Sendable, Codable, Identifiable {
     /// The kind of the record.
     public let kind: RecordKind
     public let id: UUID
@@ -37,7 +46,7 @@ public struct UndoSummary: Hashable, Sendable, Decodable {
     public let time: Date?
 
     /// Why a record is left alone.
-    public enum Reason: String, Hashable, Sendable, Decodable {
+    public enum Reason: String, Hashable, Sendable, Codable {
       /// Somebody has changed it since.
       case changedSince = "changed_since"
       /// Others have come to use it, or gave it what belongs to it.
@@ -81,7 +90,7 @@ public struct MassDelete: Hashable, Sendable, Identifiable {
 extension Node {
   /// What undoing an operation would do, and what it would leave alone; writes nothing.
   public func undoPreview(of operation: OperationID) async throws -> UndoSummary {
-    try await undo(operation, ["preview": true])
+    try await undo(.operation(operation.description), isPreview: true)
   }
 
   /// Takes back what an operation wrote, of this device or another, as far as it still shows.
@@ -96,23 +105,36 @@ extension Node {
   ///   left alone.
   @discardableResult
   public func undo(_ operation: OperationID, isForced: Bool = false) async throws -> UndoSummary {
-    try await undo(operation, ["yes": .bool(isForced)])
+    try await undo(.operation(operation.description), isForced: isForced)
   }
 
   /// What ``undoNewest(isForced:)`` would do; writes nothing.
-  public func undoNewestPreview() async throws -> UndoSummary { try await undo(nil, ["preview": true]) }
+  public func undoNewestPreview() async throws -> UndoSummary { try await undo(.newest, isPreview: true) }
 
   /// Takes back the newest operation of this device that counts and is no undo itself: again and again, it goes back
   /// step by step.
   @discardableResult
   public func undoNewest(isForced: Bool = false) async throws -> UndoSummary {
-    try await undo(nil, ["yes": .bool(isForced)])
+    try await undo(.newest, isForced: isForced)
   }
 
-  private func undo(_ operation: OperationID?, _ how: JSON) async throws -> UndoSummary {
-    var arguments = how
-    arguments["operation"] = .text(operation?.description)
-    return try await sayingWhy { try await undo(CommandRequest("undo", arguments)).decoded() }
+  package func undo(
+    _ target: UndoTarget, isForced: Bool = false, isPreview: Bool = false
+  ) async throws -> UndoSummary {
+    try await sayingWhy {
+      try await inSlices { pace in
+        let undoer = Undoer(history: historyReader, isForced: isForced) { self.wall() }
+        let (operation, plan) = try await undoer.plan(target, pace)
+        if plan.change.drafts.isEmpty, !isPreview { throw try undoer.nothingToUndo(operation, plan) }
+        var undo: OperationID?
+        if !isPreview {
+          undo = try write(
+            Operation.undoVerb, target: operation.key.id, plan.change.drafts,
+            leastClock: plan.change.leastClock)
+        }
+        return try undoer.summary(operation, plan, undo: undo, isPreview: isPreview)
+      }
+    }
   }
 
   // MARK: Large deletions

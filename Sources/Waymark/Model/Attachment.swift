@@ -40,7 +40,7 @@ public struct Attachment: Record {
   public init(id: UUID) { self.id = id }
 
   public static let fields = RecordFields<Attachment>(
-    Registry.attachment, id: \.id, order: [.ascending(Registry.attachment.number("createdDate"))],
+    Registry.attachment, id: \.id,
     [
       parentField, .text("fileName", \.fileName), .text("originalFileName", \.originalFileName),
       .field("fileSize", \.fileSize, absent: 0), .text("mimeType", \.mimeType),

@@ -79,4 +79,8 @@ struct SavedRecord: Sendable {
     id = record.key.id
     changes = record.changes
   }
+
+  init(_ kind: Kind, _ id: RecordID, _ changes: [FieldNumber: Value]) {
+    (self.kind, self.id, self.changes) = (kind, id, changes)
+  }
 }

@@ -77,7 +77,6 @@ public struct Habit: Record {
 
   public static let fields = RecordFields<Habit>(
     Registry.habit, id: \.id,
-    order: [.ascending(Registry.habit.number("displayOrder")), .ascending(Registry.habit.number("name"))],
     [
       .text("name", \.name), .field("colorHex", \.colorHex, absent: "#2DA9E3"), .text("emoji", \.emoji),
       .field("kind", \.kind, absent: .binary), .text("unitLabel", \.unitLabel),
@@ -121,6 +120,17 @@ public struct HabitCategory: Record {
 
   public init(id: UUID) { self.id = id }
 
+  /// A new category that gets its key, and with it its id, from its name when it is saved: `Health & Body` becomes
+  /// `health-body`.
+  ///
+  /// Go on with the value that saving returns.
+  public init(name: String, emoji: String = "", order: Int = 0) {
+    id = .record()
+    self.name = name
+    self.emoji = emoji
+    self.order = order
+  }
+
   /// A new category.
   ///
   /// - Parameters:
@@ -138,7 +148,6 @@ public struct HabitCategory: Record {
 
   public static let fields = RecordFields<HabitCategory>(
     Registry.category, id: \.id,
-    order: [.ascending(Registry.category.number("order")), .ascending(Registry.category.number("name"))],
     [
       .text("key", \.key), .text("name", \.name), .text("displayName", \.displayName),
       .text("emoji", \.emoji), .field("order", \.order, absent: 0),

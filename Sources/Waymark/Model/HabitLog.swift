@@ -45,7 +45,7 @@ public struct HabitLog: Record {
   }
 
   public static let fields = RecordFields<HabitLog>(
-    Registry.log, id: \.id, order: [.ascending(Registry.log.number("date"))],
+    Registry.log, id: \.id,
     [habitField, dateField, .field("value", \.value)])
 
   private static var habitField: RecordField<HabitLog> {

@@ -5,6 +5,8 @@ import Storage
 import Wire
 
 extension Node {
+  private var contents: StoredContents { StoredContents(store: store) }
+
   /// Adds a file to an item of a trip.
   ///
   /// - Parameters:
@@ -20,7 +22,7 @@ extension Node {
           "not_found", "What “\(shortened(name))” is to be attached to is not there.",
           next: "waymark trip list")
       }
-      let id = newRecordID()
+      let id = RecordID(milliseconds: wall(), random: random16())
       try write(
         "attachment.add", try drafts(of: AttachmentInput(name: name, bytes: Array(data)), id, parent))
       return try record(Attachment.self, UUID(id)) ?? Attachment(id: UUID(id))
@@ -58,7 +60,7 @@ extension Node {
   /// - Throws: ``WaymarkError``: `no_content` if not all of it has arrived on this device yet.
   public func avatar() throws -> Data? {
     try sayingWhy {
-      guard let value = try heldProfile()[ProfileWrite.avatar], !value.isEmpty else { return nil }
+      guard let value = try store.heldProfile()[ProfileWrite.avatar], !value.isEmpty else { return nil }
       return Data(try contents.bytes(of: value))
     }
   }
@@ -71,7 +73,7 @@ extension Node {
     let cut = data.map { Contents.cut(Array($0)) }
     let value = cut?.value ?? .null
     try sayingWhy {
-      let held = try heldProfile()
+      let held = try store.heldProfile()
       guard !isSame(value, held[ProfileWrite.avatar]) else { return }
       let profile = ProfileWrite(
         held: held, heldAt: try store.profileTime(held), changed: [(ProfileWrite.avatar, value)],

@@ -42,8 +42,8 @@ extension Node {
     changes.save(record)
     return try sayingWhy {
       let isNew = try store.record(record.key) == nil
-      _ = try apply(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")")
-      return try stored(record)
+      let keys = try applied(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")").keys
+      return try stored(record, keys)
     }
   }
 
@@ -71,7 +71,7 @@ extension Node {
 
   /// The record that an update edits; the profile also where it was never written.
   private func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
-    if kind.number == FixedRecords.profile.kind { return try heldProfile() }
+    if kind.number == FixedRecords.profile.kind { return try store.heldProfile() }
     guard let row = try store.visible(kind, id) else { throw WaymarkError.notFound(kind.name, id.uuid) }
     return row
   }
@@ -84,8 +84,8 @@ extension Node {
     var changes = Changes()
     changes.save(records)
     return try sayingWhy {
-      _ = try apply(changes, "\(Owner.kind.name).save")
-      return try records.map(stored)
+      let keys = try applied(changes, "\(Owner.kind.name).save").keys
+      return try records.map { try stored($0, keys) }
     }
   }
 
@@ -105,16 +105,16 @@ extension Node {
     changes.save(first)
     changes.save(second)
     repeat changes.save(each others)
-    _ = try apply(changes, "app.change")
+    let keys = try applied(changes, "app.change").keys
     do {
-      return (try stored(first), try stored(second), repeat try stored(each others))
+      return (try stored(first, keys), try stored(second, keys), repeat try stored(each others, keys))
     } catch {
       throw WaymarkError.reading(home, error)
     }
   }
 
-  private func stored<Owner: Record>(_ record: Owner) throws -> Owner {
-    try store.record(record.key).map { Owner($0) } ?? record
+  private func stored<Owner: Record>(_ record: Owner, _ keys: [RecordKey: RecordKey]) throws -> Owner {
+    try store.record(keys[record.key] ?? record.key).map { Owner($0) } ?? record
   }
 
   /// Deletes a record; what belongs to it is hidden with it, and comes back with it.
@@ -155,6 +155,13 @@ extension Node {
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
+    try applied(changes, label).operation
+  }
+
+  /// - Returns: the operation, and the keys of records that got another one when they were saved.
+  private func applied(
+    _ changes: Changes, _ label: String
+  ) throws -> (operation: OperationID?, keys: [RecordKey: RecordKey]) {
     guard (1...ChangeSetBody.verbBytesMax).contains(label.utf8.count) else {
       throw WaymarkError.badValue("label", label, allowed: "it has 1 to \(ChangeSetBody.verbBytesMax) bytes")
     }
@@ -165,13 +172,13 @@ extension Node {
         case .save(let record): try saving.save(record)
         case .update(let kind, let id, let edit): try saving.save(edit(try editable(kind, id)))
         case .delete(let key, let force):
-          try saving.delete(key) { try mayDelete(organization: $0, force: force) }
+          try saving.delete(key, force: force)
         case .restore(let key): try saving.restore(key)
         }
       }
       try saving.checkParents()
-      guard !saving.drafts.isEmpty else { return nil }
-      return try write(label, saving.drafts, leastClock: saving.leastClock)
+      guard !saving.drafts.isEmpty else { return (nil, saving.keys) }
+      return (try write(label, saving.drafts, leastClock: saving.leastClock), saving.keys)
     }
   }
 }
@@ -184,6 +191,8 @@ private struct Saving {
   private(set) var leastClock = Clock.zero
   /// What is written here: it may refer to one another.
   private var written: Set<RecordKey> = []
+  /// The keys of categories that were named when they were saved, by those that they came with.
+  private(set) var keys: [RecordKey: RecordKey] = [:]
   private var parents: [(child: Kind, key: RecordKey)] = []
 
   init(store: Store, now: Moment) {
@@ -192,6 +201,7 @@ private struct Saving {
   }
 
   mutating func save(_ record: SavedRecord) throws {
+    let record = try named(record)
     let key = RecordKey(kind: record.kind.number, id: record.id)
     guard written.insert(key).inserted else {
       throw WaymarkError.usage("The \(record.kind.name) \(key.id.uuid) is saved twice in one change.")
@@ -208,12 +218,32 @@ private struct Saving {
     drafts += EntryDraft.putting(key, fields, on: held)
   }
 
+  /// A new category without a key gets one from its name, and its id follows from that.
+  private mutating func named(_ record: SavedRecord) throws -> SavedRecord {
+    let key = RecordKey(kind: record.kind.number, id: record.id)
+    let field = Registry.category.number("key")
+    guard record.kind == Registry.category, (record.changes[field] ?? .null).isEmpty,
+      try store.record(key) == nil
+    else { return record }
+    let name = record.changes[Registry.category.number("name")]?.asText ?? ""
+    let text = try store.categoryKey(named: name) ?? record.id.uuid
+    let id = RecordID(kind: record.kind, key: text)
+    keys[key] = RecordKey(kind: record.kind.number, id: id)
+    return SavedRecord(
+      record.kind, id, record.changes.merging([field: .text(text)]) { _, new in new })
+  }
+
   private func fields(
     _ record: SavedRecord, _ held: RecordRow?
   ) throws -> [(field: FieldNumber, value: Value)] {
     var values = record.changes
     if held == nil {
-      for (field, value) in record.kind.defaults(now: now) where (values[field] ?? .null).isEmpty {
+      // A new habit is binary until someone says otherwise, which a unit or a target does.
+      if record.kind == Registry.habit, values[Registry.habit.number("kind")] == HabitKind.binary.value {
+        values[Registry.habit.number("kind")] = nil
+      }
+      for (field, value) in record.kind.defaults(now: now, for: values) where (values[field] ?? .null).isEmpty
+      {
         values[field] = value
       }
     }
@@ -223,9 +253,7 @@ private struct Saving {
       .check(fields, isNew: held == nil)
     if held == nil, record.kind.number == KindNumbers.category {
       // What names it decides its id.
-      guard let key = values[Registry.category.number("key")]?.asText else {
-        throw WaymarkError.usage("A new category needs `key`.")
-      }
+      let key = values[Registry.category.number("key")]?.asText ?? ""
       guard RecordID(kind: record.kind, key: key) == record.id else {
         throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id follows from its key")
       }
@@ -247,12 +275,12 @@ private struct Saving {
     leastClock = max(leastClock, write.leastClock)
   }
 
-  mutating func delete(_ key: RecordKey, _ check: (RecordRow) throws -> Void) throws {
+  mutating func delete(_ key: RecordKey, force: Bool) throws {
     guard key.kind != FixedRecords.profile.kind else {
       throw WaymarkError.usage("The profile can't be deleted. Save it with empty fields instead.")
     }
     guard let held = try store.record(key), held.isAlive else { return }
-    if key.kind == FixedRecords.organization { try check(held) }
+    if key.kind == FixedRecords.organization { try store.checkDeletable(organization: held, force: force) }
     drafts.append(EntryDraft(.delete, key))
   }
 

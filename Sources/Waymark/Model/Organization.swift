@@ -38,7 +38,7 @@ public struct Organization: Record {
   public static let none = UUID(Registry.noneID)
 
   public static let fields = RecordFields<Organization>(
-    Registry.organization, id: \.id, order: [.ascending(FixedRecords.organizationName)],
+    Registry.organization, id: \.id,
     [
       .text("name", \.name), .text("phone", \.phone), .text("email", \.email), .text("website", \.website),
       .text("logoURL", \.logoURL), .text("cachedLogoFilename", \.cachedLogoFilename),
@@ -68,7 +68,7 @@ public struct Address: Record {
   public init(id: UUID = .record()) { self.id = id }
 
   public static let fields = RecordFields<Address>(
-    Registry.address, id: \.id, order: [.ascending(Registry.address.number("city"))],
+    Registry.address, id: \.id,
     [
       .text("street", \.street), .text("city", \.city), .text("state", \.state), .text("country", \.country),
       .text("postalCode", \.postalCode), .field("location", \.location),

@@ -10,17 +10,11 @@ import Wire
 public struct RecordFields<Owner: Record>: Sendable {
   let kind: Kind
   let all: [RecordField<Owner>]
-  /// How a list is sorted if nothing else is said.
-  let order: [RecordQuery.Order]
   private let id: any KeyPath<Owner, UUID> & Sendable
 
-  init(
-    _ kind: Kind, id: any KeyPath<Owner, UUID> & Sendable, order: [RecordQuery.Order] = [],
-    _ fields: [RecordField<Owner>]
-  ) {
+  init(_ kind: Kind, id: any KeyPath<Owner, UUID> & Sendable, _ fields: [RecordField<Owner>]) {
     self.kind = kind
     self.id = id
-    self.order = order
     all = fields.map { field in
       var field = field
       field.number = kind.number(field.name)

@@ -78,7 +78,7 @@ public struct Lodging: TripItem {
   }
 
   public static let fields = RecordFields<Lodging>(
-    Registry.lodging, id: \.id, order: [.ascending(Registry.lodging.number("start"))],
+    Registry.lodging, id: \.id,
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
@@ -140,7 +140,7 @@ public struct Transportation: TripItem {
   }
 
   public static let fields = RecordFields<Transportation>(
-    Registry.transportation, id: \.id, order: [.ascending(Registry.transportation.number("start"))],
+    Registry.transportation, id: \.id,
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),
@@ -202,7 +202,7 @@ public struct Activity: TripItem {
   }
 
   public static let fields = RecordFields<Activity>(
-    Registry.activity, id: \.id, order: [.ascending(Registry.activity.number("start"))],
+    Registry.activity, id: \.id,
     [
       .id("trip", \.tripID), .text("name", \.name), .time("start", \.start, zone: \.startZone),
       .time("end", \.end, zone: \.endZone), .field("cost", \.cost),

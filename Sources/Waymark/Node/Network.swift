@@ -4,7 +4,7 @@ import SecureChannel
 import Transport
 import Wire
 
-/// What a node has only while it serves: its listener, its links, and when to dial whom.
+/// What a node has only while it serves: its listener and its links.
 struct Network {
   struct ActiveLink {
     let link: any NodeLink
@@ -16,8 +16,6 @@ struct Network {
     var turnBytes = Limits.turnBytesBegin
     var device: DeviceKey?
     var pairing: Pairing?
-    /// The key of a device that has to wait before it is let in.
-    var waiting: TransportKey?
   }
 
   /// A joiner on its way: what the handshake showed.
@@ -30,9 +28,6 @@ struct Network {
   let listener: any NodeListener
   let startedAt: Moment
   var links: [LinkID: ActiveLink] = [:]
-  var dialing: Dialing
-  /// Why a device was last turned away, by either side.
-  var refusals: [DeviceKey: Reason] = [:]
   var lastSeen: [DeviceKey: Moment] = [:]
   var lastAddress: [DeviceKey: String] = [:]
   /// Present only while the node looks for its peers on its networks.
@@ -43,10 +38,9 @@ struct Network {
   var lastingAddresses: [String]?
   private var nextLink: UInt64 = 0
 
-  init(listener: any NodeListener, startedAt: Moment, seed: UInt64) {
+  init(listener: any NodeListener, startedAt: Moment) {
     self.listener = listener
     self.startedAt = startedAt
-    dialing = Dialing(seed: seed)
   }
 
   /// `ADDR:PORT` where this node can be reached.
@@ -80,12 +74,10 @@ struct Network {
 
   func address(of link: LinkID) -> String? { links[link].map { $0.dialled ?? $0.remoteAddress } }
 
-  mutating func identified(_ link: LinkID, as device: DeviceKey, at now: Now) {
+  mutating func identified(_ link: LinkID, as device: DeviceKey, at now: Moment) {
     links[link]?.device = device
-    lastSeen[device] = now.wall
-    refusals[device] = nil
+    lastSeen[device] = now
     guard let active = links[link] else { return }
     lastAddress[device] = active.dialled ?? active.remoteAddress
-    if let dialled = active.dialled { dialing.succeeded(dialled, device, now: now.steady) }
   }
 }

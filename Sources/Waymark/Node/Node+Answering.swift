@@ -1,3 +1,4 @@
+import Engine
 package import JSONDocument
 import Membership
 import Storage
@@ -45,13 +46,23 @@ extension Node {
       || executor.answers(within: Int(Limits.controlLifeMilliseconds))
   }
 
+  /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
+  func passphrases(for request: CommandRequest) -> PassphraseSource { passphrases(request.passphrase) }
+
+  package func passphrases(_ passphrase: Passphrase?) -> PassphraseSource {
+    // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
+    .first(passphrase, then: servesCommands ? .environment : home.passphrases)
+  }
+
   /// - Parameter what: as the beginning of a sentence: "A control socket".
   /// - Throws: `WaymarkError` for a node in memory.
-  package func checkHasDirectory(_ what: String) throws { _ = try home.keeping.directory(for: what) }
+  package func checkHasDirectory(_ what: String) throws { _ = try home.storage.directory(for: what) }
 
   /// Why something failed, as a sentence for people.
   package func failure(_ error: any Error) -> WaymarkError {
-    isLostWrite(error) ? storeBroke(error) : .reading(home, error)
+    guard isLostWrite(error) else { return .reading(home, error) }
+    replicator.storeFailed(error)
+    return broken ?? .reading(home, error)
   }
 }
 

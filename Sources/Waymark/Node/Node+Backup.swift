@@ -12,7 +12,7 @@ extension Node {
   /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
   @discardableResult
   func backUp(before what: String) async throws -> String {
-    _ = try home.keeping.directory(for: "The backup that is taken before this")
+    _ = try home.storage.directory(for: "The backup that is taken before this")
     let path: String
     do {
       path = try home.automaticBackup(before: what, at: wall())
@@ -28,7 +28,7 @@ extension Node {
 
   /// Removes automatic backups that are too many, and logs each.
   func pruneBackups() {
-    guard (try? home.keeping.directory(for: "")) != nil else { return }
+    guard (try? home.storage.directory(for: "")) != nil else { return }
     for name in home.pruneAutomaticBackups() {
       log.info("backup", "removed the old automatic backup \(home.backups)/\(name)")
     }
@@ -42,7 +42,7 @@ extension Node {
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) async throws -> BackupSummary {
     do {
-      switch try home.keeping.backUp(
+      switch try home.storage.backUp(
         store, to: path, try backupAbout(), overwrites: overwrites, allowsDamage: allowsDamage,
         progress: progress)
       {
@@ -54,7 +54,7 @@ extension Node {
     } catch let error as BackupDamageError {
       throw WaymarkError.needsYes(
         "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
-          + "(\(names(of: error.damaged)))?",
+          + "(\(deviceNames.list(error.damaged)))?",
         next:
           "waymark run, until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
           + "waymark backup --yes \(shellWord(path)), for everything else")

@@ -6,14 +6,9 @@ extension Node {
   /// What to do when the store can't be trusted any more: the process has to end, without another write.
   public func whenStoreBreaks(_ body: @escaping @Sendable (WaymarkError) -> Void) { breaks = body }
 
-  /// The disk did not keep what it was told to, or the store is damaged. The same transaction may seem to work when it
-  /// is tried again, and not be there after a loss of power: so nothing is tried again. The next start verifies
+  /// The disk did not keep what it was told to, or the store is damaged: see `DiskState`. The next start verifies
   /// everything before it serves anybody.
-  ///
-  /// - Returns: what whoever waits for an answer is told.
-  @discardableResult
-  func storeBroke(_ error: any Error) -> WaymarkError {
-    if let broken { return broken }
+  func breakStore(_ error: any Error) {
     let failure = WaymarkError.brokenStore(home, error)
     broken = failure
     nodeChanged()
@@ -21,7 +16,6 @@ extension Node {
     home.markSuspect()
     log.error("store", "\(failure.message) Next: \(failure.next ?? "")")
     breaks?(failure)
-    return failure
   }
 
   /// Refuses everything once the store is broken.

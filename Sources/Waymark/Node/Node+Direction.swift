@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Forced direction"
 
+import Engine
 import Membership
 import Records
 import Replication
@@ -7,124 +8,48 @@ import Storage
 import Wire
 
 extension Node {
-  /// Remembers what a person said yes to, and turns sync on, without which it can't be carried out.
-  func begin(_ order: DirectionOrder) throws {
-    try store.setMeta(MetaKey.direction, order.encoded)
-    directions.pending = order
-    log.info("direction", "\(order.verb) \(shown(order.operation)) begins")
+  /// Keeps what a person has confirmed, and turns sync on, without which it can't be carried out.
+  func begin(_ request: OverrideRequest) throws {
+    try checkIncarnation()
+    try checkDisk()
+    try checkStore()
+    try withRoom { try replicator.begin(request) }
     do {
       try setSync(true)
     } catch {
-      try? dropDirection()
+      try? replicator.dropOverride()
       throw error
     }
-    finishDirection()
+    turn { $0.finishOverride(now: time) }
   }
 
-  /// Change sets that have to come before the difference can be known; those that this circle does not let in
-  /// are not waited for.
-  func missing(_ order: DirectionOrder) throws -> UInt64 {
-    let evaluation = circle.evaluation
-    return try store.missing(order.direction) { evaluation.admission(of: $0) == .open }
-  }
-
-  /// Carries out the order under way as soon as all that it needs is here.
-  func finishDirection() {
-    guard let order = directions.pending, !isDiskFull, member != nil else { return }
-    // What follows from writing comes back here.
-    directions.pending = nil
-    do {
-      guard try missing(order) == 0 else {
-        directions.pending = order
-        return
-      }
-      let outcome = try carryOut(order)
-      directions.outcome = (order.operation, .success(outcome))
-    } catch {
-      storeFailed(error)
-      // With room on the disk it is tried again, else at the next start.
-      if isDiskFull { directions.pending = order }
-      directions.outcome = (
-        order.operation,
-        .failure(
-          .failed(
-            "direction", "The difference could not be written: \(error). It is tried again.",
-            next: "waymark status"))
-      )
+  func note(_ event: OverrideEvent) {
+    switch event {
+    case .began(let request): log.info("direction", "\(request.verb) \(shown(request.operation)) begins")
+    case .ready, .written: break
+    case .finished(let request): log.info("direction", "\(request.verb) \(shown(request.operation)) is done")
+    case .dropped(let request):
+      nodeChanged()
+      log.info("direction", "\(request.verb) \(shown(request.operation)) is given up")
     }
-  }
-
-  private func carryOut(_ order: DirectionOrder) throws -> DirectionOutcome {
-    let plan = try store.plan(order.direction, now: wall())
-    let key = OperationKey(id: order.operation, device: identity.device)
-    // The node may have ended right behind the write.
-    if try !store.isWritten(key), !plan.changes.drafts.isEmpty {
-      try write(order.verb, plan.changes.drafts, leastClock: plan.changes.leastClock, id: order.operation)
-    }
-    // What stands on sets that wait can't be seen yet.
-    let isWritten = try store.isWritten(key)
-    if isWritten {
-      let trace = DirectionTrace(order: order, looked: try store.lastNumberBeforeParked())
-      try store.setMeta(MetaKey.lastDirection, trace.encoded)
-      directions.last = trace
-    }
-    try DirectionOrder.forget(store)
-    log.info("direction", "\(order.verb) \(shown(order.operation)) is done")
-    return DirectionOutcome(
-      operation: isWritten ? order.operation : nil, written: plan.counts, elsewhere: plan.later)
-  }
-
-  /// Forgets an order that is not carried out yet.
-  func dropDirection() throws {
-    try DirectionOrder.forget(store)
-    guard let order = directions.pending else { return }
-    directions.pending = nil
-    nodeChanged()
-    log.info("direction", "\(order.verb) \(shown(order.operation)) is given up")
-  }
-
-  // MARK: Afterwards
-
-  /// Whether somebody who did not know of the last forced direction wrote to its records.
-  func lookForOvertaking() {
-    guard var trace = directions.last else { return }
-    do {
-      let key = OperationKey(id: trace.order.operation, device: identity.device)
-      guard let operation = try store.operation(key) else { return }
-      let known = trace.overtaken.count
-      trace.overtaken.formUnion(try store.overtaking(operation, &trace.looked))
-      directions.last = trace
-      // What was looked at in vain is looked at again after a restart.
-      if trace.overtaken.count > known { try store.setMeta(MetaKey.lastDirection, trace.encoded) }
-    } catch {
-      storeFailed(error)
-    }
-  }
-
-  /// Numbers have changed: what was looked at can't be told from the rest any more.
-  func lookForOvertakingAnew() {
-    guard directions.last != nil else { return }
-    directions.last?.looked = 0
-    do { try store.setMeta(MetaKey.lastDirection, directions.last?.encoded) } catch { storeFailed(error) }
-    lookForOvertaking()
   }
 
   /// What `status` says of forced directions.
   func directionNotices() -> [NodeStatus.Notice] {
     var notices: [NodeStatus.Notice] = []
-    if let order = directions.pending {
+    if let request = replicator.override.pending {
       notices.append(
         NodeStatus.Notice(
           .directionWaiting,
-          text: "\(sentence(order)) waits for "
-            + plural(Int(clamping: (try? missing(order)) ?? 0), "change set")))
+          text: "\(sentence(request)) waits for "
+            + plural(Int(clamping: (try? replicator.missing(request)) ?? 0), "change set")))
     }
-    if let last = directions.last, !last.overtaken.isEmpty, !isUndone(last.order.operation) {
+    if let last = replicator.override.trace, !last.overtaken.isEmpty, !isUndone(last.request.operation) {
       notices.append(
         NodeStatus.Notice(
           .directionOvertaken,
           text:
-            "\(plural(last.overtaken.count, "record")) of \(sentence(last.order)) were changed on a device "
+            "\(plural(last.overtaken.count, "record")) of \(sentence(last.request)) were changed on a device "
             + "that did not know of it: \(counts(last.overtaken)); those changes merged as usual",
           next: "waymark history"))
     }
@@ -144,15 +69,10 @@ extension Node {
   }
 
   /// “the mirror of nas from 2026-05-03T08:00:00Z”
-  func sentence(_ order: DirectionOrder) -> String {
-    let of = order.peer.map { " of \(name(of: $0))" } ?? ""
-    return "the \(order.verb)\(of) from \(CivilTime.text(order.asked))"
+  func sentence(_ request: OverrideRequest) -> String {
+    let of = request.peer.map { " of \(name(of: $0))" } ?? ""
+    return "the \(request.verb)\(of) from \(CivilTime.text(request.asked))"
   }
 
   private func shown(_ operation: OperationID) -> String { String(operation.description.prefix(8)) }
-}
-
-/// `1 trip`, `2 trips`
-func plural(_ count: Int, _ one: String, _ many: String? = nil) -> String {
-  "\(count) \(count == 1 ? one : many ?? one + "s")"
 }

@@ -1,3 +1,4 @@
+import Engine
 import Storage
 
 extension Node {
@@ -15,45 +16,35 @@ extension Node {
     }
   }
 
+  /// Since the store last had no room.
+  var isDiskFull: Bool { replicator.disk.isFull }
+
   /// Refuses what would be written while the disk is full, in words.
   func checkDisk() throws {
     if isDiskFull { lookAtDisk() }
     guard !isDiskFull else { throw WaymarkError.diskFull(home) }
   }
 
-  /// The store had no room for a transaction: nothing of it is there. Reading and sending go on.
-  func diskIsFull() {
-    guard !isDiskFull else { return }
-    isDiskFull = true
-    nodeChanged()
-    ballast.shrinkToReserve()
-    log.error("store", "the disk is full; nothing is stored until there is room")
-    // It may be the write-ahead log that has filled it: then there is room at once.
-    shrinkLog()
-    awaitRoom(ballast.hasRoom ? 20 : 5_000)
-  }
-
-  private func awaitRoom(_ milliseconds: Int64) {
-    timers.schedule(.disk, after: milliseconds) { [weak self] in
-      self?.assumeIsolated { $0.lookAtDisk() }
+  /// What the disk's state asks of the node.
+  func perform(_ effect: DiskEffect) {
+    switch effect {
+    case .shrinkBallast:
+      nodeChanged()
+      ballast.shrinkToReserve()
+      log.error("store", "the disk is full; nothing is stored until there is room")
+    case .holdBallast: ballast.hold()
+    case .look(let wait):
+      timers.schedule(.disk, after: wait) { [weak self] in self?.assumeIsolated { $0.lookAtDisk() } }
+    case .stop(let error): breakStore(error)
+    case .report(let error):
+      log.error("store", "the store refused a transaction: \(error)")
+      notice(.storeFailed("\(error)"))
+    case .resume: log.info("store", "there is room on the disk again")
+    case .shrinkLog: break
     }
   }
 
-  /// A start may have used up the ballast to open the store, or found no room for it. It is held again as soon as there
-  /// is room: the next time the disk runs full it is needed.
-  func restoreBallast() {
-    if !isDiskFull, ballast.isWaitingForRoom { awaitRoom(5_000) }
-  }
-
-  private func lookAtDisk() {
-    guard broken == nil else { return }
-    guard ballast.hasRoom else { return awaitRoom(5_000) }
-    ballast.hold()
-    guard isDiskFull else { return }
-    isDiskFull = false
-    log.info("store", "there is room on the disk again")
-    turn { $0.roomAgain(now: time) }
-  }
+  private func lookAtDisk() { turn { $0.handle(.looked(hasRoom: ballast.hasRoom), now: time) } }
 
   /// Does what needs room on a disk that works, and says so where there is none, or it fails.
   func withRoom(_ body: () throws -> Void) throws {
@@ -62,11 +53,9 @@ extension Node {
 
   /// Takes note of why nothing was written; gives it in the words of a command.
   func notKept(_ error: any Error) -> any Error {
-    if isNoRoom(error) {
-      diskIsFull()
-      return WaymarkError.diskFull(home)
-    }
-    return isBrokenStore(error) ? storeBroke(error) : error
+    guard isNoRoom(error) || isBrokenStore(error) else { return error }
+    replicator.storeFailed(error)
+    return isNoRoom(error) ? WaymarkError.diskFull(home) : broken ?? error
   }
 }
 

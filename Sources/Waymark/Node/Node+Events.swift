@@ -1,3 +1,4 @@
+import Engine
 import JSONDocument
 import Membership
 import Replication
@@ -22,10 +23,9 @@ extension Node {
     switch event {
     case .peerJoined(let device, let link):
       log.info("peers", "connected to \(name(of: device))")
-      network?.identified(link, as: device, at: time)
-      // Who was dialled may have been paused before it said who it is.
+      network?.identified(link, as: device, at: wall())
+      handle(.joined(link, device))
       rememberSoon()
-      if isPaused(device) { hangUp(link) }
     case .laneOpened(let device, let lane): log.info("sync", "\(lane) open with \(name(of: device))")
     case .laneClosed(let device, let lane, let reason):
       log.info("sync", "\(lane) closed with \(name(of: device)): \(Reason(reason).rawValue)")
@@ -64,16 +64,19 @@ extension Node {
     case .laidOutAnew:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
       renumberSeen()
-      lookForOvertakingAnew()
       settingsDidFold()
       watching.changed(Topic.all)
     case .damaged(let sets):
       log.error(
         "store",
-        "the disk has damaged \(plural(sets.count, "stored change set")): \(names(of: sets)). No peer is sent it; "
+        "the disk has damaged \(plural(sets.count, "stored change set")): \(deviceNames.list(sets)). No peer is sent it; "
           + "peers that have it are asked for it. Next: waymark status")
     case .repaired(let sets):
-      log.info("store", "peers sent \(plural(sets.count, "damaged change set")) again: \(names(of: sets))")
+      log.info(
+        "store", "peers sent \(plural(sets.count, "damaged change set")) again: \(deviceNames.list(sets))")
+    case .logNotShortened(let why):
+      log.warning("store", "the store could not be tidied, and will be after the next change: \(why)")
+    case .override(let event): note(event)
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -89,9 +92,7 @@ extension Node {
         + "records lane \(gate.reason.map { "closed: \(Reason($0).rawValue)" } ?? "open")")
   }
 
-  package func name(of device: DeviceKey) -> String {
-    remembered.names[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
-  }
+  package func name(of device: DeviceKey) -> String { deviceNames.name(of: device) }
 
   /// Looks at what a transaction changed: the local copy of the settings follows the settings lane.
   func didCommit(_ report: CommitReport) {
@@ -101,50 +102,37 @@ extension Node {
     // It writes again.
     notices.removeAll { if case .storeFailed = $0 { true } else { false } }
     guard report.foldedAnything else { return }
-    lookForOvertaking()
     if report.kinds.contains(where: { $0.lane == .settings }) { settingsDidFold() }
   }
 
   func currentNotices(_ now: Moment) throws -> [NodeStatus.Notice] {
-    var found = notices.map { notice in
-      switch notice {
-      case .storeFailed(let why):
-        NodeStatus.Notice(.storeFailed, text: "the store refused to write: \(why)")
-      case .digestMismatch(let device, let lane):
-        NodeStatus.Notice(
-          .digestMismatch, text: "\(lane): the same changes gave other data on \(name(of: device))",
-          next: Reason.digestMismatch.next(peer: name(of: device)),
-          .device(device))
-      }
-    }
+    let names = deviceNames
+    var found = notices.map { $0.notice(names) }
     if waiting != nil {
       found.append(
         NodeStatus.Notice(
           .notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
     }
-    if let notice = damageNotice() { found.append(notice) }
-    if let notice = discoveryNotice() { found.append(notice) }
-    if let exclusion { found.append(exclusion) }
-    found += unheardNotices()
-    found += forkNotices()
-    if Preferences.isOverLimit(try heldSettings()) { found.append(NodeStatus.Notice(.settingsBeyondLimits)) }
+    found += [
+      NodeStatus.Notice.damaged(
+        store.damagedSets, hasPeers: !otherMembers.isEmpty, advice: home.restoreAdvice(now: now), names),
+      missingPeers.isEmpty ? nil : network?.finder?.notice, exclusion,
+    ].compactMap { $0 }
+    found += revocationStatus.unheardNotices
+    found += NodeStatus.Notice.forks(circle, store, names)
+    if Preferences.isOverLimit(try storedSettings.held()) {
+      found.append(NodeStatus.Notice(.settingsBeyondLimits))
+    }
     if isDiskFull {
-      let next = "make room on its disk: df -h \(shellWord(home.path))"
-      // Only a durable note that they may have been sent lets them go.
-      let isWithholding = Lane.allCases.contains(where: replicator.withholds)
-      found.append(
-        isWithholding
-          ? NodeStatus.Notice(
-            .diskFull,
-            text:
-              "the disk is full; nothing more is stored, and changes made since the start can't be sent yet",
-            next: next)
-          : NodeStatus.Notice(.diskFull, next: next))
+      found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
     found += directionNotices()
     found += try largeDeletions().map(notice)
-    found += try [spentNotice(), clockNotice(now), skewNotice(now), parkedNotice(now), unseenNotice(now)]
-      .compactMap { $0 }
+    let clock = clockAgreement(now)
+    found += try [
+      replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),
+      clock.parkedNotice(), unseenNotice(now),
+    ].compactMap { $0 }
     return found
   }
 }

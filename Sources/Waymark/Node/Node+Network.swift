@@ -1,4 +1,5 @@
 import Dispatch
+import Engine
 import Membership
 import Replication
 import SecureChannel
@@ -33,7 +34,8 @@ extension Node {
       throw WaymarkError.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
     }
     let listener = try makeListener(endpoint)
-    network = Network(listener: listener, startedAt: wall(), seed: randomSeed())
+    network = Network(listener: listener, startedAt: wall())
+    peering = Peering(paused: peering.paused, seed: randomSeed())
     do { try beginServing(listener, peers) } catch {
       stopServing()
       throw error
@@ -42,19 +44,19 @@ extension Node {
     pruneBackups()
     if discovers { beginDiscovery() }
     watchInterfaces()
-    dial()
+    handle(.timer(.dial))
     nodeChanged()
     return listener.address.description
   }
 
   private func beginServing(_ listener: any NodeListener, _ peers: [String]) throws {
-    for address in try storedAddresses() + peers { network?.dialing.add(address, of: nil, now: steady) }
+    for address in try storedAddresses() + peers { handle(.addressGiven(address)) }
     learnAddresses()
     listener.start()
     logGate()
     handle(.started)
     scheduleRest()
-    restoreBallast()
+    replicator.handle(DiskInput.started(lacksBallast: ballast.isWaitingForRoom), now: time)
     scheduleStoreCheck()
     guard member != nil else { return }
     try announce(network?.reachableAddresses ?? [])
@@ -130,49 +132,12 @@ extension Node {
     else { return link.close() }
     switch opening.purpose {
     case .pairing(let ticket):
+      handle(.pairing(id))
       pairingOpened(id, opening, ticket)
       link.admit()
     case .session:
-      if dialled == nil, isPenalised(opening.remoteKey) {
-        letInLater(id, opening)
-      } else {
-        letIn(id, opening)
-      }
+      handle(.opened(id, dialled: dialled, remote: opening.remoteKey, introduction: opening.payload))
     }
-  }
-
-  private func letIn(_ id: LinkID, _ opening: ChannelOpening) {
-    guard let link = network?.links[id]?.link else { return }
-    handle(.opened(id, remote: opening.remoteKey, introduction: opening.payload))
-    guard let device = replica.sessions[id]?.device else { return }
-    if isPaused(device) {
-      send(Message.goodbye(.paused).encoded, to: id)
-      return link.close()
-    }
-    link.admit()
-  }
-
-  /// Whose messages were refused of late waits before it is judged, and once at a time: what it can do to this node
-  /// by coming back again and again has a limit.
-  private func letInLater(_ id: LinkID, _ opening: ChannelOpening) {
-    for (other, active) in network?.links ?? [:] where active.waiting == opening.remoteKey {
-      network?.links[other]?.waiting = nil
-      active.link.close()
-    }
-    network?.links[id]?.waiting = opening.remoteKey
-    timers.after(milliseconds: Limits.penalisedMilliseconds) { [weak self] in
-      self?.assumeIsolated { node in
-        guard node.network?.links[id]?.waiting != nil else { return }
-        node.network?.links[id]?.waiting = nil
-        node.letIn(id, opening)
-      }
-    }
-  }
-
-  /// Whether messages of the device with this key were refused of late.
-  private func isPenalised(_ transport: TransportKey) -> Bool {
-    guard let device = circle.evaluation.member(transport: transport)?.device else { return false }
-    return network?.dialing.isPenalised(device, now: steady) ?? false
   }
 
   /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
@@ -188,9 +153,8 @@ extension Node {
       network?.links[id]?.turnBytes =
         taken.isMore ? min(active.turnBytes * 2, Limits.turnBytesMax) : Limits.turnBytesBegin
       isMore = isMore || taken.isMore
-      // What a peer still had under way when it was paused waits for its return.
-      let isPaused = replica.sessions[id]?.device.map(isPaused) ?? false
-      for message in taken.messages where !isPaused {
+      let isIgnored = peering.ignores(id, replica)
+      for message in taken.messages where !isIgnored {
         switch message {
         case .session(let message): inputs.append(.received(id, message))
         case .pairing(let bytes): receivedJoinRequest(id, bytes)
@@ -212,51 +176,26 @@ extension Node {
       return executor.async { [weak self] in self?.assumeIsolated { $0.closed(link, end, dialled) } }
     }
     if let id = id(of: link) {
-      let session = replica.sessions[id]
+      let device = replica.sessions[id]?.device
       network?.links[id] = nil
       counters.add(link.byteCounts)
-      if let session, let device = session.device { ended(device, session, end) }
+      handle(.ended(id, ConnectionEnd(end)))
+      if let device { disconnected(device) }
       handle(.closed(id))
-      forgetQuestions(id, of: session?.device)
+      forgetQuestions(id, of: device)
       log.debug("link", "ended: \(end)")
-      if let dialled { redial(dialled, wasLetIn: session?.device != nil) }
     } else if let dialled {
       log.debug("link", "\(dialled): \(end)")
-      network?.dialing.failed(dialled, DialFailure(end), now: steady)
+      handle(.dialFailed(dialled, DialFailure(end)))
     }
-    scheduleDial()
     evaluateWaiters()
   }
 
-  /// A peer that hangs up on the introduction has not let this device in: asking again at once is no use.
-  private func redial(_ address: String, wasLetIn: Bool) {
-    if wasLetIn {
-      network?.dialing.ended(address, now: steady)
-    } else {
-      network?.dialing.failed(address, .turnedAway, now: steady)
-    }
-  }
-
-  private func ended(_ device: DeviceKey, _ session: Session, _ end: LinkEnd) {
+  private func disconnected(_ device: DeviceKey) {
     network?.lastSeen[device] = wall()
-    // It pauses this device: asking on would only be hung up on again.
-    if session.goodbye == .paused { network?.refusals[device] = .refusedByPeer }
-    // It hung up in good order and without a word, in place of what it was asked for: it can't read that itself.
-    if end == .closedByPeer, session.goodbye == nil,
-      Lane.allCases.contains(where: { !session[$0].asked.isEmpty })
-    {
-      network?.refusals[device] = .waitingDependency
-    }
     rememberSoon()
     lookForPeersSoon()
     log.info("peers", "disconnected from \(name(of: device))")
-    switch end {
-    case .violation, .invalidMessage:
-      network?.dialing.penalise(device, now: steady)
-      log.warning(
-        "peers", "\(name(of: device)) sent what no correct node sends; it is left alone for a while")
-    default: break
-    }
   }
 
   private func id(of link: any NodeLink) -> LinkID? {
@@ -285,29 +224,42 @@ extension Node {
     if let count = counters.refused[cause.word] { counters.refused[cause.word] = count + 1 }
     switch cause {
     case .misbehaved(let what):
-      log.warning("peers", "\(device.map(name) ?? active.remoteAddress): \(what)")
-      if let device { network?.dialing.penalise(device, now: steady) }
+      if device == nil { log.warning("peers", "\(active.remoteAddress): \(what)") }
     case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
     case .excluded: log.debug("peers", "\(active.remoteAddress): this device is out of the circle")
-    case .revoked:
-      if let device { network?.refusals[device] = .revoked }
-      // It gets no more of what was meant for it while it was a member.
-      return active.link.closeAtOnce()
-    case .duplicate, .shuttingDown: break
+    case .revoked, .duplicate, .shuttingDown: break
     }
-    active.link.close()
+    handle(.closing(id, cause))
   }
 
-  // MARK: Dialling
+  // MARK: What Peering asks for
 
-  func dial() {
-    guard let serving = network, mayDial else { return }
-    let room = Limits.connectionsMax - serving.links.count
-    let due = network?.dialing.due(now: steady, connected: connectedPeers, paused: pausedPeers) ?? []
-    for (index, address) in due.enumerated() {
-      if index < room { dial(address) } else { network?.dialing.failed(address, .other, now: steady) }
+  /// Reports an event to `peering`, and carries out what follows from it.
+  func handle(_ input: PeeringInput) {
+    var effects: [PeeringEffect] = []
+    peering.handle(input, replica, now: time, into: &effects)
+    guard network != nil else { return }
+    for effect in effects { perform(effect) }
+  }
+
+  private func perform(_ effect: PeeringEffect) {
+    switch effect {
+    case .dial(let address): dial(address)
+    case .introduce(let link, let remote, let introduction):
+      handle(.opened(link, remote: remote, introduction: introduction))
+      handle(.introduced(link))
+    case .admit(let link): network?.links[link]?.link.admit()
+    case .send(let link, let message): send(message.encoded, to: link)
+    case .close(let link): network?.links[link]?.link.close()
+    case .closeAtOnce(let link): network?.links[link]?.link.closeAtOnce()
+    case .schedule(.dial, let wait):
+      timers.schedule(.dial, after: wait) { [weak self] in self?.assumeIsolated { $0.handle(.timer(.dial)) } }
+    case .schedule(.introduce(let link), let wait):
+      timers.after(milliseconds: wait) { [weak self] in
+        self?.assumeIsolated { $0.handle(.timer(.introduce(link))) }
+      }
+    case .report(.penalised(let device, let why)): log.warning("peers", "\(name(of: device)): \(why)")
     }
-    scheduleDial()
   }
 
   private func dial(_ address: String) {
@@ -317,24 +269,18 @@ extension Node {
         endpoint,
         role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
         settings: identity.linkSettings, handlers: handlers(dialled: address))
-    else {
-      network?.dialing.failed(address, .unresolved, now: steady)
-      return
-    }
+    else { return handle(.dialFailed(address, .unresolved)) }
     link.start()
   }
+}
 
-  var connectedPeers: Set<DeviceKey> {
-    Set(replica.sessions.values.filter { !$0.isClosing }.compactMap(\.device))
-  }
-
-  /// Also a device that is out of the circle dials, to ask whether it still is; but not one that waits to be let in.
-  private var mayDial: Bool { member != nil || circle.evaluation.hasCertificate(identity.device) }
-
-  func scheduleDial() {
-    guard mayDial, let next = network?.dialing.nextDue(connected: connectedPeers, paused: pausedPeers)
-    else { return }
-    timers.schedule(.dial, after: next - steady) { [weak self] in self?.assumeIsolated { $0.dial() } }
+extension ConnectionEnd {
+  fileprivate init(_ end: LinkEnd) {
+    switch end {
+    case .violation, .invalidMessage: self = .brokeRules
+    case .closedByPeer: self = .hungUp
+    default: self = .lost
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import Membership
 public import Foundation
 import Storage
 public import Wire
@@ -60,6 +61,18 @@ extension Node {
         try await Task.sleep(for: .milliseconds(50))
       }
     }
+  }
+
+  /// Makes a new circle with this device as its founder.
+  ///
+  /// - Parameter issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  package static func initialize(
+    home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
+  ) throws -> NewMembership {
+    let founding = try Founding(name: name, issuers: issuers, now: wall)
+    let aside = try founding.write(to: home)
+    return NewMembership(
+      circle: founding.genesis.circle, device: founding.identity.device, name: name, keysAside: aside)
   }
 }
 

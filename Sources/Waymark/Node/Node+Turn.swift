@@ -1,3 +1,4 @@
+import Engine
 import Membership
 import Replication
 import Storage
@@ -17,10 +18,7 @@ extension Node {
     afterTurn()
   }
 
-  func afterTurn() {
-    finishDirection()
-    evaluateWaiters()
-  }
+  func afterTurn() { evaluateWaiters() }
 
   /// Folds parked sets whose time has come: a command sees them also where no node runs.
   ///
@@ -38,18 +36,6 @@ extension Node {
         node.takeInboxes()
       }
     }
-  }
-
-  func storeFailed(_ error: any Error) {
-    guard !isNoRoom(error) else { return diskIsFull() }
-    if isBrokenStore(error) {
-      storeBroke(error)
-      return
-    }
-    // The set is remembered, and status names it.
-    if case StoreError.damagedSet = error { return }
-    log.error("store", "the store refused a transaction: \(error)")
-    notice(.storeFailed("\(error)"))
   }
 
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {

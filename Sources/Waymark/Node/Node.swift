@@ -1,3 +1,4 @@
+import Engine
 package import Membership
 import Replication
 import Sodium
@@ -29,13 +30,10 @@ public actor Node {
   /// Present only while the node serves.
   var network: Network?
   var notices: [NodeNotice] = []
-  var pausedPeers: Set<DeviceKey> = []
+  var peering: Peering
   let ballast: Ballast
-  /// What the store left for a quiet moment is under way.
-  var isRestDue = false
-  /// Since the store last had no room; see `checkDisk()`.
-  var isDiskFull = false
-  /// Since the store can't be trusted; see `storeBroke(_:)`.
+  var checkpointing = Checkpointing()
+  /// Once the store can't be trusted; see `whenStoreBreaks(_:)`.
   var broken: WaymarkError?
   var breaks: (@Sendable (WaymarkError) -> Void)?
   let credentials: Credentials
@@ -47,7 +45,6 @@ public actor Node {
   var lastJoined: DeviceKey?
   var waiters = Waiters()
   var watching = Watching()
-  var directions: Directions
   /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
   var seenSets: [Lane: Int64]
   var questions = Questions()
@@ -112,12 +109,10 @@ public actor Node {
     }
     waiting = isMember || wasMember ? nil : stored.waiting
     seenSets = try Self.seenSets(store)
-    remembered = Remembered(
-      seen: try Self.seenPeers(store), holdings: try store.holdings(), names: try Self.peerNames(store),
-      beacons: try Self.beaconTimes(store))
+    remembered = try Remembered(store, names: try Self.peerNames(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
-      localPremium: stored.localPremium, place: home.keeping.incarnation, now: clock.wall(),
+      localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
       seed: randomSeed(),
       random16: random16)
     shell = NodeShell()
@@ -125,8 +120,7 @@ public actor Node {
     self.replicator = replicator
     ballast = Ballast(home)
     ballast.hold()
-    pausedPeers = stored.pausedPeers
-    directions = stored.directions
+    peering = Peering(paused: stored.pausedPeers, seed: randomSeed())
     credentials = Credentials(identity: identity, circle: stored.circle, clock: clock)
     shell.node = self
   }
@@ -188,14 +182,12 @@ struct StoredState {
   let localPremium: LocalPremium
   let pausedPeers: Set<DeviceKey>
   let waiting: AwaitedAdmission?
-  let directions: Directions
 
   init(_ store: Store) throws {
     circle = try Circle(store: store)
     preference = try store.meta(MetaKey.preference) == [1]
     waiting = try store.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     localPremium = try LocalPremium(store)
-    directions = try Directions(store, preference: preference)
     pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
   }
 }
@@ -208,9 +200,6 @@ extension MetaKey {
   static let addresses = "peer-addresses"
   /// Devices the person paused, in hexadecimal, a line each.
   static let paused = "paused-peers"
-  /// A forced direction that is under way, and the last one that was carried out.
-  static let direction = "direction"
-  static let lastDirection = "last-direction"
   /// What operations of other devices deleted, as JSON.
   static let deletions = "deletions"
   /// For each lane the newest set number when the device was last in sync.

@@ -1,3 +1,4 @@
+import Engine
 import Membership
 import Replication
 import Storage
@@ -35,13 +36,9 @@ final class NodeShell: ReplicatorShell {
 
   func didCommit(_ report: CommitReport) { onNode { $0.didCommit(report) } }
 
-  func storeFailed(_ error: any Error) { onNode { $0.storeFailed(error) } }
+  func perform(_ effect: DiskEffect) { onNode { $0.perform(effect) } }
 
-  var canStore: Bool { node?.assumeIsolated { !$0.isDiskFull && $0.broken == nil } ?? true }
-
-  func freeReserve() -> Bool {
-    node?.assumeIsolated { $0.broken == nil && $0.ballast.releaseReserve() } ?? false
-  }
+  func freeReserve() -> Bool { node?.assumeIsolated { $0.ballast.releaseReserve() } ?? false }
 
   private func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
 }

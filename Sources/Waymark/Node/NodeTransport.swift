@@ -91,3 +91,16 @@ extension LinkHandlers<Inbound> {
       drained: { handlers.drained($0) }, closed: { handlers.closed($0, $1) })
   }
 }
+
+extension ProcessGuard {
+  /// Takes as many open files as the system allows, up to what a node can use.
+  ///
+  /// - Throws: `WaymarkError` if they are too few: then it is better to say so than to fail in the middle of work.
+  package static func takeDescriptors() throws {
+    guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
+    throw WaymarkError.failed(
+      "too_few_files",
+      "A process may have only \(count) files open at once here; a node needs \(Limits.descriptorsMin).",
+      next: "ulimit -n \(Limits.descriptorsUseful), then waymark run")
+  }
+}

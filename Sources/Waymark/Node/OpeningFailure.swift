@@ -4,13 +4,6 @@ import Storage
 import Wire
 
 extension WaymarkError {
-  package static func noStore(_ home: Home) -> WaymarkError {
-    if let trouble = home.exclusion { return WaymarkError(trouble) }
-    return WaymarkError(
-      exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
-      next: "waymark init, or waymark join TICKET")
-  }
-
   package static func runsAlready(_ home: Home, _ process: Int32?) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.storeHeld, code: "already_running",

@@ -56,6 +56,6 @@ extension Reading {
 extension Reading<Profile> {
   /// The person's profile; without a name until somebody has given one.
   public static var profile: Reading {
-    Reading(.profile, [.kind(Registry.profile.number)]) { node, _ in Profile(try node.heldProfile()) }
+    Reading(.profile, [.kind(Registry.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
   }
 }

@@ -37,7 +37,7 @@ public struct Query<Owner: Record>: Hashable, Sendable {
 
   /// Sorted by this property, in place of the usual order or after what was named before; those without a value last.
   ///
-  /// Text comes in the order of the alphabet, whatever the case of its ASCII letters.
+  /// Text comes in the order of the alphabet, regardless of case.
   public func sorted<Property: QueryValue>(
     by property: KeyPath<Owner, Property>, order direction: SortOrder = .forward
   ) -> Query {
@@ -73,9 +73,9 @@ public struct Query<Owner: Record>: Hashable, Sendable {
   /// - Throws: ``WaymarkError`` for a key path that is not a stored property.
   func stored(_ now: Moment) throws -> RecordQuery {
     if let unsupported { throw QueryTerm.unsupported(unsupported) }
-    var query = RecordQuery(Owner.kind.number)
+    var query = RecordQuery(listing: Owner.kind)
     query.conditions = try terms.map { try $0.condition(now) }
-    query.order = order ?? Owner.fields.order
+    if let order { query.order = order }
     query.limit = limit
     query.offset = offset
     return query

@@ -11,8 +11,9 @@ public struct OrganizationList: Equatable, Sendable {
   /// None first; never empty.
   public let all: [Organization]
 
+  /// - Parameter organizations: in the order of lists.
   init(_ organizations: [RecordRow]) {
-    all = RecordList.sorted(Organization.kind, organizations).map { Organization($0) }
+    all = organizations.map { Organization($0) }
   }
 
   /// Those whose name contains a text, whatever the case, in the same order; all if the text is empty.
@@ -32,7 +33,7 @@ extension Reading<OrganizationList> {
   /// All organizations in the order of a picker.
   public static var organizations: Reading {
     Reading(.organizations, [.kind(Organization.kind.number)]) { node, _ in
-      OrganizationList(try node.store.visible(Organization.kind))
+      OrganizationList(try node.store.records(RecordQuery(listing: Organization.kind)))
     }
   }
 }

@@ -1,3 +1,4 @@
+import Engine
 import Replication
 import Storage
 

@@ -1,4 +1,5 @@
 import Dispatch
+import Engine
 import Foundation
 import Replication
 import Storage

@@ -1,3 +1,4 @@
+import Records
 import Waymark
 
 /// Scripts that complete command lines of `waymark`, made from the table of commands: what help says can be typed.
@@ -32,7 +33,7 @@ struct Completions {
       switch type {
       case .words(let words): self = .words(words)
       case .path: self = .file
-      default: self = placeholder == "KIND" ? .words(CommandTable.kinds.map(\.name)) : .anything
+      default: self = placeholder == "KIND" ? .words(Registry.listed.map(\.name)) : .anything
       }
     }
   }

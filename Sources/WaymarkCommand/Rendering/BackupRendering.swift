@@ -3,17 +3,6 @@ import Waymark
 
 /// Backups and what comes back from them.
 extension Rendering {
-  mutating func backup(_ document: JSON) {
-    let counts = [
-      ("record", document["records"]?.integer ?? 0), ("change set", document["changeSets"]?.integer ?? 0),
-    ].map { counted($0.1, $0.0) }
-    data.line(
-      "Wrote \(printable(document["file"]?.string ?? "")): \(counts.joined(separator: " in ")), "
-        + byteText(document["bytes"]?.integer ?? 0))
-    if let text = document["text"]?.string { notes.paragraph(printable(text), .careful) }
-    notes.paragraph("It holds no keys. Keep a copy of them too: waymark paths says where they are.")
-  }
-
   mutating func restore(_ document: JSON) {
     let isPreview = document["preview"]?.boolean == true
     let records = counted(document["records"]?.integer ?? 0, "record")

@@ -1,13 +1,10 @@
 import JSONDocument
 import Waymark
 
-/// Devices, tickets, sync and conflicts.
+/// Devices, tickets and sync.
 extension Rendering {
   mutating func circle(_ document: JSON, _ words: [String]) {
     switch words.joined(separator: " ") {
-    case "members list": members(document)
-    case "conflicts list": conflicts(document["conflicts"]?.array ?? [])
-    case "conflicts show": conflict(document)
     case "init", "join": founded(document, words[0])
     case "invite": data.line(document["ticket"]?.string ?? "")
     default: said(document)
@@ -55,7 +52,12 @@ extension Rendering {
 
   /// What a command has to say that has no layout of its own.
   mutating func said(_ document: JSON) {
-    if let text = document["text"]?.string { notes.paragraph(printable(text)) }
-    if let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
+    said(document["text"]?.string, next: document["next"]?.string)
+  }
+
+  /// A sentence, and what to do next.
+  mutating func said(_ text: String?, next: String?) {
+    if let text { notes.paragraph(printable(text)) }
+    if let next { notes.paragraph("Next: \(printable(next))") }
   }
 }

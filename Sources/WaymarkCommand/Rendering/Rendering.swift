@@ -19,17 +19,12 @@ struct Rendering {
   mutating func render(_ document: JSON, of invocation: Invocation) {
     let words = invocation.words
     switch words[0] {
-    case "why": why(document)
-    case "revoke": revocation(document)
-    case "members", "conflicts", "invite", "init", "join":
+    case "invite", "init", "join":
       circle(document, words)
-    case "profile", "settings", "onboarding", "entitlement", "issuer": state(document, invocation)
-    case "history": history(document)
-    case "undo": undone(document)
+    case "entitlement", "issuer": state(document, invocation)
     case "import", "export": files(document, words)
     case "verify" where document["deep"]?.boolean == true: verify(document)
     case "verify": comparison(document)
-    case "backup": backup(document)
     case "cleanup": cleanup(document)
     case "restamp": restamp(document)
     case "restore": restore(document)
@@ -38,7 +33,7 @@ struct Rendering {
     case "service": service(document, words.last ?? "")
     case "completions", "manual": data.text(document["text"]?.string ?? "")
     case "paths", "version": about(document, words)
-    default: records(document, invocation)
+    default: break
     }
   }
 }
@@ -82,6 +77,23 @@ extension JSON {
       moneyText
         ?? members.filter { !$0.value.isNull }.map { "\(printable($0.key)) \($0.value.plainText)" }.joined(
           separator: " ")
+    }
+  }
+}
+
+extension ShownValue {
+  /// Any value on one line.
+  var plainText: String {
+    switch self {
+    case .none: "–"
+    case .flag(let flag): flag ? "yes" : "no"
+    case .integer, .number: json.number ?? "–"
+    case .text(let text): TimeText.moment(text) == nil ? printable(text) : TimeText.written(text)
+    case .list(let values): values.isEmpty ? "–" : values.map(\.plainText).joined(separator: ", ")
+    case .parts(let parts):
+      json.moneyText
+        ?? parts.filter { $0.value != .none }.map { "\(printable($0.name)) \($0.value.plainText)" }
+        .joined(separator: " ")
     }
   }
 }

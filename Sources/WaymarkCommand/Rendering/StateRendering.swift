@@ -1,48 +1,13 @@
 import JSONDocument
 import Waymark
 
-/// Profile, settings, onboarding, premium, files, and what the program says of itself.
+/// Premium, files, and what the program says of itself.
 extension Rendering {
   mutating func state(_ document: JSON, _ invocation: Invocation) {
     switch invocation.words.joined(separator: " ") {
-    case "profile show": show(document, "profile")
-    case "profile set", "settings set", "settings unset": changed(document)
-    case "settings list": settings(document)
-    case "settings get": data.line(document["value"]?.rawText ?? "")
-    case "onboarding show", "onboarding complete", "onboarding reset": onboarding(document)
     case "issuer issue": break
     case "issuer init", "issuer trust": issuer(document)
     default: entitlement(document)
-    }
-  }
-
-  /// A write that may have found everything so already.
-  mutating func changed(_ document: JSON) {
-    let isChanged = document["changed"]?.boolean ?? true
-    notes.paragraph(isChanged ? "Changed." : "Nothing to change: it is so already.")
-  }
-
-  private mutating func settings(_ document: JSON) {
-    let settings = document["settings"]?.array ?? []
-    guard !settings.isEmpty else { return notes.paragraph("No settings yet.") }
-    var table = TextTable([.init("KEY", widthMin: 16), .init("VALUE", widthMin: 16), .init("FROM")])
-    for setting in settings {
-      table.rows.append([
-        .init(setting["key"]?.string ?? ""), .init(setting["value"]?.rawText ?? ""),
-        .init(setting["source"]?.string ?? ""),
-      ])
-    }
-    data.table(table)
-  }
-
-  private mutating func onboarding(_ document: JSON) {
-    switch document["flow"]?.string {
-    case "completed_here": data.line("completed here: the introduction is over on this device")
-    case "returning_user":
-      data.line("returning user: your data has come from another device")
-      if let summary = document["summary"], !summary.isNull { data.pairs(pairs(of: summary)) }
-    case "new_user": data.line("new user: show the introduction")
-    default: said(document)
     }
   }
 
@@ -137,16 +102,5 @@ extension Rendering {
     return known.map { key, state in
       "\(key) key \(state == "sealed" ? "with a passphrase" : state == "plain" ? "without a passphrase" : "unreadable")"
     }.joined(separator: ", ")
-  }
-}
-
-extension JSON {
-  /// The value alone, as it can be typed back.
-  var rawText: String {
-    switch self {
-    case .string(let text): printable(text)
-    case .null: ""
-    default: text()
-    }
   }
 }

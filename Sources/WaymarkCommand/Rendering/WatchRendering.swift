@@ -32,7 +32,7 @@ extension Rendering {
     for operation in operations {
       table.rows.append([
         .init(time.short(operation.time), .faint), .init(operation.deviceName),
-        .init(what((try? AnswerCoding.encode(operation)) ?? .null)),
+        .init(what(operation)),
       ])
     }
     data.gap()

@@ -1,86 +1,73 @@
-import JSONDocument
+import Foundation
 import Waymark
 
-/// `why`: of a peer and of a record.
+/// `why` of a peer: what keeps it from being in sync, and what is known of it.
 extension Rendering {
-  mutating func why(_ document: JSON) {
-    if document["subject"]?.string == "record" { return provenance(document) }
-    guard let peer = document["peer"] else { return }
-    let state = (peer["state"]?.string ?? "").replacing("_", with: " ")
+  mutating func why(_ explanation: PeerExplanation) {
+    let peer = explanation.peer
     data.line(
-      "\(data.paint(printable(peer["name"]?.string ?? ""), .strong))  \(shortID(peer["device"]?.string))  \(state)"
+      "\(data.paint(printable(peer.name), .strong))  \(shortID(peer.device.description))  \(words(peer.state))"
     )
-    let causes = document["causes"]?.array ?? []
-    if causes.isEmpty { data.paragraph("Nothing keeps it from being in sync.") }
-    for cause in causes { self.cause(cause) }
+    if explanation.causes.isEmpty { data.paragraph("Nothing keeps it from being in sync.") }
+    for cause in explanation.causes { self.cause(cause) }
     data.gap()
-    data.pairs(facts(peer, document))
+    data.pairs(facts(explanation))
   }
 
   /// `Sentence. Next: command`, in the colour of its severity, with its code.
-  mutating func cause(_ cause: JSON) {
-    let text = printable(cause["text"]?.string ?? "")
-    let severity = cause["severity"]?.string
-    let stress: Stress = severity == "error" ? .bad : severity == "warning" ? .careful : .none
-    data.paragraph(
-      "\(sentence(text, of: cause["name"]?.string)). (\(cause["reason"]?.string ?? ""))", stress, indent: 2)
-    if let next = cause["next"]?.string {
-      data.paragraph("  Next: \(printable(next))", indent: 2)
+  private mutating func cause(_ cause: NodeStatus.Cause) {
+    let stress: Stress =
+      switch cause.reason.severity {
+      case .error: .bad
+      case .warning: .careful
+      case .info: .none
+      }
+    let text = sentence(printable(cause.text), of: cause.peer?.name)
+    data.paragraph("\(text). (\(cause.reason.rawValue))", stress, indent: 2)
+    if let next = cause.next {
+      data.paragraph("  Next: \(printable(NextStep.meaning(next, home: home)))", indent: 2)
     } else {
-      data.line("  \(cause["remedy"]?.string == "time" ? "Nothing to do: it passes by itself." : "")")
+      data.line("  \(cause.reason.remedy == .time ? "Nothing to do: it passes by itself." : "")")
     }
-    let others = (cause["consequences"]?.array ?? []).compactMap(\.string).map(printable)
+    let others = cause.consequences.map(printable)
     if others.count > 1 {
       data.paragraph("  It concerns \(others.joined(separator: ", ")) alike.", indent: 2)
     }
   }
 
-  private func facts(_ peer: JSON, _ document: JSON) -> [(name: String, value: String)] {
-    var facts: [(name: String, value: String)] = ["settings", "records"].map { ($0, lane($0, peer)) }
-    if let lacking = document["lacking"]?.integer {
-      let asOf = document["asOf"]?.string.map { ", as of \(time.ago($0))" } ?? ""
-      let newest = document["newestLacking"]?.string.map { "; the newest is of \(time.full($0))" } ?? ""
+  private func facts(_ explanation: PeerExplanation) -> [(name: String, value: String)] {
+    let peer = explanation.peer
+    var facts = [("settings", text(of: peer.settings)), ("records", text(of: peer.records))]
+    if let holds = explanation.holds, let lacking = holds.lacking {
+      let asOf = holds.asOf.map { ", as of \(time.ago($0))" } ?? ""
+      let newest = holds.newestLacking.map { "; the newest is of \(time.full($0))" } ?? ""
       facts.append(
         (
           "it holds",
           lacking == 0
             ? "everything that is here\(asOf)"
-            : "all but \(counted(lacking, "change set")) of what is here\(asOf)\(newest)"
+            : "all but \(counted(Int64(lacking), "change set")) of what is here\(asOf)\(newest)"
         ))
     } else {
       facts.append(("it holds", "not known: it has not said so to this device yet"))
     }
-    facts.append(("last sync", time.ago(peer["lastSync"]?.string)))
-    facts.append(("last seen", time.ago(peer["lastSeen"]?.string)))
-    if let address = peer["address"]?.string {
-      facts.append(("address", printable(address) + (place(peer).map { ", \($0)" } ?? "")))
+    facts.append(("last sync", time.ago(peer.lastSync)))
+    facts.append(("last seen", time.ago(peer.lastSeen)))
+    if let address = peer.address {
+      facts.append(("address", printable(address) + (peer.addressSource.map { ", \(place($0))" } ?? "")))
     }
-    if let trip = peer["roundTripMilliseconds"]?.integer { facts.append(("round trip", "\(trip) ms")) }
-    if let skew = peer["clockSkewMilliseconds"]?.integer, abs(skew) >= 1_000 {
+    if let trip = peer.roundTrip?.wholeMilliseconds { facts.append(("round trip", "\(trip) ms")) }
+    if let skew = peer.clockSkew?.wholeMilliseconds, abs(skew) >= 1_000 {
       facts.append(("its clock", "\(TimeText.span(abs(skew))) \(skew > 0 ? "ahead" : "behind")"))
     }
-    return facts
+    return facts.map { (name: $0.0, value: $0.1) }
   }
 
-  /// Where the address of a peer is known from.
-  func place(_ peer: JSON) -> String? {
-    switch peer["addressSource"]?.string {
-    case "beacon": "found on this network"
-    case "announced": "as it told the circle"
-    case "given": "given by you"
-    case "incoming": "from where it dialled"
-    default: nil
-    }
-  }
-
-  private func lane(_ name: String, _ peer: JSON) -> String {
-    let lane = peer["lanes"]?[name]
-    guard lane?["open"]?.boolean == true else {
-      return "closed" + (lane?["reason"]?.string.map { ": \($0)" } ?? "")
-    }
-    if lane?["digestEqual"]?.boolean == true { return "equal on both sides" }
-    let behind = lane?["behind"]?.integer.map { "\(grouped($0)) to come" }
-    let ahead = lane?["ahead"]?.integer.map { "\(grouped($0)) to go" }
+  private func text(of lane: Peer.Lane) -> String {
+    guard lane.isOpen else { return "closed" + (lane.reason.map { ": \($0.rawValue)" } ?? "") }
+    if lane.isEqual == true { return "equal on both sides" }
+    let behind = lane.behind.map { "\(grouped(Int64($0))) to come" }
+    let ahead = lane.ahead.map { "\(grouped(Int64($0))) to go" }
     return [behind, ahead].compactMap(\.self).joined(separator: ", ")
   }
 
@@ -88,43 +75,5 @@ extension Rendering {
   private func sentence(_ text: String, of name: String?) -> String {
     if let name, text.hasPrefix(printable(name)) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()
-  }
-
-  // MARK: A record
-
-  private mutating func provenance(_ document: JSON) {
-    let record = document["record"]
-    let state = record?["state"]?.string ?? ""
-    data.line(
-      data.paint(
-        "\(printable(record?["kind"]?.string ?? "")) \(printable(record?["name"]?.string ?? ""))", .strong)
-        + "  \(printable(record?["id"]?.string ?? ""))" + (state == "visible" ? "" : "  \(state)"))
-    let values = document["values"]?.array ?? []
-    guard !values.isEmpty else {
-      return data.paragraph("Nobody has written to it: it is as in every new circle.")
-    }
-    var table = TextTable([
-      .init("FIELD", widthMin: 8), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("BY"),
-      .init("VALUE", widthMin: 24),
-    ])
-    table.wrapsLast = true
-    for value in values {
-      let written = value["written"] ?? .null
-      table.rows.append(row(value["field"]?.string ?? "", written, "", .none))
-      for beaten in value["wonAgainst"]?.array ?? [] {
-        let isConcurrent = beaten["how"]?.string == "concurrent"
-        table.rows.append(
-          row("", beaten, isConcurrent ? "won against " : "replaced ", isConcurrent ? .careful : .faint))
-      }
-    }
-    data.table(table)
-  }
-
-  private func row(_ field: String, _ write: JSON, _ lead: String, _ stress: Stress) -> [TextTable.Cell] {
-    [
-      .init(field), .init(time.full(write["time"]?.string)), .init(write["deviceName"]?.string ?? ""),
-      .init((write["verb"]?.string ?? "").replacing(".", with: " ")),
-      .init(lead + (write["value"]?.plainText ?? "–"), stress),
-    ]
   }
 }

@@ -1,4 +1,5 @@
 import JSONDocument
+import Records
 import Waymark
 
 /// What was typed, understood.
@@ -207,7 +208,7 @@ struct CommandParser {
     guard let found = spec.options.first(where: { $0.flag == option.flag }) else {
       let options = spec.options.map(\.flag)
       let field = option.flag.dropFirst(2)
-      if FieldNames.of(spec.words[0]).contains(String(field)),
+      if Registry.kind(named: spec.words[0])?.assignableNames.contains(String(field)) == true,
         spec.operands.contains(where: { $0.key == "fields" })
       {
         throw WaymarkError.usage(

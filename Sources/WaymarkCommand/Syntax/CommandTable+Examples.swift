@@ -2,11 +2,6 @@ extension CommandSpec {
   /// A line that makes sense as it is typed; a test parses them all.
   var example: String? {
     if let arguments = exampleArguments { return "waymark \(name) \(arguments)".trimmingSuffix }
-    if let kind = CommandTable.kinds.first(where: { $0.name == words[0] })?.name, words.count == 2,
-      let line = CommandTable.kindExamples[kind]?[words[1]]
-    {
-      return "waymark \(name) \(line)".trimmingSuffix
-    }
     return CommandTable.examples[name].map { "waymark \(name) \($0)".trimmingSuffix }
   }
 }
@@ -22,30 +17,9 @@ extension CommandTable {
     "invite": "--expires 1h",
     "join": "--name phone",
     "run": "--listen [::]:7433",
-    "members list": "",
-    "revoke": "phone --preview",
     "keys passphrase set": "",
     "keys passphrase remove": "",
     "verify": "--deep",
-    "conflicts list": "",
-    "conflicts show": "3fa91c22",
-    "conflicts resolve": "3fa91c22 --take winner",
-    "history": "Rome",
-    "undo": "--preview",
-    "why": "phone",
-    "trip timeline": "Rome",
-    "habit tick": "'Drink water' 2",
-    "habit untick": "'Drink water'",
-    "habit set": "'Drink water' 6 --date 2026-05-03",
-    "profile show": "",
-    "profile set": "name=Ada",
-    "settings list": "",
-    "settings get": "colorScheme",
-    "settings set": "colorScheme dark",
-    "settings unset": "colorScheme",
-    "onboarding show": "",
-    "onboarding complete": "",
-    "onboarding reset": "--everywhere",
     "entitlement show": "",
     "entitlement install": "entitlement",
     "entitlement buy": "--mock --until 2027-12-31",
@@ -55,7 +29,6 @@ extension CommandTable {
     "issuer trust": "issuer.pub",
     "import": "export.json --preview",
     "export": "--format ics --trip Rome --output rome.ics",
-    "backup": "laptop.waymark",
     "restore": "laptop.waymark --preview",
     "mirror": "--from laptop --preview",
     "assert": "--preview",
@@ -70,29 +43,4 @@ extension CommandTable {
     "version": "",
     "help": "trip add",
   ]
-
-  /// The same for the kinds of record, which all have the same commands.
-  static let kindExamples: [String: [String: String]] = {
-    let things = [
-      "trip": ("Rome", "name=Rome startDate=2026-05-02 endDate=2026-05-06", "notes='Two bags'"),
-      "lodging": (
-        "'Casa Rosa'",
-        "trip=Rome name='Casa Rosa' start=2026-05-03T15:00 startTZ=Europe/Rome", "cost=120.50 currency=EUR"
-      ),
-      "transportation": ("'Night train'", "trip=Rome name='Night train' type=train", "confirmation=X4T7"),
-      "activity": ("Forum", "trip=Rome name=Forum start=2026-05-04T10:00 startTZ=Europe/Rome", "notes="),
-      "organization": ("Trenitalia", "name=Trenitalia", "website=https://www.trenitalia.com"),
-      "habit": (
-        "'Drink water'", "name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8", "dailyTarget=6"
-      ),
-      "category": ("Health", "name=Health", "name=Body"),
-      "log": ("0196f0a2", "habit='Drink water' date=2026-05-03 value=2", "value=3"),
-      "attachment": ("ticket.pdf", "lodging='Casa Rosa' file=ticket.pdf", "fileDescription='Seat 12'"),
-    ]
-    return things.mapValues { id, adding, change in
-      [
-        "list": "", "show": id, "add": adding, "edit": "\(id) \(change)", "delete": id, "restore": id,
-      ]
-    }
-  }()
 }

@@ -1,4 +1,5 @@
 import Control
+import Records
 import Waymark
 
 /// Every command that `waymark` offers, in the order in which help lists them.
@@ -9,12 +10,24 @@ enum CommandTable {
 
   /// The commands that have types, by the names that requests have.
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
-    uniqueKeysWithValues: commands.map { ($0.syntax.requestName, $0) })
+    uniqueKeysWithValues: commands.flatMap { type in type.syntaxes.map { ($0.requestName, type) } })
 
-  private static let commands: [any TerminalCommand.Type] = [
-    ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self, ExamineHome.self,
-    ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
-    ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
+  private static let commands: [any TerminalCommand.Type] =
+    kindCommands + [
+      ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self, ExamineHome.self,
+      ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
+      ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
+      ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
+      Explain.self, ListMembers.self, Revoke.self, WriteBackup.self,
+      ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
+      ShowProfile.self, SetProfile.self,
+      ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
+      ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+    ]
+
+  /// In the order in which help lists them for each kind.
+  private static let kindCommands: [any KindTerminalCommand.Type] = [
+    ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
   ]
 
   /// The groups of the overview.
@@ -84,28 +97,10 @@ enum CommandTable {
         Devices of one circle find each other on one network by themselves: a firewall has to let UDP
         port 7433 in, and the TCP port that this one listens on.
         """),
-    CommandSpec(
-      words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",
-      impliesLastWord: true),
-    CommandSpec(
-      words: ["revoke"], summary: "take a device out of the circle for good",
-      operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
-      options: [
-        .init(flag: "--with-invited", placeholder: nil, summary: "and the devices that it let in"),
-        .init(
-          flag: "--undo-revocations", placeholder: nil,
-          summary: "take in again the devices that it had revoked"),
-        rootKey("sign with the circle's root key, which no admin can undo"),
-        .init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing"),
-      ],
-      details: """
-        For a device that was lost, stolen or given away. What it wrote and is here stays; everything else of
-        it is left out on every device, from the moment that one hears of it. It can't come back with its
-        keys: to take it in again, waymark invite and join. See waymark help revoking.
-        """),
+    ListMembers.syntax, Revoke.syntax,
   ]
 
-  private static func rootKey(_ summary: String) -> CommandSpec.Option {
+  static func rootKey(_ summary: String) -> CommandSpec.Option {
     .init(flag: "--root-key", placeholder: "FILE", summary: summary, type: .path)
   }
 
@@ -128,142 +123,22 @@ enum CommandTable {
         anything is not as the signed log says.
         """),
     ListPeers.syntax, AddPeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
-    TurnSyncOff.syntax, SyncNow.syntax,
-    CommandSpec(
-      words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
-      impliesLastWord: true),
-    CommandSpec(
-      words: ["history"], summary: "what was done, or what was written to one record",
-      operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
-      options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
-      details: """
-        Newest first. A record is named by its id or name, deleted ones too; `profile` is the
-        profile. Every write is shown with what it replaced; one that lost to another device's is
-        marked, and kept.
-        """),
-    CommandSpec(
-      words: ["undo"], summary: "take back an operation",
-      operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
-      options: [.init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing")],
-      details: """
-        Without OPERATION the newest one of this device. What was changed since, and records that
-        others have added to, are listed and left alone; with --yes they are taken back too. An undo
-        can be undone.
-        """),
-    CommandSpec(
-      words: ["conflicts", "show"], summary: "all that both sides wrote, and what can be done",
-      operands: [.init(placeholder: "ID", key: "id")]),
-    CommandSpec(
-      words: ["conflicts", "resolve"], summary: "decide for one side, on all devices",
-      operands: [.init(placeholder: "ID", key: "id", isOptional: true)],
-      options: [
-        .init(
-          flag: "--take", placeholder: "winner|loser|DEVICE",
-          summary: "what shows now, the other side, or what that device wrote"),
-        .init(flag: "--all", placeholder: nil, summary: "every conflict; with --take winner only"),
-      ],
-      details: """
-        A decision is an ordinary change: it reaches every device, both values stay in the history, and
-        waymark undo takes it back. Where a delete hides changes, winner deletes again and loser restores.
-        """),
-  ]
-
-  /// The kinds of record, and an example of a field of each.
-  static let kinds: [(name: String, plural: String)] = [
-    ("trip", "trips"), ("lodging", "lodgings"), ("transportation", "transportations"),
-    ("activity", "activities"), ("organization", "organizations"), ("habit", "habits"),
-    ("category", "categories"), ("log", "logs"), ("attachment", "attachments"),
+    TurnSyncOff.syntax, SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
+    ShowConflict.syntax, ResolveConflicts.syntax,
   ]
 
   private static let records: [CommandSpec] =
-    kinds.flatMap(actions) + [
-      CommandSpec(
-        words: ["trip", "timeline"], summary: "everything of a trip in the order of time",
-        operands: [.init(placeholder: "TRIP", key: "id")]),
-      habitDay("tick", "note a habit as done, or add an amount", isOptional: true),
-      habitDay("untick", "take back what was noted on a day", value: false),
-      habitDay("set", "set the amount of a day", isOptional: false),
+    Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
+      ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]
-
-  private static func actions(_ kind: (name: String, plural: String)) -> [CommandSpec] {
-    let id = CommandSpec.Operand(placeholder: "ID", key: "id")
-    let fields = CommandSpec.Operand(
-      placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)
-    let article = "aeiou".contains(kind.name.prefix(1)) ? "an" : "a"
-    return [
-      CommandSpec(
-        words: [kind.name, "list"], summary: "list \(kind.plural)", options: filters(kind.name) + [deleted]),
-      CommandSpec(
-        words: [kind.name, "show"], summary: "show all of \(article) \(kind.name)", operands: [id],
-        options: kind.name == "attachment" ? [output("write its content to a file")] : []),
-      CommandSpec(words: [kind.name, "add"], summary: "add \(article) \(kind.name)", operands: [fields]),
-      CommandSpec(
-        words: [kind.name, "edit"], summary: "change \(article) \(kind.name)", operands: [id, fields]),
-      CommandSpec(
-        words: [kind.name, "delete"], summary: "delete \(article) \(kind.name)", operands: [id],
-        options: kind.name == "organization"
-          ? [.init(flag: "--force", placeholder: nil, summary: "even if it is in use")] : []),
-      CommandSpec(
-        words: [kind.name, "restore"], summary: "bring a deleted \(kind.name) back, with all its changes",
-        operands: [id]),
-    ]
-  }
-
-  private static let deleted = CommandSpec.Option(
-    flag: "--deleted", placeholder: nil, summary: "what is in the trash instead")
-
-  private static func filters(_ kind: String) -> [CommandSpec.Option] {
-    func only(_ parent: String) -> CommandSpec.Option {
-      .init(flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only of this \(parent)")
-    }
-    return switch kind {
-    case "lodging", "transportation", "activity": [only("trip")]
-    case "log":
-      [
-        only("habit"), .init(flag: "--date", placeholder: "DAY", summary: "only of this day"),
-        .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
-        .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
-      ]
-    case "attachment": [only("lodging"), only("transportation"), only("activity")]
-    default: []
-    }
-  }
 
   private static func output(_ summary: String) -> CommandSpec.Option {
     .init(flag: "--output", placeholder: "FILE", summary: summary, type: .path)
   }
 
-  private static func habitDay(
-    _ word: String, _ summary: String, value: Bool = true, isOptional: Bool = false
-  ) -> CommandSpec {
-    let amount = CommandSpec.Operand(placeholder: "VALUE", key: "value", isOptional: isOptional)
-    return CommandSpec(
-      words: ["habit", word], summary: summary,
-      operands: [.init(placeholder: "HABIT", key: "id")] + (value ? [amount] : []),
-      options: [.init(flag: "--date", placeholder: "D", summary: "the day (2026-05-03); default today")])
-  }
-
   private static let state: [CommandSpec] = [
-    CommandSpec(words: ["profile", "show"], summary: "show the profile"),
-    CommandSpec(
-      words: ["profile", "set"], summary: "change the profile",
-      operands: [.init(placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)]),
-    CommandSpec(words: ["settings", "list"], summary: "list all settings"),
-    CommandSpec(
-      words: ["settings", "get"], summary: "print one setting",
-      operands: [.init(placeholder: "KEY", key: "key")]),
-    CommandSpec(
-      words: ["settings", "set"], summary: "change a setting on all devices",
-      operands: [.init(placeholder: "KEY", key: "key"), .init(placeholder: "VALUE", key: "value")]),
-    CommandSpec(
-      words: ["settings", "unset"], summary: "go back to the default",
-      operands: [.init(placeholder: "KEY", key: "key")]),
-    CommandSpec(
-      words: ["onboarding", "show"], summary: "say who this device takes you for", impliesLastWord: true),
-    CommandSpec(words: ["onboarding", "complete"], summary: "note that the introduction is over"),
-    CommandSpec(
-      words: ["onboarding", "reset"], summary: "show the introduction again",
-      options: [.init(flag: "--everywhere", placeholder: nil, summary: "on all devices")]),
+    ShowProfile.syntax, SetProfile.syntax, ListSettings.syntax, GetSetting.syntax, SetSetting.syntax,
+    UnsetSetting.syntax, ShowOnboarding.syntax, CompleteOnboarding.syntax, ResetOnboarding.syntax,
   ]
 
   private static let premium =
@@ -333,14 +208,7 @@ enum CommandTable {
         .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
         output("instead of standard output"),
       ]),
-    CommandSpec(
-      words: ["backup"], summary: "write all of the circle that this device holds to one file, without keys",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)],
-      details: """
-        A running node goes on with its work meanwhile. Every change set is verified on the way; where the disk
-        has damaged some, the backup needs --yes. --yes also overwrites a file that is there. Keep the keys
-        folder (waymark paths) apart from it: with them the backup comes back as the same device.
-        """),
+    WriteBackup.syntax,
     CommandSpec(
       words: ["restore"], summary: "put a backup in the place of the store that is here",
       operands: [.init(placeholder: "FILE", key: "file", type: .path)],

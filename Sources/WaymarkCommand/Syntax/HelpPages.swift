@@ -1,3 +1,4 @@
+import Records
 import Waymark
 
 /// The text of `waymark help`, derived from the table of commands, and the topics.
@@ -54,8 +55,8 @@ enum HelpPages {
     for group in CommandTable.groups {
       page.line(group.title, .faint)
       page.table(summaries(group.commands))
-      if group.commands.contains(where: { $0.words == [CommandTable.kinds[0].name, "list"] }) {
-        page.paragraph("  KIND: \(CommandTable.kinds.map(\.name).joined(separator: ", "))", indent: 6)
+      if group.commands.contains(where: { $0.words == [Registry.listed[0].name, "list"] }) {
+        page.paragraph("  KIND: \(Registry.listed.map(\.name).joined(separator: ", "))", indent: 6)
       }
       page.gap()
     }
@@ -69,7 +70,7 @@ enum HelpPages {
   /// One line a command; the actions that all kinds share stand once.
   private static func summaries(_ commands: [CommandSpec]) -> TextTable {
     var rows: [(String, String)] = []
-    let kinds = CommandTable.kinds.map(\.name)
+    let kinds = Registry.listed.map(\.name)
     let actions = ["list", "show", "add", "edit", "delete", "restore"]
     for spec in commands {
       let isShared = kinds.contains(spec.words[0]) && actions.contains(spec.words.last ?? "")
@@ -100,7 +101,9 @@ enum HelpPages {
       page.paragraph("  \(spec.summary)", indent: 2)
       let width = spec.options.map { optionName($0).displayWidth }.max() ?? 0
       for option in spec.options { write(option, width: width, indent: 4, &page) }
-      let fields = spec.operands.contains { $0.key == "fields" } ? FieldNames.of(spec.words[0]) : []
+      let fields =
+        spec.operands.contains { $0.key == "fields" }
+        ? (Registry.kind(named: spec.words[0])?.assignableNames ?? []) : []
       if !fields.isEmpty { page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2) }
       for line in (spec.details ?? "").split(separator: "\n") { page.paragraph("  \(line)", indent: 2) }
       if let example = spec.example { page.paragraph("  For example: \(example)", indent: 4) }

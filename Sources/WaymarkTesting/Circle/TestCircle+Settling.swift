@@ -92,7 +92,9 @@ extension TestCircle {
     var glances: [(String, NodeGlance)] = []
     for name in names {
       // A closed node holds nothing any more.
-      if let glance = try? await self[name].glance(), glance.isServing { glances.append((name, glance)) }
+      if let glance = try? await NodeGlance(of: self[name]), glance.isServing {
+        glances.append((name, glance))
+      }
     }
     return glances
   }
@@ -138,8 +140,8 @@ extension TestCircle {
   }
 
   private func difference(_ lane: Lane, _ one: String, _ other: String) async throws -> String {
-    let here = try await self[one].visibleContent(lane)
-    let there = try await self[other].visibleContent(lane)
+    let here = try await NodeGlance.content(of: self[one], lane)
+    let there = try await NodeGlance.content(of: self[other], lane)
     var lines: [String] = []
     for key in Set(here.keys).union(there.keys).sorted() {
       switch (here[key], there[key]) {

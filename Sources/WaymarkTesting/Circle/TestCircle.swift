@@ -211,7 +211,7 @@ public final class TestCircle: Sendable {
     var devices: [DeviceKey]?
     if let names {
       devices = []
-      for name in names { devices?.append(try await self[name].glance().device) }
+      for name in names { devices?.append(try await NodeGlance(of: self[name]).device) }
     }
     await self[names?.first ?? self.names[0]].add([
       try await entitlement(devices, from: start ?? clock.now, until: end)
@@ -244,7 +244,7 @@ extension TestCircle {
   @discardableResult
   private func admit(_ name: String, by inviter: String, isAdmin: Bool = false) async throws -> Node {
     precondition(!names.contains(name), "a device is called \(name) already")
-    let admission = try await self[inviter].admit(name, as: isAdmin ? .admin : .member)
+    let admission = try await Admission.make(name, as: isAdmin ? .admin : .member, by: self[inviter])
     return try enter(name) { home, environment in
       guard let home else { return try Node(admission, in: environment) }
       try admission.write(to: home.home)

@@ -1,3 +1,4 @@
+import Engine
 import JSONDocument
 import Membership
 import Processes

@@ -1,3 +1,4 @@
+import Engine
 import JSONDocument
 import Membership
 import Records
@@ -82,8 +83,13 @@ extension MemoryNode: ReplicatorShell {
   func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
   func noting(_ report: CommitReport) throws {}
   func didCommit(_ report: CommitReport) { network.stored(report.heads) }
-  func storeFailed(_ error: any Error) { trouble = error }
-  var canStore: Bool { true }
+  func perform(_ effect: DiskEffect) {
+    switch effect {
+    case .stop(let error), .report(let error): trouble = error
+    case .shrinkBallast: trouble = WriteRefusal.cannotStore
+    case .holdBallast, .look, .shrinkLog, .resume: break
+    }
+  }
   func freeReserve() -> Bool { false }
 }
 

@@ -1,3 +1,4 @@
+import Engine
 import Membership
 import Processes
 import Replication

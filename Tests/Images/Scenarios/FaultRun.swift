@@ -1,5 +1,5 @@
 import SQLite
-import Simulation
+import VirtualDisk
 import Wire
 
 /// What a run over failing operations found.
@@ -130,9 +130,13 @@ package final class FaultRun {
     try expect(stage, after, "after the next start")
   }
 
+  /// SQLITE_CANTOPEN: the file is not there, or may not be opened.
+  private static let cannotOpen: Int32 = 14
+
   private func expectNamed(_ error: any Error, _ kind: Kind) throws {
     guard let error = error as? SQLiteError else { throw Finding("unnamed: \(error)") }
-    let isNamed = kind.fault == .noRoom ? error.isFull : error.isInputOutput || error.cannotOpen
+    let isNamed =
+      kind.fault == .noRoom ? error.isFull : error.isInputOutput || error.code & 0xff == Self.cannotOpen
     guard isNamed else { throw Finding("\(kind.name), but it says \(error)") }
   }
 

@@ -1,8 +1,8 @@
 import Membership
 import Replication
 import SQLite
-import Simulation
 import Storage
+import VirtualDisk
 import Wire
 
 /// What a run over turned bits found.

@@ -1,4 +1,4 @@
-import Simulation
+import VirtualDisk
 import Wire
 
 /// What a run over images found.

@@ -1,8 +1,8 @@
 import Replication
 import SQLite
-import Simulation
 import Sodium
 import Storage
+import VirtualDisk
 import Wire
 
 /// All that a store holds and all that its memory says of it, as one hash: equal exactly if these are equal.

@@ -1,4 +1,4 @@
-import Simulation
+import VirtualDisk
 
 /// Something a node does to its store, in steps each of which is there as a whole or not at all.
 package struct Scenario: Sendable, CustomStringConvertible {

@@ -2,8 +2,8 @@ import Membership
 import Records
 import Replication
 import SQLite
-import Simulation
 import Storage
+import VirtualDisk
 import Wire
 
 extension Scenario {

@@ -2,8 +2,8 @@ import Membership
 import Records
 import Replication
 import SQLite
-package import Simulation
 package import Storage
+package import VirtualDisk
 import Wire
 
 /// Alice's device, whose store lies on a simulated disk, and others whose sets it hears of.

@@ -4,6 +4,7 @@ import Replication
 import Simulation
 import Storage
 import Testing
+import VirtualDisk
 import Wire
 
 /// `verify --deep` on stores whose logs were cut, forked and rebuilt: it finds damage, and nothing else.

@@ -4,6 +4,7 @@ import Replication
 import Simulation
 import Storage
 import Testing
+import VirtualDisk
 import Wire
 
 /// Long random histories of honest devices: the judge says nothing, whatever happened in which order.

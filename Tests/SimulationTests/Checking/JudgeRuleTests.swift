@@ -6,6 +6,7 @@ import Simulation
 import Sodium
 import Storage
 import Testing
+import VirtualDisk
 import Wire
 
 /// Rules that concern what a node stores, folds, says and sends: each is broken once, and found.

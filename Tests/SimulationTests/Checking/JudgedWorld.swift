@@ -6,6 +6,7 @@ import Simulation
 import Sodium
 import Storage
 import Testing
+import VirtualDisk
 import Wire
 
 /// Devices with real stores, real statements and real sets under the eyes of a judge. What one takes from another

@@ -1,4 +1,5 @@
 import Exchange
+import Engine
 import Foundation
 import JSONDocument
 import Membership
@@ -317,10 +318,10 @@ extension Node {
   fileprivate var connected: Int { replica.sessions.count }
 
   /// What a yes to a mirror would begin now.
-  fileprivate func mirrorOrder(of name: String) async throws -> DirectionOrder {
+  fileprivate func mirrorOrder(of name: String) async throws -> OverrideRequest {
     let peer = try peer(named: name).device
     let wanted = try await heads(of: peer, .records)
-    return DirectionOrder(
+    return OverrideRequest(
       verb: "mirror", operation: OperationID(random16()), peer: peer, asked: wall(),
       direction: Direction(wanted: wanted, present: store.heads(.records)))
   }

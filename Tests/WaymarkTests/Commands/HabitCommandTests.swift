@@ -82,4 +82,56 @@ struct HabitCommandTests {
     #expect(habit["categoryName"] == "Health & Body")
     #expect(habit["kind"] == "binary")
   }
+
+  @Test func `an entry counts on the day that the profile says, as in an application`() async throws {
+    let alice = try await water()
+    try await alice.run(
+      "profile.set", fields("name=Alice", "homeTimezone=Pacific/Auckland", "displayTimezoneMode=home"))
+    let evening = try await alice.run("habit.tick", at("2026-05-01T20:00", "2"))
+    #expect(evening["day"] == "2026-05-02")
+    let habit = try #require(try await alice.node.records(Habit.all).first)
+    let progress = try await alice.node.read(.progress(of: habit.id))
+    #expect(progress?.values == [try #require(Day("2026-05-02")): 2])
+    #expect(try await alice.run("habit.untick", at("2026-05-01"))["done"] == false)
+    #expect(try await alice.run("log.list")["logs"]?.array?.count == 1)
+    #expect(try await alice.run("habit.set", at("2026-05-02", "5"))["entries"] == evening["entries"])
+    try await alice.node.setValue(nil, of: habit.id, on: Day("2026-05-02"))
+    #expect(try await alice.run("habit.set", at("2026-05-02", "5"))["value"] == 5)
+    #expect(try await alice.run("habit.untick", at("2026-05-02"))["done"] == false)
+    #expect(try await alice.run("log.list")["logs"] == [])
+  }
+
+  @Test func `an act has the same verb from an application as from the command line`() async throws {
+    let alice = try await water()
+    let habit = try #require(try await alice.node.records(Habit.all).first)
+    let day = try #require(Day("2026-05-01"))
+    func verb() async throws -> JSON? { try await alice.run("history")["operations"]?[0]?["verb"] }
+    try await alice.node.log(habit.id, 2, on: day)
+    #expect(try await verb() == "habit.tick")
+    try await alice.node.setValue(3, of: habit.id, on: day)
+    #expect(try await verb() == "habit.set")
+    try await alice.node.setValue(nil, of: habit.id, on: day)
+    #expect(try await verb() == "habit.untick")
+  }
+
+  @Test func `a new habit with a unit counts, whoever makes it`() async throws {
+    let alice = try await water()
+    var habit = Habit(name: "Read")
+    habit.unitLabel = "pages"
+    #expect(try await alice.node.save(habit).kind == .numeric)
+    #expect(try await alice.node.save(Habit(name: "Run")).kind == .binary)
+    #expect(try await alice.run("habit.show", ["id": "Water"])["kind"] == "numeric")
+  }
+
+  @Test func `a category without a key gets the same one, whoever makes it`() async throws {
+    let alice = try await TestNode.founder("alice")
+    let made = try await alice.node.save(HabitCategory(name: "Health & Body"))
+    #expect(made.key == "health-body")
+    #expect(made.id == HabitCategory(key: "health-body", name: "").id)
+    #expect(
+      try await failure(alice, "category.add", fields("name=Health & Body"))?.message.contains("already")
+        == true)
+    let other = try await alice.node.save(HabitCategory(name: "Health Body!"))
+    #expect(other.key == "health body!")
+  }
 }

@@ -155,6 +155,29 @@ struct RecordCommandTests {
     #expect(items.first?["kind"] == "transportation")
   }
 
+  @Test func `a list has the same order on the command line and in an application`() async throws {
+    let alice = try await rome()
+    for name in ["Ölbad", "apple", "ölabend", "Banana", "Zebra"] {
+      try await alice.run("habit.add", fields("name=\(name)"))
+      try await alice.run("organization.add", fields("name=\(name)"))
+      try await alice.run("category.add", fields("name=\(name)"))
+      try await alice.run("activity.add", fields("trip=Rome", "name=\(name)"))
+    }
+    let names = ["apple", "Banana", "Zebra", "ölabend", "Ölbad"]
+    func listed(_ kind: String, _ plural: String) async throws -> [String] {
+      try await alice.run("\(kind).list")[plural]?.array?.compactMap { $0["name"]?.string } ?? []
+    }
+    #expect(try await listed("habit", "habits") == names)
+    #expect(try await alice.node.records(Habit.all).map(\.name) == names)
+    #expect(try await listed("category", "categories") == names)
+    #expect(try await alice.node.records(HabitCategory.all).map(\.name) == names)
+    #expect(try await listed("activity", "activities") == names)
+    #expect(try await alice.node.records(Activity.all).map(\.name) == names)
+    #expect(try await listed("organization", "organizations") == ["None"] + names)
+    #expect(try await alice.node.records(Organization.all).map(\.name) == ["None"] + names)
+    #expect(try await alice.node.read(.organizations).all.map(\.name) == ["None"] + names)
+  }
+
   @Test func `an empty file is a content too`() async throws {
     let folder = try Folder()
     let path = try folder.write([], "empty.txt")

@@ -11,9 +11,7 @@ extension Node {
     _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
   ) async throws -> JSON {
     let request = ControlRequest(command: command, arguments: arguments)
-    let answer = try await answer(to: request, CommandCall(tell: tell)).get()
-    guard answer["schema"] == nil else { return answer }
-    return .object([JSON.Member("schema", .string("waymark.\(command)/1"))] + (answer.members ?? []))
+    return named(command, try await answer(to: request, CommandCall(tell: tell)).get())
   }
 }
 
@@ -57,7 +55,8 @@ extension ControlClient {
     guard let type = Commands.named[command] else {
       return try await perform(CommandRequest(command, arguments), home: home)
     }
-    return try await run(ControlRequest(command: command, arguments: arguments), type, home)
+    return named(
+      command, try await run(ControlRequest(command: command, arguments: arguments), type, home))
   }
 
   private static func run(
@@ -65,4 +64,10 @@ extension ControlClient {
   ) async throws -> JSON {
     try AnswerCoding.encode(try await perform(try request.command(as: type), home: home))
   }
+}
+
+/// The answer as a document: the schema of one that has a type is added where it is shown.
+private func named(_ command: String, _ answer: JSON) -> JSON {
+  guard answer["schema"] == nil, let members = answer.members else { return answer }
+  return .object([JSON.Member("schema", .string("waymark.\(command)/1"))] + members)
 }

@@ -232,8 +232,8 @@ struct UndoTests {
 extension Node {
   /// What no command does yet: one operation with a record and a setting.
   fileprivate func writeBoth(_ name: String) throws {
-    let trip = RecordKey(kind: KindNumbers.trip, id: newRecordID())
+    let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: wall(), random: random16()))
     let draft = EntryDraft(.put, trip, [(Fields.life, .bool(true)), (1, .text(name))])
-    try write("test", [draft] + (try settingDraft("colorScheme", .text("dark"))))
+    try write("test", [draft] + (try storedSettings.draft("colorScheme", .text("dark"))))
   }
 }

@@ -6,6 +6,7 @@ import WaymarkTesting
 import Wire
 
 @testable import Control
+@testable import Home
 @testable import Waymark
 
 /// The control socket against clients that do what none should. The node behind it is a function here.

@@ -3,6 +3,7 @@ import JSONDocument
 import Testing
 import WaymarkTesting
 
+@testable import Home
 @testable import Waymark
 
 /// Files, backups and large changes as an application asks for them.

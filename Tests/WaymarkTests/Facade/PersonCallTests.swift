@@ -125,7 +125,7 @@ struct PersonCallTests {
 extension Node {
   /// Sets a setting without a look at what it may be.
   fileprivate func write(_ number: Int64, to key: String) throws {
-    try write("settings.set", try settingDraft(key, .integer(number)))
-    try copyPreferences()
+    try write("settings.set", try storedSettings.draft(key, .integer(number)))
+    try storedSettings.updateCopy()
   }
 }

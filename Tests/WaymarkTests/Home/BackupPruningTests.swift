@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 import WaymarkTesting
 
+@testable import Home
 @testable import Waymark
 
 /// Of the copies that joins, restores and repairs leave, the newest stay.

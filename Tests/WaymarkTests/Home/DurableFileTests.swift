@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Home
 @testable import Waymark
 
 /// Files that come whole or not at all.

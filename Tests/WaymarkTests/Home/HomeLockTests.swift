@@ -7,6 +7,7 @@ import Testing
 import Wire
 import WaymarkTesting
 
+@testable import Home
 @testable import Waymark
 
 /// Whoever makes or replaces what is in a home has it alone.

@@ -3,6 +3,7 @@ import Sodium
 import Testing
 import Wire
 
+@testable import Home
 @testable import Waymark
 
 /// Key files on a disk: whose they are, and that they are never lost.

@@ -3,6 +3,7 @@ import Sodium
 import Testing
 import Wire
 
+@testable import Home
 @testable import Waymark
 
 /// What key files say: Protocol/store.md, "Key files".

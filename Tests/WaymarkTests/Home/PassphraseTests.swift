@@ -4,6 +4,7 @@ import Sodium
 import Testing
 import Wire
 
+@testable import Home
 @testable import Waymark
 
 /// Passphrases, and what sets and removes them.

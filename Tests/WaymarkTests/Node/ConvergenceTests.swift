@@ -52,7 +52,7 @@ final class SocketCircle: Sendable {
   func join(_ name: String, invitedBy inviter: String) async throws -> Node {
     let invitation = try await self[inviter].run("invite")
     let ticket = invitation["ticket"]?.string ?? ""
-    _ = try await Node.join(ticket: ticket, home: home(name), name: name, isConfirmed: true)
+    try await Joining(home: home(name), ticket: ticket, name: name).join(isConfirmed: true)
     return try await start(name)
   }
 

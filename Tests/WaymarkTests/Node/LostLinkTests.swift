@@ -49,7 +49,7 @@ struct LostLinkTests {
     #expect(isNew)
     // Certified, and ended before the answer was used.
     _ = try await PairingExchange(ticket: ticket, identity: identity, name: "bob").run()
-    _ = try await node.run("revoke", ["device": "bob", "devices": ["bob"], "yes": true])
+    _ = try await node.run("revoke", ["device": ["bob"], "yes": true])
     var later = try await node.makeTicket(role: .member, lifetime: 600_000)
     later.addresses = [address]
     let joined = try await Joining(home: home, ticket: later.line, name: "bob").join()

@@ -1,5 +1,6 @@
 import Foundation
 import JSONDocument
+import Records
 import Replication
 import Storage
 import Testing

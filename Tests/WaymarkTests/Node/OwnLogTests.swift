@@ -1,11 +1,12 @@
+import Engine
 import Foundation
 import JSONDocument
 import Membership
 import Replication
 import Storage
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 

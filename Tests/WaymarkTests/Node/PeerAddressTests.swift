@@ -35,5 +35,5 @@ extension Node {
 
   fileprivate func learn(_ statement: [UInt8]) { handle(.statementsAdded([statement])) }
 
-  fileprivate var knownAddresses: Set<String> { Set(network?.dialing.entries.map(\.address) ?? []) }
+  fileprivate var knownAddresses: Set<String> { Set(peering.addresses.map(\.address)) }
 }

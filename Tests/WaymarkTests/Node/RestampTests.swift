@@ -1,10 +1,11 @@
+import Engine
 import Foundation
 import JSONDocument
 import Replication
 import Storage
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 

@@ -1,0 +1,23 @@
+package import Waymark
+
+/// `backup`: writes all of the circle that this device holds to one file, without keys.
+package struct WriteBackup: NodeCommand, ConfirmableCommand {
+  package static let name = "backup"
+  package typealias Answer = Backup
+
+  package var file: String?
+  package var yes: Bool?
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Backup {
+    try await node.backUp(
+      to: try required(file, Self.name, "a file to write"), overwrites: yes == true
+    ) { call.tell(.progress($0, file: $1)) }
+  }
+
+  /// A store that is suspect can be backed up: that is what helps.
+  package func performWithoutNode(
+    _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> Backup {
+    try await openAndPerform(home, forBackup: true, tell)
+  }
+}

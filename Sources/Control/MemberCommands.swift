@@ -1,0 +1,43 @@
+package import Waymark
+
+/// `members list`: the devices of the circle, and who was revoked.
+package struct ListMembers: PromptCommand {
+  package static let name = "members.list"
+  package var isReadOnly: Bool { true }
+
+  package struct Answer: Codable, Sendable {
+    package let members: [CircleMember]
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    Answer(members: try node.members())
+  }
+}
+
+/// `revoke`: takes devices out of the circle for good.
+package struct Revoke: NodeCommand, ConfirmableCommand {
+  package static let name = "revoke"
+  package typealias Answer = RevocationSummary
+
+  package var device: [String]?
+  package var withInvited: Bool?
+  package var undoRevocations: Bool?
+  package var rootKey: String?
+  package var preview: Bool?
+  package var yes: Bool?
+  package var isReadOnly: Bool { preview == true }
+  package var keyFile: String? { rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws
+    -> RevocationSummary
+  {
+    var request = RevocationRequest(devices: device ?? [])
+    request.withInvited = withInvited == true
+    request.undoesRevocations = undoRevocations == true
+    request.rootKey = rootKey
+    request.isPreview = preview == true
+    request.isConfirmed = yes == true
+    request.passphrase = call.passphrase
+    return try node.revoke(request)
+  }
+}

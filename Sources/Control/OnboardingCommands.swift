@@ -1,0 +1,58 @@
+import Membership
+package import Waymark
+package import Wire
+
+/// `onboarding show`: which introduction this device shows, and why.
+package struct ShowOnboarding: PromptCommand {
+  package static let name = "onboarding.show"
+  package var isReadOnly: Bool { true }
+
+  package struct Answer: Codable, Sendable {
+    package let flow: OnboardingFlow
+    /// Whether the setting that syncs says that the introduction is over, and who wrote it.
+    package let flag: Bool
+    package let flagFrom: DeviceKey?
+    package let flagFromName: String?
+    package let completedHere: Bool
+    /// What a returning user is told; nil for others.
+    package let summary: Onboarding.ReturningUser?
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer { try Answer(node) }
+}
+
+/// `onboarding complete`: notes that the introduction is over.
+package struct CompleteOnboarding: PromptCommand {
+  package static let name = "onboarding.complete"
+  package typealias Answer = ShowOnboarding.Answer
+
+  package func perform(on node: isolated Node) throws -> ShowOnboarding.Answer {
+    try node.completeOnboarding()
+    return try ShowOnboarding.Answer(node)
+  }
+}
+
+/// `onboarding reset`: shows the introduction again.
+package struct ResetOnboarding: PromptCommand {
+  package static let name = "onboarding.reset"
+  package typealias Answer = ShowOnboarding.Answer
+
+  package var everywhere: Bool?
+
+  package func perform(on node: isolated Node) throws -> ShowOnboarding.Answer {
+    try node.resetOnboarding(everywhere: everywhere ?? false)
+    return try ShowOnboarding.Answer(node)
+  }
+}
+
+extension ShowOnboarding.Answer {
+  fileprivate init(_ node: isolated Node) throws {
+    let (facts, source) = try node.onboardingFacts()
+    flow = facts.flow
+    flag = facts.isFlagSet
+    flagFrom = source
+    flagFromName = source.map { node.name(of: $0) }
+    completedHere = facts.isCompletedHere
+    summary = facts.flow == .returningUser ? try node.returningUser() : nil
+  }
+}

@@ -1,0 +1,43 @@
+package import Waymark
+
+/// `profile show`: the one profile.
+package struct ShowProfile: PromptCommand, ConfirmableCommand {
+  package static let name = "profile.show"
+  package typealias Answer = ShownRecord
+  package var isReadOnly: Bool { output == nil }
+
+  package var output: String?
+  package var yes: Bool?
+
+  package func perform(on node: isolated Node) throws -> ShownRecord {
+    try node.typedRecords(zone: nil).profile(output: output, overwrites: yes ?? false)
+  }
+}
+
+/// `profile set`: other values for fields of the profile, which is written as a whole.
+package struct SetProfile: PromptCommand {
+  package static let name = "profile.set"
+
+  package var fields: [TypedField]?
+  package var zone: String?
+
+  package struct Answer: Codable, Sendable {
+    package let changed: Bool
+    /// The new time of change; nil if nothing was changed.
+    package let updatedAt: String?
+
+    package func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(changed, forKey: .changed)
+      if let updatedAt { try container.encode(updatedAt, forKey: .updatedAt) }
+    }
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    guard let (updatedAt, change) = try node.typedRecords(zone: zone).editingProfile(fields.pairs()) else {
+      return Answer(changed: false, updatedAt: nil)
+    }
+    try node.write(change)
+    return Answer(changed: true, updatedAt: updatedAt)
+  }
+}

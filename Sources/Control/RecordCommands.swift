@@ -1,0 +1,292 @@
+package import JSONDocument
+import Records
+package import Waymark
+
+/// A command that all listed kinds have: `trip list`, `habit list`. It is known by the name of each.
+package protocol KindCommand: NodeCommand {
+  static var action: String { get }
+  /// The name of the kind.
+  var kind: String { get }
+}
+
+extension KindCommand {
+  package static var name: String { "records.\(action)" }
+  package var documentName: String { "\(kind).\(Self.action)" }
+
+  /// - Throws: `WaymarkError` if there is no such kind.
+  func listedKind() throws -> Kind {
+    guard let found = Registry.listed.first(where: { $0.name == kind }) else {
+      throw WaymarkError.usage("There are no commands for “\(kind)”.", next: "waymark help")
+    }
+    return found
+  }
+}
+
+/// A field and its value as typed; `[name, value]` in requests.
+package struct TypedField: Codable, Sendable {
+  package let name: String
+  package let value: String
+
+  package init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    name = try container.decode(String.self)
+    value = try container.decode(String.self)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.unkeyedContainer()
+    try container.encode(name)
+    try container.encode(value)
+  }
+}
+
+extension [TypedField]? {
+  /// - Throws: `WaymarkError` for a field that is given twice.
+  func pairs() throws -> TypedRecords.Pairs {
+    var pairs: TypedRecords.Pairs = []
+    for field in self ?? [] {
+      if pairs.contains(where: { $0.name == field.name }) {
+        throw WaymarkError.usage("The field `\(field.name)` is given twice.")
+      }
+      pairs.append((field.name, field.value))
+    }
+    return pairs
+  }
+}
+
+/// `KIND list`: the records of a kind, narrowed by filters, or what is in the trash.
+package struct ListRecords: KindCommand, PromptCommand {
+  package static let action = "list"
+  package var isReadOnly: Bool { true }
+
+  package let kind: String
+  package let deleted: Bool
+  /// What was typed for filters, by their names.
+  package let filters: [String: String]
+
+  /// A record, and in the trash who deleted it.
+  package struct Item: Codable, Sendable {
+    package let record: ShownRecord
+    package let deletion: ShownDeletion?
+  }
+
+  package struct Answer: Codable, Sendable {
+    /// What the document calls the list.
+    package let plural: String
+    package let items: [Item]
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let kind = try listedKind()
+    let records = node.typedRecords(zone: nil)
+    let items =
+      deleted
+      ? try records.deleted(kind).map { Item(record: $0.record, deletion: $0.deletion) }
+      : try records.list(kind) { filters[$0] }.map { Item(record: $0, deletion: nil) }
+    return Answer(plural: kind.plural, items: items)
+  }
+}
+
+extension ListRecords {
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: DocumentKey.self)
+    kind = try container.decode(String.self, forKey: DocumentKey("kind"))
+    deleted = try container.decodeIfPresent(Bool.self, forKey: DocumentKey("deleted")) ?? false
+    var filters: [String: String] = [:]
+    for key in container.allKeys where key.stringValue != "kind" {
+      filters[key.stringValue] = try? container.decode(String.self, forKey: key)
+    }
+    self.filters = filters
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: DocumentKey.self)
+    try container.encode(kind, forKey: DocumentKey("kind"))
+    try container.encode(deleted, forKey: DocumentKey("deleted"))
+    for (name, text) in filters.sorted(by: { $0.key < $1.key }) {
+      try container.encode(text, forKey: DocumentKey(name))
+    }
+  }
+}
+
+extension ListRecords.Answer {
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: DocumentKey.self)
+    guard let key = container.allKeys.last else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: decoder.codingPath, debugDescription: "no list of records"))
+    }
+    plural = key.stringValue
+    items = try container.decode([ListRecords.Item].self, forKey: key)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: DocumentKey.self)
+    try container.encode(items, forKey: DocumentKey(plural))
+  }
+}
+
+extension ListRecords.Item {
+  package init(from decoder: any Decoder) throws {
+    let all = try ShownRecord(from: decoder)
+    guard let mark = all.members.firstIndex(where: { $0.key == "deletedAt" }) else {
+      self.init(record: all, deletion: nil)
+      return
+    }
+    // What tells of the deletion begins with a member before the time.
+    self.init(
+      record: ShownRecord(Array(all.members.prefix(max(0, mark - 1)))),
+      deletion: try ShownDeletion(from: decoder))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    try record.encode(to: encoder)
+    try deletion?.encode(to: encoder)
+  }
+}
+
+/// `KIND show`: all of one record.
+package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
+  package static let action = "show"
+  package typealias Answer = ShownRecord
+  package var isReadOnly: Bool { output == nil }
+
+  package var kind: String
+  package var id: String
+  package var output: String?
+  package var yes: Bool?
+
+  package func perform(on node: isolated Node) throws -> ShownRecord {
+    try node.typedRecords(zone: nil).show(listedKind(), id, output: output, overwrites: yes ?? false)
+  }
+}
+
+/// `KIND add`: a new record.
+package struct AddRecord: KindCommand, PromptCommand {
+  package static let action = "add"
+
+  package var kind: String
+  package var fields: [TypedField]?
+  package var zone: String?
+
+  package struct Answer: Codable, Sendable {
+    package let id: String
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let (id, change) = try node.typedRecords(zone: zone).adding(listedKind(), fields.pairs())
+    try node.write(change)
+    return Answer(id: id)
+  }
+}
+
+/// `KIND edit`: other values for fields of a record.
+package struct EditRecord: KindCommand, PromptCommand {
+  package static let action = "edit"
+
+  package var kind: String
+  package var id: String
+  package var fields: [TypedField]?
+  package var zone: String?
+
+  package struct Answer: Codable, Sendable {
+    package let id: String
+    package let changed: Bool
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let (id, change) = try node.typedRecords(zone: zone).editing(listedKind(), id, fields.pairs())
+    try node.write(change)
+    return Answer(id: id, changed: !change.isEmpty)
+  }
+}
+
+/// `KIND delete`: takes a record out of sight, with all that belongs to it.
+package struct DeleteRecord: KindCommand, PromptCommand {
+  package static let action = "delete"
+
+  package var kind: String
+  package var id: String
+  package var force: Bool?
+
+  package struct Answer: Codable, Sendable {
+    package let id: String
+    package let name: String?
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let (record, change) = try node.typedRecords(zone: nil)
+      .deleting(listedKind(), id, force: force ?? false)
+    try node.write(change)
+    return Answer(id: record.id, name: record.name)
+  }
+}
+
+/// `KIND restore`: brings a deleted record back.
+package struct RestoreRecord: KindCommand, PromptCommand {
+  package static let action = "restore"
+
+  package var kind: String
+  package var id: String
+
+  package struct Answer: Codable, Sendable {
+    package let id: String
+    package let name: String?
+    package let visible: Bool
+    /// What it belongs to, while that is deleted.
+    package let hiddenBy: ShownReference?
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let kind = try listedKind()
+    let records = node.typedRecords(zone: nil)
+    let (record, change) = try records.restoring(kind, id)
+    try node.write(change)
+    let (isVisible, hiddenBy) = try records.visibility(kind, record.id)
+    return Answer(id: record.id, name: record.name, visible: isVisible, hiddenBy: hiddenBy)
+  }
+}
+
+/// `trip timeline`: everything of a trip in the order of time.
+package struct ShowTimeline: PromptCommand {
+  package static let name = "trip.timeline"
+  package var isReadOnly: Bool { true }
+
+  package var id: String
+
+  package struct Answer: Codable, Sendable {
+    package let id: String
+    package let name: String?
+    package let items: [Item]
+  }
+
+  package struct Item: Codable, Sendable {
+    package let kind: String
+    package let record: ShownRecord
+
+    package var name: String? { record["name"]?.string }
+    package var start: JSON? { record["start"] }
+    package var startZone: String? { record["startTZId"]?.string }
+    package var end: JSON? { record["end"] }
+    package var cost: JSON? { record["cost"] }
+
+    private enum CodingKeys: CodingKey { case kind }
+
+    package init(from decoder: any Decoder) throws {
+      kind = try decoder.container(keyedBy: CodingKeys.self).decode(String.self, forKey: .kind)
+      record = ShownRecord(Array(try ShownRecord(from: decoder).members.dropFirst()))
+    }
+
+    package init(kind: String, record: ShownRecord) { (self.kind, self.record) = (kind, record) }
+
+    package func encode(to encoder: any Encoder) throws {
+      try ShownRecord([.init("kind", .string(kind))] + record.members).encode(to: encoder)
+    }
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let (trip, items) = try node.typedRecords(zone: nil).timeline(id)
+    return Answer(
+      id: trip.id, name: trip.name, items: items.map { Item(kind: $0.kind, record: $0.record) })
+  }
+}

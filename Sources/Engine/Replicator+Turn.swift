@@ -1,0 +1,342 @@
+import Membership
+package import Replication
+import Storage
+import Wire
+
+extension Replicator {
+  /// Takes in events that came together, and carries out what follows: the sets among them share one transaction.
+  package func handle(_ inputs: [Input], now: Now) {
+    turn(now) {
+      var effects: [Effect] = []
+      for input in inputs { replica.handle(input, now: now, into: &effects) }
+      obey(effects, now)
+    }
+  }
+
+  package func handle(_ input: Input, now: Now) { handle([input], now: now) }
+
+  /// Folds parked sets whose time has come: a command sees them also where no node runs.
+  ///
+  /// - Returns: whether any were due.
+  package func foldDue(now: Now) throws -> Bool {
+    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
+    turn(now) { obey([.foldParked], now) }
+    return true
+  }
+
+  /// Folds the log again into new tables, in one transaction.
+  package func rebuild(now: Now) throws {
+    try turn(now) {
+      let report = try store.rebuild()
+      didCommit(report)
+      handle(.committed(committed([], report)), now: now)
+    }
+  }
+
+  /// Runs one turn, and then carries out a pending override that has waited for it. Turns within it are part of it:
+  /// what the shell is told may lead to another input.
+  func turn<Result>(_ now: Now, _ body: () throws -> Result) rethrows -> Result {
+    depth += 1
+    defer {
+      depth -= 1
+      if depth == 0 { finishOverride(now: now) }
+    }
+    return try body()
+  }
+
+  /// Stores more of what waits from earlier turns.
+  package func goOn(now: Now) {
+    isGoOnDue = false
+    guard isOpen, !waiting.isEmpty else { return }
+    turn(now) {
+      var following: [Effect] = []
+      keep(now, &following)
+      obey(following, now)
+    }
+  }
+
+  /// Whether sets that a link brought have yet to be stored.
+  package func isWaiting(_ link: LinkID) -> Bool { waiting[link] != nil }
+
+  func obey(_ effects: [Effect], _ now: Now) {
+    var effects = effects
+    while !effects.isEmpty {
+      var following: [Effect] = []
+      var hasCome = false
+      for effect in effects {
+        if case .commit(let received, let link) = effect {
+          waiting[link, default: []] += received
+          hasCome = true
+        } else {
+          carryOut(effect, now, &following)
+        }
+      }
+      if hasCome { keep(now, &following) }
+      tellDamage(now, &following)
+      effects = following
+    }
+    if !unprovenForks.isEmpty { proveForks(now) }
+    guard !waiting.isEmpty, !isGoOnDue else { return }
+    isGoOnDue = true
+    shell?.goOnSoon()
+  }
+
+  private func carryOut(_ effect: Effect, _ now: Now, _ following: inout [Effect]) {
+    switch effect {
+    case .send(let link, let message): shell?.send(message.encoded, to: link)
+    case .close(let link, let cause): shell?.close(link, cause)
+    case .commit: break
+    case .serve(let link, let lane, let wants): serve(link, lane, wants, now, &following)
+    case .answer(let link, let query): answer(link, query, now, &following)
+    case .reply(let link, let reply):
+      if let next = shell?.replied(link, reply) { replica.handle(next, now: now, into: &following) }
+    case .lookUp(let link, let lane, let tips): lookUp(link, lane, tips, now, &following)
+    case .saveStatements(let added, let removed):
+      trying { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
+    case .foldParked: foldParked(now, &following)
+    case .release(let lane): release(lane, now, &following)
+    case .keepGateFloor: keepGateFloor()
+    case .schedule(let timer, let wait): shell?.schedule(timer, after: wait)
+    case .report(let event): report(event, now, &following)
+    }
+  }
+
+  private func report(_ event: ReplicaEvent, _ now: Now, _ following: inout [Effect]) {
+    shell?.note(event)
+    switch event {
+    case .membershipChanged:
+      leaveEndedLogs(now)
+      admitByCircle(now, &following)
+    case .heardRevocations: keepHeard()
+    default: break
+    }
+  }
+
+  /// Has peers asked for damaged sets, also for those that they did not have an hour ago.
+  package func repair(now: Now) {
+    turn(now) {
+      var following: [Effect] = []
+      tellDamage(now, &following, isRepeated: true)
+      obey(following, now)
+    }
+  }
+
+  /// Reading has found damaged sets, or peers have replaced some.
+  private func tellDamage(_ now: Now, _ following: inout [Effect], isRepeated: Bool = false) {
+    let damaged = store.damagedSets
+    guard isRepeated || damaged != toldDamage else { return }
+    let (known, present) = (Set(toldDamage.map(\.id)), Set(damaged.map(\.id)))
+    let (found, repaired) = (
+      damaged.filter { !known.contains($0.id) }, toldDamage.filter { !present.contains($0.id) }
+    )
+    toldDamage = damaged
+    if !found.isEmpty { shell?.note(.damaged(found)) }
+    if !repaired.isEmpty { shell?.note(.repaired(repaired)) }
+    replica.handle(.damaged(damaged.map(\.head)), now: now, into: &following)
+  }
+
+  // MARK: Into the store
+
+  /// Stores sets that links have brought until the shell says that the turn is over; the rest waits for later turns.
+  ///
+  /// The cost of a set is known only after it was folded. A member may write sets that cost much, and commands and
+  /// other peers must get their turns in between.
+  private func keep(_ now: Now, _ following: inout [Effect]) {
+    // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
+    guard canStore else { return discard(now, &following) }
+    let sets = piece()
+    guard !sets.isEmpty else { return }
+    do {
+      try giveWay(to: sets.map(\.set), now, &following)
+      let committed = try commit(
+        sets, horizon: Self.horizon(now), isTurnOver: shell?.beginPiece() ?? { false })
+      take(committed.items)
+      noteOwnSets(committed.items, now)
+      replica.handle(.committed(committed), now: now, into: &following)
+      if isLaidOutAnew { logsWereLaidOut(now, &following) }
+    } catch {
+      storeFailed(error)
+      guard canStore else { return discard(now, &following) }
+      // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
+      for link in waiting.keys.sorted() { shell?.close(link, .shuttingDown) }
+      waiting = [:]
+    }
+  }
+
+  /// The waiting sets, interleaved by link, starting with the link after the one that was served last. Sets of a lane
+  /// that has closed since are dropped: they come again when it opens.
+  private func piece() -> [(set: VerifiedChangeSet, link: LinkID?)] {
+    for (link, sets) in waiting {
+      let open = sets.filter { replica.isOpen(link, $0.header.log.lane) }
+      if open.count < sets.count { waiting[link] = open.isEmpty ? nil : open[...] }
+    }
+    let links = waiting.keys.sorted()
+    let order = links.filter { $0 > newestKept } + links.filter { $0 <= newestKept }
+    var sets: [(set: VerifiedChangeSet, link: LinkID?)] = []
+    var round = 0
+    var isMore = true
+    while isMore {
+      isMore = false
+      for link in order {
+        guard let rest = waiting[link]?.dropFirst(round), let set = rest.first else { continue }
+        sets.append((set, link))
+        isMore = true
+      }
+      round += 1
+    }
+    return sets
+  }
+
+  /// Takes off what has been looked at.
+  private func take(_ items: [Committed.Item]) {
+    for (link, taken) in Dictionary(grouping: items, by: \.link) {
+      guard let link, let rest = waiting[link]?.dropFirst(taken.count) else { continue }
+      waiting[link] = rest.isEmpty ? nil : rest
+    }
+    if let link = items.last?.link { newestKept = link }
+  }
+
+  private func discard(_ now: Now, _ following: inout [Effect]) {
+    let links = waiting.keys.sorted()
+    waiting = [:]
+    replica.handle(.notKept(links), now: now, into: &following)
+  }
+
+  /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
+  func roomAgain(_ now: Now) {
+    trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
+    keepGateFloor()
+    keepHeard()
+    // Cuts that came to be known meanwhile may have found no room either.
+    var following: [Effect] = []
+    admitByCircle(now, &following)
+    obey(following, now)
+    guard canStore else { return }
+    handle(.roomAgain, now: now)
+  }
+
+  var canStore: Bool { disk.canStore }
+
+  /// One transaction for sets of one's own or of peers.
+  ///
+  /// - Parameter isTurnOver: whether the rest is left out; asked after each set.
+  func commit(
+    _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
+  ) throws -> Committed {
+    let report = try store.commit(
+      items.map(\.set), horizon: horizon, noting: noting, isTurnOver: isTurnOver)
+    let placed = zip(items, report.placements).map { item, placement in
+      Committed.Item(set: item.set, link: item.link, placement: placement)
+    }
+    didCommit(report)
+    return committed(placed, report)
+  }
+
+  private func noting(_ report: CommitReport) throws { try shell?.noting(report) }
+
+  func didCommit(_ report: CommitReport) {
+    unprovenForks += report.forks
+    if report.isLaidOutAnew { isLaidOutAnew = true }
+    if report.foldedAnything { traceOvertaking() }
+    shell?.didCommit(report)
+  }
+
+  private func committed(_ items: [Committed.Item], _ report: CommitReport) -> Committed {
+    let foreign = report.foldedClocks.filter { $0.key != device }.values.max() ?? .zero
+    return Committed(
+      items: items, heads: report.heads, goneHeads: report.goneHeads, settingsDigest: report.settingsDigest,
+      recordsDigest: report.recordsDigest, newestForeignClock: foreign,
+      nextParkedClock: report.nextParkedClock)
+  }
+
+  private func foldParked(_ now: Now, _ following: inout [Effect]) {
+    trying {
+      let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
+      didCommit(report)
+      var committed = committed([], report)
+      // A timer for what waits for other sets, and not for its time, would ring for ever.
+      committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
+      replica.handle(.committed(committed), now: now, into: &following)
+    }
+  }
+
+  /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
+  ///
+  /// Not while the disk is full: a store is laid out by the statements that are in it, and these may not be.
+  private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
+    guard canStore else { return }
+    trying {
+      let (evaluation, device) = (circle.evaluation, device)
+      let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
+      guard try store.admit(by: admission, horizon: Self.horizon(now)) else { return }
+      logsWereLaidOut(now, &following)
+      try leaveShortenedLogs(now)
+    }
+  }
+
+  func logsWereLaidOut(_ now: Now, _ following: inout [Effect]) {
+    isLaidOutAnew = false
+    shell?.note(.laidOutAnew)
+    traceOvertakingFromStart()
+    let rebuilt = Input.rebuilt(
+      settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
+      newestForeignClock: store.newestFoldedClock(otherThan: device))
+    replica.handle(rebuilt, now: now, into: &following)
+  }
+
+  // MARK: Out of the store
+
+  private func serve(
+    _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Now, _ following: inout [Effect]
+  ) {
+    tryingFor(link) {
+      let part = try store.read(lane, wants, bytesMax: Self.serveBytes, setsMax: Self.serveSets)
+      if !part.sets.isEmpty { shell?.send(Message.encodedSets(lane, part.sets.map(\.raw)), to: link) }
+      replica.handle(
+        .served(link, lane, sent: part.sets.map(\.head), rest: part.rest, isCongested: isCongested(link)),
+        now: now, into: &following)
+    }
+  }
+
+  private func answer(_ link: LinkID, _ query: Query, _ now: Now, _ following: inout [Effect]) {
+    tryingFor(link) {
+      let answer = isCongested(link) ? nil : try store.answer(query.lane, query.question)
+      replica.handle(.answered(link, query, answer), now: now, into: &following)
+    }
+  }
+
+  private func lookUp(
+    _ link: LinkID, _ lane: Lane, _ tips: [LogHead], _ now: Now, _ following: inout [Effect]
+  ) {
+    trying {
+      let lacking = try store.lacking(tips)
+      replica.handle(.lookedUp(link, lane, lacking: lacking), now: now, into: &following)
+    }
+  }
+
+  private func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
+
+  /// Does what can be done again when the store has recovered.
+  func trying(_ body: () throws -> Void) {
+    do { try body() } catch { storeFailed(error) }
+  }
+
+  /// A peer that gets no answer would wait for it: it asks again after the reconnect.
+  private func tryingFor(_ link: LinkID, _ body: () throws -> Void) {
+    do {
+      try body()
+    } catch {
+      storeFailed(error)
+      shell?.close(link, .shuttingDown)
+    }
+  }
+
+  /// How much of the log one message carries: large enough for throughput, small enough that a lane closes soon.
+  private static let serveBytes = 512 * 1024
+  private static let serveSets = 2_048
+}
+
+extension StoredChangeSet {
+  /// What the peer has once this set is sent.
+  fileprivate var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
+}

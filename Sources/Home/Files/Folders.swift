@@ -1,0 +1,164 @@
+import Foundation
+
+/// Writing several files as one folder.
+package enum Folders {
+  /// Makes a folder that is not there yet, or fills an empty one of this user: all of it, or nothing.
+  ///
+  /// Everything is first written into a new folder of a random name, by way of its descriptor. No other user can have
+  /// made that, open it, or put another one in its place.
+  package static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
+    let path = OutputFile.withoutTrailingSlashes(named)
+    let name = Files.name(of: path)
+    let parent = try OpenFolder(parentFolder(of: path))
+    let target = try parent.emptyFolder(name)
+    let place = target ?? parent
+    let partName = ".\(name.prefix(100)).part-\(UUID().uuidString)"
+    let part = try place.makeFolder(partName)
+    do {
+      for file in files { try part.create(file.path, file.bytes) }
+      try part.sync()
+      if let target {
+        try part.moveAll(to: target)
+        try place.removeFolder(partName)
+      } else {
+        try parent.move(partName, to: name)
+      }
+      try place.sync()
+    } catch {
+      part.removeAll()
+      try? place.removeFolder(partName)
+      throw error
+    }
+  }
+}
+
+/// An open folder: what is in it is reached through its descriptor, even if its name leads elsewhere since. Links in it
+/// are never followed.
+private final class OpenFolder {
+  private let descriptor: Int32
+  private let path: String
+  /// The files and folders that were made through this.
+  private var files: [String] = []
+  private var folders: [String: OpenFolder] = [:]
+
+  init(_ path: String) throws {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Files.failure("write", path, errno) }
+  }
+
+  private init(_ name: String, in folder: OpenFolder) throws {
+    path = "\(folder.path)/\(name)"
+    descriptor = openat(folder.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Files.failure("write", path, errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// The folder of a name if it is there, and empty, and this user's; nil if there is nothing.
+  func emptyFolder(_ name: String) throws -> OpenFolder? {
+    var status = stat()
+    guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+    let path = "\(self.path)/\(name)"
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw Self.taken(path) }
+    let folder = try OpenFolder(name, in: self)
+    guard fstat(folder.descriptor, &status) == 0, status.st_uid == geteuid() else {
+      throw WaymarkError.failed(
+        "file", "\(path) belongs to another user; nothing was written.",
+        next: "name a folder that is not there yet: --output FOLDER")
+    }
+    guard try folder.isEmpty() else { throw Self.taken(path) }
+    return folder
+  }
+
+  private func isEmpty() throws -> Bool {
+    // The stream takes the descriptor over.
+    guard let stream = fdopendir(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) else {
+      throw Files.failure("read", path, errno)
+    }
+    defer { closedir(stream) }
+    var count = 0
+    while readdir(stream) != nil { count += 1 }
+    return count <= 2
+  }
+
+  private static func taken(_ path: String) -> WaymarkError {
+    .failed(
+      "file", "\(path) is there already and is no empty folder.",
+      next: "name a folder that is not there yet: --output FOLDER")
+  }
+
+  /// Makes a folder that must not be there yet, for this user only.
+  func makeFolder(_ name: String) throws -> OpenFolder {
+    guard mkdirat(descriptor, name, 0o700) == 0 else {
+      throw Files.failure("write", "\(path)/\(name)", errno)
+    }
+    let folder = try OpenFolder(name, in: self)
+    var status = stat()
+    guard fstat(folder.descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 == 0
+    else { throw Files.failure("write", folder.path, EPERM) }
+    return folder
+  }
+
+  /// Makes a file that must not be there yet, for this user only, and the folders on the way to it.
+  func create(_ name: String, _ bytes: [UInt8]) throws {
+    if let slash = name.firstIndex(of: "/") {
+      let first = String(name[..<slash])
+      let folder = try folders[first] ?? makeFolder(first)
+      folders[first] = folder
+      return try folder.create(String(name[name.index(after: slash)...]), bytes)
+    }
+    let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
+    defer { close(file) }
+    files.append(name)
+    do {
+      try bytes.withUnsafeBytes { try DurableFile.writeAll($0) { write(file, $0, $1) } }
+    } catch let error as DurableFile.Trouble {
+      throw Files.failure("write", "\(path)/\(name)", error.code)
+    }
+    guard fsync(file) == 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
+  }
+
+  /// Makes durable which names this and the folders in it hold.
+  func sync() throws {
+    for folder in folders.values { try folder.sync() }
+    // Some file systems have no such thing for directories.
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw Files.failure("write", path, errno) }
+  }
+
+  func move(_ name: String, to other: String) throws {
+    guard renameat(descriptor, name, descriptor, other) == 0 else {
+      throw errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+        ? Self.taken("\(path)/\(other)") : Files.failure("write", "\(path)/\(other)", errno)
+    }
+  }
+
+  /// Moves what was made here to an empty folder; takes it back if that fails half way.
+  func moveAll(to target: OpenFolder) throws {
+    var moved: [String] = []
+    for name in files + folders.keys.sorted() {
+      guard renameat(descriptor, name, target.descriptor, name) == 0 else {
+        let code = errno
+        for name in moved { renameat(target.descriptor, name, descriptor, name) }
+        throw Files.failure("write", "\(target.path)/\(name)", code)
+      }
+      moved.append(name)
+    }
+  }
+
+  /// Removes what was made through this.
+  func removeAll() {
+    for name in files { unlinkat(descriptor, name, 0) }
+    for (name, folder) in folders {
+      folder.removeAll()
+      unlinkat(descriptor, name, AT_REMOVEDIR)
+    }
+  }
+
+  func removeFolder(_ name: String) throws {
+    guard unlinkat(descriptor, name, AT_REMOVEDIR) == 0 else {
+      throw Files.failure("write", "\(path)/\(name)", errno)
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Records
+import Storage
+import Wire
+
+/// Names of what the node puts into the backups folder by itself.
+extension Home {
+  /// Where a backup goes that is taken before something large, or a folder for what is replaced:
+  /// `backups/before-mirror-20260503T080000Z.waymark`. Nothing is there yet.
+  package func automaticBackup(before what: String, at now: Int64, suffix: String = ".waymark") throws
+    -> String
+  {
+    try Files.makeFolder(backups)
+    let base = "\(backups)/before-\(what)-\(Self.compactTime(now))"
+    var path = base + suffix
+    var number = 2
+    while Files.exists(path) {
+      path = "\(base)-\(number)\(suffix)"
+      number += 1
+    }
+    return path
+  }
+
+  /// Removes the oldest automatic backups: files beyond the newest ten, and folders with a replaced store or keys beyond
+  /// the newest five. A folder with the only copy of a root key stays, and so does what a person put there under a name
+  /// of their own.
+  ///
+  /// - Returns: the names of what was removed.
+  package func pruneAutomaticBackups() -> [String] {
+    let found = automaticBackups
+    let files = found.filter { $0.hasSuffix(".waymark") }.dropFirst(Self.backupFilesMax)
+    let folders = found.filter { Files.isDirectory("\(backups)/\($0)") }.dropFirst(Self.backupFoldersMax)
+      .filter { !holdsOnlyRootKey("\(backups)/\($0)") }
+    return (files + folders).filter { name in
+      (try? FileManager.default.removeItem(atPath: "\(backups)/\(name)")) != nil
+    }
+  }
+
+  /// The names of the automatic backups, the newest first.
+  package var automaticBackups: [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
+    return names.filter { $0.hasPrefix("before-") }
+      .map { (name: $0, changed: Self.changed("\(backups)/\($0)")) }
+      .sorted { ($0.changed, $0.name) > ($1.changed, $1.name) }.map(\.name)
+  }
+
+  package static let backupFilesMax = 10
+  package static let backupFoldersMax = 5
+
+  /// Whether a folder has a root key that is not the same file as the one of this home.
+  private func holdsOnlyRootKey(_ folder: String) -> Bool {
+    let copy = "\(folder)/\(Files.name(of: rootKey))"
+    return Files.exists(copy) && !FileManager.default.contentsEqual(atPath: copy, andPath: rootKey)
+  }
+
+  // MARK: The newest backup
+
+  /// The newest readable backup in the backups folder, and when it was made; nil if there is none.
+  ///
+  /// Readable means that it is a backup file, not that all its change sets are intact: restoring verifies them.
+  func newestBackup() -> (path: String, created: Int64)? {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
+    let files = names.map { name in
+      // What a restore or a join replaced is in a folder.
+      name.hasSuffix(".waymark") ? "\(backups)/\(name)" : "\(backups)/\(name)/store.waymark"
+    }
+    let found = files.filter(Files.isRegular).map { (path: $0, changed: Self.changed($0)) }
+    for file in found.sorted(by: { ($0.changed, $0.path) > ($1.changed, $1.path) }).prefix(
+      Self.backupsTriedMax)
+    {
+      if let created = try? BackupFile(path: file.path).about.created { return (file.path, created) }
+    }
+    return nil
+  }
+
+  /// What to type where only a backup helps, ending at the newest one in the backups folder.
+  package func restoreAdvice(now: Int64) -> String {
+    guard let newest = newestBackup() else {
+      return "waymark restore FILE with a backup; without one, "
+        + "mv \(shellWord(store)) \(shellWord(store + ".damaged")), then waymark join TICKET"
+    }
+    return
+      "waymark restore \(shellWord(newest.path)), the newest backup here, \(Self.age(now - newest.created)) old"
+  }
+
+  /// `3 days`, in the largest unit that fits.
+  private static func age(_ milliseconds: Int64) -> String {
+    let minutes = max(0, milliseconds / 60_000)
+    if minutes >= 2 * 24 * 60 { return plural(Int(minutes / (24 * 60)), "day") }
+    if minutes >= 2 * 60 { return plural(Int(minutes / 60), "hour") }
+    return plural(Int(minutes), "minute")
+  }
+
+  private static let backupsTriedMax = 5
+
+  private static func changed(_ path: String) -> Date {
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    return attributes?[.modificationDate] as? Date ?? .distantPast
+  }
+
+  /// `20260503T080000Z`
+  private static func compactTime(_ now: Int64) -> String {
+    timeText(milliseconds: now).prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
+  }
+}

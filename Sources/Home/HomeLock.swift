@@ -1,0 +1,21 @@
+import Storage
+import Synchronization
+
+/// The lock of a home's store, for what makes or replaces that: nobody else opens it meanwhile.
+package final class HomeLock: Sendable {
+  private let lock: Mutex<StoreLock?>
+
+  package init(_ home: Home) throws {
+    do {
+      lock = Mutex(try StoreLock(store: home.store))
+    } catch StoreError.storeIsHeld(let holder) {
+      let who = holder.map { "process \($0)" } ?? "another process"
+      throw WaymarkError(
+        exitCode: ExitCode.storeHeld, code: "store_held",
+        message: "The store in \(home.path) is in use by \(who); this needs it to itself.",
+        next: "end that process, then try again")
+    }
+  }
+
+  package func release() { lock.withLock { $0 = nil } }
+}

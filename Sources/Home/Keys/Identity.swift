@@ -1,0 +1,43 @@
+package import Sodium
+package import Wire
+
+/// The keys of this device.
+package struct Identity: Sendable {
+  package let signing: SigningKey
+  package let transport: AgreementKey
+
+  package init(signing: SigningKey, transport: AgreementKey) {
+    self.signing = signing
+    self.transport = transport
+  }
+
+  package var device: DeviceKey {
+    guard let raw = Bytes32(signing.publicKey) else { preconditionFailure("an Ed25519 key of another size") }
+    return DeviceKey(raw)
+  }
+
+  package var transportKey: TransportKey {
+    guard let raw = Bytes32(transport.publicKey) else { preconditionFailure("an X25519 key of another size") }
+    return TransportKey(raw)
+  }
+
+  /// Keys that no device has had before.
+  package static func generate() throws -> Identity {
+    Identity(signing: try SigningKey(), transport: try AgreementKey())
+  }
+
+  package func save(to path: String) throws {
+    var secrets = try SecretBuffer(capacity: KeyPurpose.device.secretBytes)
+    signing.exportSeed(to: &secrets)
+    transport.exportSecret(to: &secrets)
+    try KeyFile.create(secrets, .device, at: path)
+  }
+
+  /// The keys in a home; its passphrases are asked if the file is sealed.
+  package static func load(from home: Home) throws -> Identity {
+    let secrets = try KeyFile.secrets(.device, at: home.deviceKey, home.passphrases)
+    return Identity(
+      signing: try SigningKey(seed: secrets),
+      transport: try AgreementKey(secret: secrets, at: KeyPurpose.keyBytes))
+  }
+}

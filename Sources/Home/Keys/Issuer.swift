@@ -1,0 +1,163 @@
+import Foundation
+package import Membership
+import Records
+import Sodium
+package import Wire
+
+/// What an issuer of entitlements does: make a key, and sign that devices of a circle are premium.
+///
+/// Needs no store and no node.
+public enum Issuer {
+  private static let publicHeader = "waymark-issuer-1"
+  private static let certificateHeader = "waymark-entitlement-1"
+  private static let fileBytesMax = 64 * 1024
+
+  /// Makes an issuer's key: `path` (readable by its owner only) and `path.pub`. Gives the public key.
+  package static func create(_ path: String) throws -> DeviceKey {
+    let publicPath = path + ".pub"
+    try OutputFile.checkName(path)
+    for existing in [path, publicPath] where Files.isTaken(existing) {
+      throw WaymarkError.failed(
+        "exists", "\(existing) exists already; a key is never overwritten.",
+        next: "name another file, or move this one away")
+    }
+    let key = try SigningKey()
+    var secrets = try SecretBuffer(capacity: KeyPurpose.issuer.secretBytes)
+    key.exportSeed(to: &secrets)
+    try KeyFile.create(secrets, .issuer, at: path)
+    let text = "\(publicHeader) \(hexadecimal(key.publicKey))\n"
+    try Files.create(publicPath, Array(text.utf8), mode: 0o644)
+    return try publicKey(of: key)
+  }
+
+  /// The public key in a file that `create` wrote.
+  package static func readPublicKey(_ path: String) throws -> DeviceKey {
+    let content = try words(of: path)
+    guard content.count == 2, content[0] == publicHeader, let key = DeviceKey(hex: content[1]),
+      Signature.isValidPublicKey(key.bytes)
+    else {
+      throw badKey("\(path) does not hold an issuer's public key.", "waymark issuer init FILE")
+    }
+    return key
+  }
+
+  /// What is to be issued, as typed.
+  package struct Order: Sendable {
+    package var keyFile: String
+    package var circle: String
+    /// Empty for all devices of the circle.
+    package var devices: [String]
+    package var until: String
+    /// Nil for now.
+    package var from: String?
+
+    package init(keyFile: String, circle: String, devices: [String], until: String, from: String? = nil) {
+      self.keyFile = keyFile
+      self.circle = circle
+      self.devices = devices
+      self.until = until
+      self.from = from
+    }
+  }
+
+  /// Signs an entitlement; the text is what `waymark entitlement install` reads.
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - passphrases: asked if the issuer's key is sealed.
+  package static func issue(
+    _ order: Order, now: Int64, passphrases: PassphraseSource = .environment
+  ) throws -> String {
+    guard let circle = CircleID(hex: order.circle) else {
+      throw WaymarkError.badValue(
+        "--circle", order.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
+    }
+    let devices = try order.devices.map { text in
+      guard let device = DeviceKey(hex: text) else {
+        throw WaymarkError.badValue(
+          "--device", text, allowed: "it is the 64 hexadecimal digits of a device's id")
+      }
+      return device
+    }
+    let from = try order.from.map { try time($0, "--from") } ?? now
+    let until = try time(order.until, "--until")
+    guard from < until else {
+      throw WaymarkError.badValue(
+        "--until", order.until, allowed: "it must be after the beginning, \(timeText(milliseconds: from))")
+    }
+    let key = try readKey(order.keyFile, passphrases)
+    let entitlement = Entitlement(
+      circle: circle, issuer: try publicKey(of: key),
+      devices: devices.isEmpty ? nil : Array(Set(devices)), plan: "premium", issuedAt: now, notBefore: from,
+      notAfter: until, serial: Bytes16(randomBytes(16)) ?? .zero, source: "issuer")
+    return certificateText(try Statement(signing: entitlement, with: key))
+  }
+
+  /// A moment: a day (its first moment in UTC) or a time with its offset.
+  package static func time(_ text: String, _ name: String) throws -> Int64 {
+    let written = WrittenTime(text)
+    let isDay = text.utf8.count == 10
+    guard let moment = written?.milliseconds ?? (isDay ? written?.wallMilliseconds : nil), moment >= 0 else {
+      throw WaymarkError.badValue(
+        name, text, allowed: "write a day (2027-03-01) or a time with its offset (2027-03-01T12:00:00Z)")
+    }
+    return moment
+  }
+
+  /// Writes what `issue` gave to a file that a person named.
+  package static func write(
+    _ certificate: String, to path: String, besides home: Home? = nil, overwrites: Bool
+  ) throws {
+    try OutputFile(path, in: home, overwrites: overwrites).write(Array(certificate.utf8))
+  }
+
+  /// The statement in a file that `issue` wrote.
+  package static func readCertificate(_ path: String) throws -> Statement {
+    try certificate(in: try Files.read(path, bytesMax: fileBytesMax), of: path)
+  }
+
+  /// The statement in the content of such a file; `place` is where it is from.
+  package static func certificate(in content: [UInt8], of place: String) throws -> Statement {
+    let content = content.count > fileBytesMax ? [] : words(in: content)
+    guard content.count == 2, content[0] == certificateHeader, let bytes = Data(base64Encoded: content[1])
+    else { throw badCertificate("\(place.capitalizedFirst) does not hold an entitlement.") }
+    do {
+      return try Statement([UInt8](bytes))
+    } catch {
+      throw badCertificate("The entitlement in \(place) is damaged.")
+    }
+  }
+
+  private static func certificateText(_ statement: Statement) -> String {
+    "\(certificateHeader) \(Data(statement.bytes).base64EncodedString())\n"
+  }
+
+  private static func readKey(_ path: String, _ passphrases: PassphraseSource) throws -> SigningKey {
+    try SigningKey(seed: try KeyFile.secrets(.issuer, at: path, passphrases))
+  }
+
+  private static func publicKey(of key: SigningKey) throws -> DeviceKey {
+    guard let publicKey = DeviceKey(bytes: key.publicKey) else {
+      throw WaymarkError.failed(
+        "key", "The key has a public half of the wrong length.",
+        next: "put a copy of the key back, or make a new one: waymark issuer init FILE")
+    }
+    return publicKey
+  }
+
+  private static func words(of path: String) throws -> [String] {
+    words(in: try Files.read(path, bytesMax: fileBytesMax))
+  }
+
+  private static func words(in bytes: [UInt8]) -> [String] {
+    String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  private static func badCertificate(_ message: String) -> WaymarkError {
+    .failed("no_certificate", message, next: "install the file as `waymark issuer issue` wrote it")
+  }
+
+  private static func badKey(_ message: String, _ next: String) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.badKey, code: "key", message: message, next: next)
+  }
+}

@@ -1,0 +1,249 @@
+package import Sodium
+import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A file that holds secrets: mode 0600, its owner's alone, the file itself and no link to one.
+///
+/// A key is written once and never overwritten; only a passphrase on it comes and goes. What it says is `KeyText`.
+package enum KeyFile {
+  package static func create(
+    _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String
+  ) throws {
+    let text = try KeyText.plain(secrets, purpose)
+    do {
+      try text.withBytes { bytes throws(DurableFile.Trouble) in
+        try DurableFile.put(path, mode: 0o600, .new, bytes)
+      }
+    } catch {
+      guard error.code == EEXIST else { throw unwritable(path, error) }
+      throw HomeError(
+        .alreadyThere, "\(path) is there already and is never overwritten.",
+        next: "move it away if nothing needs it: waymark paths")
+    }
+  }
+
+  /// The secrets of a key file, one key of 32 bytes after the other.
+  ///
+  /// - Parameter passphrases: asked only if the file is sealed.
+  package static func secrets(
+    _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource
+  ) throws -> SecretBuffer {
+    let opened = try opened(purpose, at: path, passphrases)
+    return opened.secrets
+  }
+
+  /// Opens with the first passphrase that fits.
+  private static func unseal(
+    _ sealed: KeyText.Sealed, _ path: String, _ passphrases: PassphraseSource
+  ) throws -> Opened {
+    var attempt = 0
+    while let passphrase = try passphrases.passphrase(path, attempt) {
+      do {
+        if let secrets = try sealed.open(passphrase.secret) {
+          return Opened(secrets: secrets, passphrase: passphrase)
+        }
+      } catch SodiumError.outOfMemory {
+        throw HomeError(
+          .passphraseNeeded,
+          "To open \(path) takes \(sealed.cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not.",
+          next: "waymark keys passphrase remove, on a machine that has")
+      }
+      attempt += 1
+    }
+    guard attempt == 0 else {
+      throw HomeError(.wrongPassphrase, "That is not the passphrase of \(path).", next: "try again")
+    }
+    throw HomeError(
+      .passphraseNeeded,
+      "The key file \(path) is sealed with a passphrase, and there is nobody to ask for it.",
+      next: "run this at a terminal, or name a file that holds the passphrase: WAYMARK_PASSPHRASE_FILE=FILE")
+  }
+
+  /// The secrets of a file, and what opened it if it was sealed.
+  struct Opened: ~Copyable {
+    let secrets: SecretBuffer
+    let passphrase: Passphrase?
+  }
+
+  /// Puts a copy of a key file somewhere, sealed or plain, whole or damaged, as it is.
+  static func keepCopy(of path: String, at target: String) throws {
+    let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { throw unreadable(path, errno) }
+    defer { close(file) }
+    var room = try SecretBuffer(capacity: 16 * Limits.keyFileBytesMax)
+    do {
+      try room.fill { free throws(DurableFile.Trouble) in
+        try DurableFile.readAll(free) { read(file, $0, $1) }
+      }
+      try room.withBytes { bytes throws(DurableFile.Trouble) in
+        try DurableFile.put(target, mode: 0o600, .new, bytes)
+      }
+    } catch {
+      throw unwritable(target, error)
+    }
+  }
+
+  // MARK: Sealing
+
+  /// What a key file is, without opening it; nil if there is none.
+  struct Kind: Hashable, Sendable {
+    let purpose: KeyPurpose
+    let isSealed: Bool
+  }
+
+  static func kind(at path: String) throws -> Kind? {
+    guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
+    guard let kind = KeyText.kind(try bytes(of: path)) else { throw damaged(path) }
+    return Kind(purpose: kind.purpose, isSealed: kind.isSealed)
+  }
+
+  /// As `secrets`, and says which passphrase it was.
+  static func opened(_ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource) throws -> Opened
+  {
+    switch try content(purpose, at: path) {
+    case .plain(let secrets): return Opened(secrets: secrets, passphrase: nil)
+    case .sealed(let sealed): return try unseal(sealed, path, passphrases)
+    }
+  }
+
+  /// Puts the same secrets in the place of a file: sealed with the passphrase, or plain without one.
+  static func rewrite(
+    _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String,
+    sealedWith passphrase: Passphrase?,
+    cost: PassphraseCost = .usual
+  ) throws {
+    let text = try text(secrets, purpose, passphrase, cost, path)
+    let old = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    defer { if old >= 0 { close(old) } }
+    do {
+      try text.withBytes { bytes throws(DurableFile.Trouble) in
+        try DurableFile.put(path, mode: 0o600, .replacing, bytes)
+      }
+    } catch {
+      throw unwritable(path, error)
+    }
+    if old >= 0 { overwrite(old) }
+  }
+
+  private static func text(
+    _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, _ passphrase: Passphrase?,
+    _ cost: PassphraseCost,
+    _ path: String
+  ) throws -> SecretBuffer {
+    guard let passphrase else { return try KeyText.plain(secrets, purpose) }
+    do {
+      let sealed = try KeyText.Sealed(secrets, purpose, passphrase: passphrase.secret, cost: cost)
+      var text = sealed.text
+      // A file that can't be read again would be the end of the key.
+      guard try KeyText.Sealed(parsing: text, purpose) == sealed else { throw damaged(path) }
+      return try SecretBuffer(taking: &text)
+    } catch SodiumError.outOfMemory {
+      throw HomeError(
+        .unwritable,
+        "To seal \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not; it is as it was.",
+        next: "end other programs, then try again"
+      )
+    }
+  }
+
+  /// Overwrites a file that has lost its name, as far as the disk does what it is told: a file system that writes
+  /// elsewhere, and a disk of flash, may keep the old blocks. Other names of the file keep their content.
+  private static func overwrite(_ file: Int32) {
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_nlink == 0, status.st_size <= Limits.keyFileBytesMax else {
+      return
+    }
+    let zeros = [UInt8](repeating: 0, count: Int(status.st_size))
+    _ = pwrite(file, zeros, zeros.count, 0)
+    fsync(file)
+  }
+
+  // MARK: Reading
+
+  private static func content(_ purpose: KeyPurpose, at path: String) throws -> KeyText.Content {
+    let file = try bytes(of: path)
+    if let other = KeyText.kind(file)?.purpose, other != purpose {
+      throw HomeError(
+        .keyDamaged,
+        "\(path) holds a key of another kind (\(other.rawValue)); what is needed is the \(purpose.rawValue) key.",
+        next: "name the right file; waymark paths says where those of this device are")
+    }
+    do {
+      return try KeyText.parse(file, purpose)
+    } catch KeyText.Flaw.tooCostly {
+      throw HomeError(
+        .keyDamaged,
+        "The key file \(path) asks for more work to open it than Waymark does; it has been left as it is.",
+        next: "see where that file comes from: waymark did not write it")
+    } catch KeyText.Flaw.damaged {
+      throw damaged(path)
+    }
+  }
+
+  /// All bytes of a file that is as a key file has to be.
+  private static func bytes(of path: String) throws -> SecretBuffer {
+    // Without waiting: a named pipe would have us wait for ever.
+    let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else { throw unreadable(path, errno) }
+    defer { close(file) }
+    try checkOwner(file, path)
+    var room = try SecretBuffer(capacity: Limits.keyFileBytesMax + 1)
+    do {
+      try room.fill { free throws(DurableFile.Trouble) in
+        try DurableFile.readAll(free) { read(file, $0, $1) }
+      }
+    } catch {
+      throw unreadable(path, error.code)
+    }
+    guard room.count > 0, room.count <= Limits.keyFileBytesMax else { throw damaged(path) }
+    return room
+  }
+
+  private static func checkOwner(_ file: Int32, _ path: String) throws {
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw unreadable(path, errno) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw HomeError(
+        .keyDamaged, "\(path) is not a file, so it is no key.",
+        next: "put a copy of the key there; waymark help keys")
+    }
+    guard status.st_uid == geteuid() else {
+      throw HomeError(
+        .keyExposed, "The key file \(path) belongs to another user.",
+        next: "run this as the user that the key belongs to")
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      throw HomeError(
+        .keyExposed, "The key file \(path) is open to other users.", next: "chmod 600 \(shellWord(path))")
+    }
+  }
+
+  // MARK: What can be wrong
+
+  private static let putBack = "put the file back from where you keep a copy, or join the circle anew"
+
+  private static func damaged(_ path: String) -> HomeError {
+    HomeError(
+      .keyDamaged, "The key file \(path) is damaged; it has been left as it is.", next: putBack)
+  }
+
+  private static func unreadable(_ path: String, _ code: Int32) -> HomeError {
+    guard code != ELOOP else {
+      return HomeError(
+        .keyExposed, "\(path) is a link; a key is read from the file itself only.",
+        next: "name the file that it leads to")
+    }
+    return HomeError(.keyMissing, "The key file \(path) can't be read: \(reason(code)).", next: putBack)
+  }
+
+  private static func unwritable(_ path: String, _ trouble: DurableFile.Trouble) -> HomeError {
+    HomeError(
+      .unwritable, "\(path) can't be written: \(reason(trouble.code).lowercased()).",
+      next: "ls -ld \(shellWord(parentFolder(of: path)))")
+  }
+}

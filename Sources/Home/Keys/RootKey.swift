@@ -1,0 +1,43 @@
+package import Membership
+package import Sodium
+import Wire
+
+/// The circle's root key: the one that founds, and that helps when no admin can.
+package enum RootKey {
+  /// Reads it from a file, else from the home, and sees that it is the one of the circle.
+  ///
+  /// - Parameters:
+  ///   - passphrases: asked if the file is sealed.
+  ///   - purpose: what it is needed for, as the beginning of a sentence.
+  package static func read(
+    _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
+  ) throws -> SigningKey {
+    let root: SigningKey
+    do {
+      root =
+        try path.map { try SigningKey(seed: try KeyFile.secrets(.root, at: $0, passphrases)) }
+        ?? home.storage.rootKey(passphrases)
+    } catch let error as HomeError where error.code == .keyMissing {
+      throw WaymarkError(
+        exitCode: ExitCode.badKey, code: "root_key",
+        message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)
+    } catch let error as HomeError {
+      throw WaymarkError(error)
+    }
+    guard DeviceKey(root) == circle.genesis.root else {
+      throw WaymarkError(
+        exitCode: ExitCode.badKey, code: "root_key",
+        message: "\(path ?? home.rootKey) is not the root key of this circle.",
+        next: nameIt)
+    }
+    return root
+  }
+
+  package static func save(_ root: SigningKey, to path: String) throws {
+    var secrets = try SecretBuffer(capacity: KeyPurpose.root.secretBytes)
+    root.exportSeed(to: &secrets)
+    try KeyFile.create(secrets, .root, at: path)
+  }
+
+  private static let nameIt = "name the file that holds it: --root-key FILE"
+}

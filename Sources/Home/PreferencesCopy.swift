@@ -1,0 +1,47 @@
+import JSONDocument
+import Records
+import Synchronization
+package import Wire
+
+/// The copy of all preferences beside the store, readable without opening the store.
+package protocol PreferencesCopy: Sendable {
+  /// Whether it was ever written.
+  var exists: Bool { get }
+  /// What it holds; empty if it is not there or not readable, because it is a copy.
+  func read() -> [(key: String, value: Value)]
+  /// Writes all preferences, in the order of their keys.
+  func write(_ preferences: [(key: String, value: Value)]) throws
+}
+
+/// The copy in a file: a JSON object.
+struct PreferencesFile: PreferencesCopy {
+  let path: String
+
+  init(path: String) { self.path = path }
+
+  var exists: Bool { Files.exists(path) }
+
+  func read() -> [(key: String, value: Value)] {
+    guard let bytes = try? Files.read(path, bytesMax: 4 * Limits.settingsBytesMax),
+      let members = (try? JSON.parse(bytes))?.members
+    else { return [] }
+    return members.compactMap { member in Value(documentJSON: member.value).map { (member.key, $0) } }
+  }
+
+  func write(_ preferences: [(key: String, value: Value)]) throws {
+    let members = preferences.map { JSON.Member($0.key, $0.value.documentJSON) }
+    let layout = JSON.Layout(isPretty: true, sortsKeys: true)
+    try Files.replace(path, with: JSON.object(members).bytes(layout) + [0x0a], mode: 0o600)
+  }
+}
+
+/// The copy of a home in memory.
+final class MemoryPreferences: PreferencesCopy, Sendable {
+  private let kept = Mutex<[(key: String, value: Value)]?>(nil)
+
+  var exists: Bool { kept.withLock { $0 != nil } }
+
+  func read() -> [(key: String, value: Value)] { kept.withLock { $0 ?? [] } }
+
+  func write(_ preferences: [(key: String, value: Value)]) { kept.withLock { $0 = preferences } }
+}

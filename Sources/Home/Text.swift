@@ -1,0 +1,31 @@
+// Parts of sentences that people read: a word as a shell takes it, counts, shortened values.
+
+/// A word as a shell reads it back.
+package func shellWord(_ text: String) -> String {
+  let plain = text.utf8.allSatisfy {
+    switch $0 {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+      UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "+"), UInt8(ascii: ","):
+      true
+    default: false
+    }
+  }
+  if plain && !text.isEmpty { return text }
+  return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+}
+
+/// `1 trip`, `2 trips`
+package func plural(_ count: Int, _ one: String, _ many: String? = nil) -> String {
+  "\(count) \(count == 1 ? one : many ?? one + "s")"
+}
+
+/// The value as a message shows it: one line, not longer than a terminal takes.
+package func shortened(_ text: String) -> String {
+  let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
+  return line.count <= 60 ? line : line.prefix(59) + "…"
+}
+
+extension String {
+  package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -1,0 +1,271 @@
+import Engine
+import Membership
+import Records
+import Replication
+import Storage
+import VirtualDisk
+import Wire
+
+/// An override that a person has confirmed, and what the simulator remembers of it.
+struct ConfirmedOverride {
+  let request: OverrideRequest
+  /// Heads of a member that breaks the rules are among those that count.
+  let isOfLiar: Bool
+  let begun: Moment
+  /// Its change sets are in the store already.
+  var isWritten = false
+  /// Its change sets depend on parked ones, so that the judge can't see it yet.
+  var isHidden = false
+}
+
+/// What a device asks others for before a direction begins.
+struct Inquiry {
+  let verb: String
+  let scope: Direction.Scope
+  /// Those of this device, from the moment at which it began to ask.
+  let own: [LogHead]
+  var theirs: [LogHead] = []
+  var waitsFor: Set<LinkID>
+  var hasAnswer = false
+  var isOfLiar = false
+  /// Whom nobody hears any more as soon as it has answered.
+  let leaves: Int?
+}
+
+/// Somebody decides whose records are the right ones.
+extension World {
+  /// A person at some device decides; now, or when it has been in use without sync for a while.
+  func direct() -> Bool {
+    let able = devices.filter { $0.isHonest && $0.process.map(mayDirect) == true }
+    guard let device = random.pick(able), let process = device.process else { return false }
+    if process.replicator.override.pending != nil, random.happens(perThousand: 200) {
+      giveUp(process)
+      return true
+    }
+    // Where all hold the same there is nothing to decide; where all are alone there is nobody to be asked.
+    guard random.happens(perThousand: 600), device.preference, now >= aloneUntil else {
+      return direct(at: device)
+    }
+    let time = someTime()
+    aloneUntil = now + time + 1_000
+    prefer(device, false)
+    let other = random.pick(devices.filter { $0.key != device.key && $0.process != nil }) ?? device
+    for part in 1...3 { later(time * Moment(part) / 4, .end(.words([device.number, other.number]))) }
+    later(time, .end(.direct(device.number)))
+    return true
+  }
+
+  /// Asks a peer for what it holds, to become that; or all peers, to make them what this device is.
+  ///
+  /// - Returns: whether anybody was asked.
+  @discardableResult
+  func direct(at device: Device) -> Bool {
+    guard let process = device.process, mayDirect(process) else { return false }
+    let links = reachable(process)
+    guard let link = preferred(links, process) else { return false }
+    let isMirror = random.happens(perThousand: 600)
+    let peer = peer(of: process, link)
+    let leaves = isMirror && peer?.isHonest == true && random.happens(perThousand: 400)
+    // More than it pushes, so that its heads are known before its sets are here.
+    if leaves, let peer { writeMuch(peer) }
+    guard !process.isEnded, process.links[link] != nil else { return false }
+    process.inquiry = Inquiry(
+      verb: isMirror ? "mirror" : "assert", scope: scope(), own: process.replicator.store.heads(.records),
+      waitsFor: isMirror ? [link] : Set(links), leaves: leaves ? peer?.number : nil)
+    later(Self.inquiryMilliseconds, .end(.inquiry(device.number, device.generation)))
+    for link in isMirror ? [link] : links {
+      process.askedAt[link] = now
+      process.receive(.input(.ask(link, .records, .heads)))
+    }
+    return true
+  }
+
+  private func mayDirect(_ process: Process) -> Bool {
+    process.isServing && process.isMember && !process.isDiskFull && !process.replicator.isSpent
+      && process.inquiry == nil && process.replicator.replica.ownGate(now: process.device.wall).isPremium
+  }
+
+  /// Over which connections somebody can be asked whose records lane is open.
+  private func reachable(_ process: Process) -> [LinkID] {
+    let sessions = process.replicator.replica.sessions.values.filter {
+      $0.device != nil && !$0.isClosing && $0.theirs?.records.isOpen == true
+    }
+    return sessions.map(\.link).sorted().filter { link in
+      process.links[link] != nil && process.askedAt[link].map { now > $0 + Self.inquiryMilliseconds } ?? true
+    }
+  }
+
+  /// Who lies is asked more often than chance would have it.
+  private func preferred(_ links: [LinkID], _ process: Process) -> LinkID? {
+    let liars = links.filter { peer(of: process, $0).map { $0.lies > 0 } ?? false }
+    return random.happens(perThousand: 400) ? random.pick(liars) ?? random.pick(links) : random.pick(links)
+  }
+
+  private func peer(of process: Process, _ id: LinkID) -> Device? {
+    process.links[id].map { devices[$0.link.devices[1 - $0.end]] }
+  }
+
+  private func scope() -> Direction.Scope {
+    switch random.below(8) {
+    case 0: Direction.Scope(kind: recordKey().kind)
+    case 1: Direction.Scope(trip: recordKey(number: 0))
+    default: Direction.Scope()
+    }
+  }
+
+  /// For how long an answer is waited for: Protocol/session.md, "Questions".
+  private static let inquiryMilliseconds: Moment = 10_000
+
+  // MARK: Answers
+
+  /// A device has been told what a peer holds, or that it is not told.
+  func heard(_ reply: Reply, from link: LinkID, by process: Process) {
+    guard var inquiry = process.inquiry, inquiry.waitsFor.remove(link) != nil else { return }
+    if case .answer(let answer) = reply, case .heads(let heads) = answer.content {
+      inquiry.theirs += heads
+      inquiry.hasAnswer = true
+      if peer(of: process, link)?.isHonest == false { inquiry.isOfLiar = true }
+    }
+    process.inquiry = inquiry
+    guard inquiry.waitsFor.isEmpty else { return }
+    later(0, .end(.inquiry(process.device.number, process.device.generation)))
+  }
+
+  /// All have answered, or those that have not are waited for no longer.
+  func endInquiry(_ process: Process) {
+    guard let inquiry = process.inquiry else { return }
+    process.inquiry = nil
+    guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("overrides that nobody answered") }
+    let isMirror = inquiry.verb == "mirror"
+    // What the peers have heard from here meanwhile is this device's own.
+    let own = LogKey(
+      device: process.device.key, incarnation: process.replicator.incarnation, lane: .records)
+    let others = isMirror ? inquiry.theirs : inquiry.theirs.filter { $0.log != own }
+    let direction = Direction(
+      wanted: isMirror ? others : inquiry.own, present: isMirror ? inquiry.own : others, scope: inquiry.scope)
+    if let leaver = inquiry.leaves { leave(devices[leaver], asTo: process.device) }
+    let request = OverrideRequest(
+      verb: inquiry.verb, operation: OperationID(random16()), peer: nil, asked: process.device.wall,
+      direction: direction)
+    begin(ConfirmedOverride(request: request, isOfLiar: inquiry.isOfLiar, begun: now), process)
+  }
+
+  /// Whoever has just told what it holds is heard by nobody for a while, and may be taken out meanwhile.
+  private func leave(_ peer: Device, asTo device: Device) {
+    guard !isHealing else { return }
+    let time = someTime()
+    divide(time) { $0 === peer }
+    guard options.faults[.revoke] != nil, random.happens(perThousand: 700) else { return }
+    later(time / 4, .end(.verdicts(peer.number, near: [peer.number])))
+  }
+
+  // MARK: From the yes to the end
+
+  private func begin(_ confirmed: ConfirmedOverride, _ process: Process) {
+    let request = confirmed.request
+    log?(
+      "  \(process.device.name) begins: \(request.verb)\n    wanted \(shown(request.direction.wanted))\n    present "
+        + shown(request.direction.present))
+    overrides[request.operation] = confirmed
+    operations.append(request.operation)
+    tally.count("overrides begun")
+    if confirmed.isOfLiar { tally.count("overrides by a liar's heads") }
+    perhapsEndInside(process.device, perThousand: 100)
+    do {
+      try process.replicator.begin(request)
+      // Without sync it can't be carried out.
+      prefer(process.device, true)
+    } catch {
+      guard !process.isEnded else { return }
+      if !(error is WriteRefusal) { process.replicator.storeFailed(error) }
+    }
+    if !process.isEnded { process.replicator.finishOverride(now: process.device.time) }
+  }
+
+  /// For people who look for a cause.
+  private func shown(_ heads: [LogHead]) -> String {
+    heads.map {
+      let log = "\(name(of: $0.log.device))/\($0.log.incarnation.description.prefix(4))"
+      return "\(log) \($0.sequence)/\($0.foldedSequence) \($0.id.description.prefix(6))"
+    }.joined(separator: ", ")
+  }
+
+  func noted(_ event: OverrideEvent, by device: Device) {
+    guard let process = device.process, !process.isEnded else { return }
+    switch event {
+    case .began, .dropped: break
+    case .ready(let request):
+      judged { try $0.stepped(device) }
+      perhapsEndInside(device)
+      noteWritten(request, by: process)
+    case .written(let request, let sets): written(request, sets, by: process)
+    case .finished: tally.count("overrides done")
+    }
+  }
+
+  /// Notes what the store holds already of an override that is about to be written.
+  private func noteWritten(_ request: OverrideRequest, by process: Process) {
+    let store = process.replicator.store
+    let key = OperationKey(id: request.operation, device: process.device.key)
+    do {
+      let isWritten = try store.isWritten(key)
+      overrides[request.operation]?.isWritten = isWritten
+      overrides[request.operation]?.isHidden = try isWritten && store.operation(key) == nil
+    } catch {
+      // The disk does not read just now: there is nothing to judge by.
+      overrides[request.operation]?.isHidden = true
+    }
+  }
+
+  private func written(_ request: OverrideRequest, _ sets: [ChangeSetID], by process: Process) {
+    let device = process.device
+    guard let confirmed = overrides[request.operation] else { return }
+    if !sets.isEmpty { judged { try $0.acknowledged(device, sets) } }
+    if !confirmed.isHidden { judged { try $0.directed(device, request.direction, sets) } }
+    // Between what is written and the note that it is.
+    perhapsEndInside(device, perThousand: 200, after: 1..<6)
+    log?("  \(device.name) is done with its \(request.verb), in \(sets.count) sets")
+    tally.count(sets.isEmpty ? "overrides without a difference" : "overrides written")
+    if confirmed.isWritten { tally.count("overrides done twice over") }
+    if now > confirmed.begun + 1_000 { tally.count("overrides that waited") }
+    if (try? isOverCut(request.direction, process)) == true {
+      tally.count("overrides over a log cut meanwhile")
+    }
+  }
+
+  /// Whether a cut has kept from coming what was wanted.
+  private func isOverCut(_ direction: Direction, _ process: Process) throws -> Bool {
+    let (evaluation, store) = (process.replicator.circle.evaluation, process.replicator.store)
+    return try direction.wanted.contains { head in
+      guard case .cut = evaluation.admission(of: head.log) else { return false }
+      let tip = Want(log: head.log, from: head.sequence, through: head.sequence, tip: head.id)
+      return try store.read(.records, [tip], bytesMax: 1, setsMax: 1).sets.isEmpty
+    }
+  }
+
+  /// Somebody withdraws a direction: without sync it is none.
+  func giveUp(_ process: Process) {
+    tally.count("overrides given up")
+    prefer(process.device, false)
+    if !process.isEnded { prefer(process.device, true) }
+  }
+
+  /// Forgets an override that is not carried out yet, as turning sync off does.
+  func dropOverride(_ device: Device) {
+    guard let process = device.process, !process.isEnded else { return device.givesUp = true }
+    do { try process.replicator.dropOverride() } catch {
+      if !process.isEnded { process.replicator.storeFailed(error) }
+    }
+  }
+
+  /// After all faults what can come has come: what still waits does so for what nobody has, and a person withdraws it.
+  func endOverrides() {
+    for device in devices where device.isHonest && !device.isGone {
+      guard let process = device.process, let request = process.replicator.override.pending else { continue }
+      if process.isMember, !process.isDiskFull, !process.replicator.isSpent {
+        judged { try $0.waits(device, request.direction) }
+      }
+      giveUp(process)
+    }
+  }
+}

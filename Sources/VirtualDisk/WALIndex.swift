@@ -1,0 +1,96 @@
+import CSQLite
+
+/// What the connections of one process share about one database: its lock, and the memory that a write-ahead log
+/// is indexed in, with locks of its own. sqlite.org/walformat.html, section 2; the rules are those of os_unix.c.
+final class WALIndex {
+  private var readers: Set<ObjectIdentifier> = []
+  /// Who holds the lock to write, and how far it has got.
+  private var writer: (handle: ObjectIdentifier, level: Int32)?
+  private var regions: [UnsafeMutableRawBufferPointer] = []
+  /// Who uses the memory; the last to leave takes it away, and whoever comes then begins with recovery.
+  private var sharers: Set<ObjectIdentifier> = []
+  private var slots = [Slot](repeating: Slot(), count: Int(SQLITE_SHM_NLOCK))
+
+  private struct Slot {
+    var shared: Set<ObjectIdentifier> = []
+    var exclusive: ObjectIdentifier?
+  }
+
+  deinit { for region in regions { region.deallocate() } }
+
+  // MARK: Lock of the file
+
+  var isReserved: Bool { writer != nil }
+
+  /// Goes towards a level as far as others allow, and says how far that is.
+  func lock(_ handle: FileHandle, from held: Int32, to level: Int32) -> Int32 {
+    let me = ObjectIdentifier(handle)
+    let other = writer.flatMap { $0.handle == me ? nil : $0 }
+    if level == SQLITE_LOCK_SHARED {
+      guard (other?.level ?? SQLITE_LOCK_NONE) < SQLITE_LOCK_PENDING else { return held }
+      readers.insert(me)
+      return level
+    }
+    guard other == nil else { return held }
+    guard level == SQLITE_LOCK_EXCLUSIVE, !readers.isSubset(of: [me]) else {
+      writer = (me, level)
+      return level
+    }
+    // New readers are kept out while the old ones leave.
+    writer = (me, SQLITE_LOCK_PENDING)
+    return SQLITE_LOCK_PENDING
+  }
+
+  func unlock(_ handle: FileHandle, to level: Int32) {
+    let me = ObjectIdentifier(handle)
+    if writer?.handle == me { writer = nil }
+    if level == SQLITE_LOCK_NONE { readers.remove(me) }
+  }
+
+  // MARK: Shared memory
+
+  func map(_ handle: FileHandle, _ region: Int, size: Int, extends: Bool) -> UnsafeMutableRawPointer? {
+    sharers.insert(ObjectIdentifier(handle))
+    guard region < regions.count || extends else { return nil }
+    while regions.count <= region {
+      let new = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 8)
+      new.initializeMemory(as: UInt8.self, repeating: 0)
+      regions.append(new)
+    }
+    return regions[region].baseAddress
+  }
+
+  func take(_ handle: FileHandle, _ range: Range<Int>, isShared: Bool) -> Bool {
+    let me = ObjectIdentifier(handle)
+    sharers.insert(me)
+    let isFree = slots[range].allSatisfy { slot in
+      (slot.exclusive == nil || slot.exclusive == me) && (isShared || slot.shared.isSubset(of: [me]))
+    }
+    guard isFree else { return false }
+    for index in range {
+      if isShared { slots[index].shared.insert(me) } else { slots[index].exclusive = me }
+    }
+    return true
+  }
+
+  func release(_ handle: FileHandle, _ range: Range<Int>) {
+    let me = ObjectIdentifier(handle)
+    for index in range {
+      slots[index].shared.remove(me)
+      if slots[index].exclusive == me { slots[index].exclusive = nil }
+    }
+  }
+
+  func leaveMemory(_ handle: FileHandle) {
+    release(handle, slots.indices)
+    sharers.remove(ObjectIdentifier(handle))
+    guard sharers.isEmpty else { return }
+    for region in regions { region.deallocate() }
+    regions = []
+  }
+
+  func leave(_ handle: FileHandle) {
+    leaveMemory(handle)
+    unlock(handle, to: SQLITE_LOCK_NONE)
+  }
+}

@@ -1,0 +1,148 @@
+import Membership
+import SecureChannel
+import Sodium
+import Synchronization
+import Transport
+import Wire
+
+/// The joiner's side of pairing: dials the ticket's addresses one after the other.
+struct PairingExchange: Sendable {
+  let ticket: Ticket
+  let identity: Identity
+  let name: String
+
+  func run() async throws -> Circle {
+    var failures: [WaymarkError] = []
+    for address in ticket.addresses {
+      do {
+        return try await ask(address)
+      } catch let error as WaymarkError where Self.saysLittle.contains(error.code) {
+        failures.append(error)
+        guard failures.count(where: { $0.code != "unreachable" }) < Self.refusalsMax else { break }
+      }
+    }
+    throw failures.first { $0.code != "unreachable" } ?? failures.first
+      ?? .unreachable("the ticket names no address")
+  }
+
+  /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
+  /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
+  static let saysLittle = ["unreachable", "ticket_refused", "wrong_device"]
+  /// The inviter closes pairing for a while after ten that did not fit.
+  private static let refusalsMax = 4
+
+  private func ask(_ address: String) async throws -> Circle {
+    guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
+    var secret = ticket.preSharedKey
+    defer { wipe(&secret) }
+    let ticket = ticket
+    let key = try SymmetricKey(secret)
+    let answer = Answer()
+    let link = try Link(
+      dialing: endpoint,
+      role: .initiator(.pairing(ticket: ticket.id), presharedKey: key) { $0 == ticket.transport ? [] : nil },
+      settings: identity.linkSettings, handlers: handlers(answer))
+    let bytes: [UInt8] = try await withCheckedThrowingContinuation { continuation in
+      answer.await(continuation)
+      link.start()
+    }
+    return try circle(bytes)
+  }
+
+  private func handlers(_ answer: Answer) -> LinkHandlers<Inbound> {
+    LinkHandlers(
+      opened: { link, opening in
+        let request = JoinRequest(
+          key: identity.signing, transport: identity.transportKey, name: name,
+          handshakeHash: opening.handshakeHash.bytes)
+        link.send(request.encoded)
+      },
+      received: { link in
+        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
+        link.close()
+      },
+      closed: { link, end in
+        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
+        answer.resolve(.failure(failure(end)))
+      })
+  }
+
+  private func failure(_ end: LinkEnd) -> WaymarkError {
+    switch end {
+    case .handshakeFailed, .closedByPeer, .truncated:
+      .failed(
+        "ticket_refused",
+        "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
+        next: "waymark invite, on that device; then here waymark join with the new ticket")
+    case .notAuthorized:
+      .failed(
+        "wrong_device", "Another device answers at the address of the ticket.",
+        next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+    case .versionMismatch(let theirs):
+      .failed(
+        "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
+        next: "install the newer Waymark here; this one is: waymark version")
+    default: .unreachable(ticket.addresses.joined(separator: ", "))
+    }
+  }
+
+  private func circle(_ bytes: [UInt8]) throws -> Circle {
+    switch try JoinReply(bytes) {
+    case .refused(let refusal): throw WaymarkError.refused(refusal)
+    case .accepted(let statements):
+      guard
+        let circle = Circle.joined(
+          statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
+      else {
+        throw WaymarkError.failed(
+          "wrong_circle", "The answer is not of the circle of the ticket.",
+          next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+      }
+      return circle
+    }
+  }
+
+  /// Hands over the first of several outcomes.
+  private final class Answer: Sendable {
+    private let continuation = Mutex<CheckedContinuation<[UInt8], any Error>?>(nil)
+
+    func await(_ continuation: CheckedContinuation<[UInt8], any Error>) {
+      self.continuation.withLock { $0 = continuation }
+    }
+
+    func resolve(_ result: Result<[UInt8], any Error>) {
+      let waiting = continuation.withLock { held in
+        defer { held = nil }
+        return held
+      }
+      waiting?.resume(with: result)
+    }
+  }
+}
+
+extension WaymarkError {
+  static func unreachable(_ address: String) -> WaymarkError {
+    .failed(
+      "unreachable", "The inviting device can't be reached at \(address).",
+      next: "see that it runs, or that invite still waits, and that both are on one network")
+  }
+
+  /// The circle knows these keys already: as a member's, or as revoked ones.
+  static let keyInUse = "key_in_use"
+
+  /// Why the inviting device does not admit a joiner.
+  static func refused(_ refusal: JoinRefusal) -> WaymarkError {
+    let (code, message): (String, String) =
+      switch refusal {
+      case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
+      case .ticketExpired: ("ticket_expired", "The ticket has expired.")
+      case .circleFull: ("circle_full", "The circle has no room for another device.")
+      case .keyInUse: (keyInUse, "The circle knows these keys already.")
+      case .notAdmin: ("not_admin", "The inviting device is no admin of its circle any more.")
+      case .badProof, .other: ("refused", "The inviting device refused.")
+      }
+    return .failed(
+      code, message,
+      next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+  }
+}

@@ -1,0 +1,144 @@
+// Protocol/merge.md, "Operations and undo"
+
+import Records
+import Replication
+import Storage
+import Wire
+
+/// What was written to one record, what each write replaced, and what became of it.
+struct RecordHistory {
+  struct Item {
+    let write: RecordWrite
+    let cells: [Cell]
+    /// A deletion that neither saw this write nor was seen by it hides the record.
+    let isHidden: Bool
+  }
+
+  struct Cell {
+    let field: FieldNumber
+    let content: [UInt8]
+    /// What the author saw there; nil if nothing.
+    let before: [UInt8]?
+    let state: History.Field.State
+    /// The write that did not know of this one and won over it.
+    let lostTo: RecordWrite?
+  }
+
+  private let store: Store
+  private let isWhole: Bool
+  private let held: RecordState
+  private let seeds: RecordState
+  /// In the order in which they win.
+  private let writes: [RecordWrite]
+  /// What each write of a whole record says, without its time of change.
+  private var wholes: [[FieldNumber: [UInt8]]] = []
+  /// By field; of a whole record under the field of its life.
+  private var cells: [FieldNumber: CellWrites] = [:]
+
+  init(of record: RecordKey, in store: Store, _ pace: Pace) async throws {
+    self.store = store
+    isWhole = record.kind.mergeClass == .wholeRecord
+    held = try store.state(of: record)
+    seeds = try store.state(of: record) { _ in false }
+    var writes: [RecordWrite] = []
+    for number in try store.writeNumbers(of: record) {
+      if let write = try store.intactWrite(of: record, in: number) { writes.append(write) }
+      try await pace.step()
+    }
+    if isWhole {
+      let unranked = { (stamp: Stamp) in WholeRecordRank(updatedAt: 0, nonEmptyFields: 0, stamp: stamp) }
+      writes.sort { left, right in
+        (left.rank ?? unranked(left.place.origin.stamp)) < (right.rank ?? unranked(right.place.origin.stamp))
+      }
+    } else {
+      writes.sort { $0.place.origin.stamp < $1.place.origin.stamp }
+    }
+    self.writes = writes
+    var contents: [FieldNumber: ContentNumbers<[UInt8]>] = [:]
+    var wholeContents = ContentNumbers<[FieldNumber: [UInt8]]>()
+    var found: [FieldNumber: [CellWrites.Write]] = [:]
+    for (index, write) in writes.enumerated() {
+      if isWhole {
+        let whole = Dictionary(
+          uniqueKeysWithValues: write.cells.filter { $0.field != Fields.wholeRecordUpdatedAt })
+        wholes.append(whole)
+        found[Fields.life, default: []].append(.init(index, write.place, wholeContents.number(of: whole)))
+      } else {
+        // A set may write a life twice; the first counts.
+        for cell in write.cells where found[cell.field]?.last?.index != index {
+          let content = contents[cell.field, default: ContentNumbers()].number(of: cell.content)
+          found[cell.field, default: []].append(.init(index, write.place, content))
+        }
+      }
+      try await pace.step()
+    }
+    cells = found.mapValues { CellWrites($0, in: store) }
+  }
+
+  var count: Int { writes.count }
+
+  /// The newest writes as indexes for `item`, newest first.
+  func newest(_ limit: Int) -> [Int] {
+    let sorted =
+      isWhole
+      ? writes.indices.sorted { writes[$0].place.origin.stamp > writes[$1].place.origin.stamp }
+      : writes.indices.reversed()
+    return Array(sorted.prefix(limit))
+  }
+
+  /// One write, and what became of it.
+  func item(_ index: Int) throws -> Item {
+    Item(
+      write: writes[index], cells: try isWhole ? wholeCells(index) : fieldCells(index),
+      isHidden: try isHidden(writes[index]))
+  }
+
+  private func fieldCells(_ index: Int) throws -> [Cell] {
+    let write = writes[index]
+    return try write.cells.map { cell in
+      let others = cells[cell.field]
+      let before = try others?.before(index).flatMap { writes[$0].content(cell.field) }
+      let lostTo = try others?.winner(over: index).map { writes[$0] }
+      let shows = held.cells[cell.field]?.author.origin == write.place.origin
+      return Cell(
+        field: cell.field, content: cell.content, before: before ?? seeds.cells[cell.field]?.content,
+        state: state(shows, lostTo), lostTo: lostTo)
+    }
+  }
+
+  /// A whole record is one cell; of its fields those are listed that the write changed.
+  private func wholeCells(_ index: Int) throws -> [Cell] {
+    let others = cells[Fields.life]
+    let lostTo = try others?.winner(over: index).map { writes[$0] }
+    let shows = held.cells[Fields.life]?.author.origin == writes[index].place.origin
+    let old = try others?.before(index).map { wholes[$0] } ?? [:]
+    let new = wholes[index]
+    return Set(old.keys).union(new.keys).sorted().filter { old[$0] != new[$0] }.map { field in
+      Cell(
+        field: field, content: new[field] ?? Value.null.encoded, before: old[field],
+        state: state(shows, lostTo), lostTo: lostTo)
+    }
+  }
+
+  private func state(_ shows: Bool, _ lostTo: RecordWrite?) -> History.Field.State {
+    shows ? .shows : lostTo == nil ? .replaced : .lost
+  }
+
+  private func isHidden(_ write: RecordWrite) throws -> Bool {
+    guard !isWhole, held.life == false, let deletion = held.cells[Fields.life]?.author,
+      deletion.origin != write.place.origin
+    else { return false }
+    return try !store.covers(deletion, write.place) && !store.covers(write.place, deletion)
+  }
+}
+
+/// Numbers for contents, so that comparing two is comparing numbers.
+private struct ContentNumbers<Content: Hashable> {
+  private var numbers: [Content: Int] = [:]
+
+  mutating func number(of content: Content) -> Int {
+    if let known = numbers[content] { return known }
+    numbers[content] = numbers.count
+    return numbers.count - 1
+  }
+}

@@ -1,0 +1,100 @@
+import Engine
+import JSONDocument
+import Membership
+import Records
+import Replication
+import Storage
+package import Wire
+
+/// What somebody sees of a node who looks at several at once, as tests do.
+package struct NodeGlance: Sendable {
+  package struct LaneGlance: Hashable, Sendable {
+    package let heads: Bytes32
+    package let digest: Bytes32
+    package let changeSets: Int
+    /// Whether this node lets the lane flow.
+    package let isOpen: Bool
+  }
+
+  package struct SessionGlance: Sendable {
+    /// The two have compared notes, and neither owes the other anything.
+    package let isInSync: Bool
+    package let isRecordsOpen: Bool
+    /// The peer says that it is open, and this node sees no certificate that allows it.
+    package let isUnproven: Bool
+  }
+
+  package let device: DeviceKey
+  package let isServing: Bool
+  package let members: Set<DeviceKey>
+  package let paused: Set<DeviceKey>
+  /// Names the set of statements.
+  package let statements: Bytes32
+  package let settings: LaneGlance
+  package let records: LaneGlance
+  package let sessions: [DeviceKey: SessionGlance]
+  /// How each peer is, and why: `offline (dial_refused)`.
+  package let standings: [DeviceKey: String]
+
+  package subscript(lane: Lane) -> LaneGlance { lane == .settings ? settings : records }
+}
+
+extension NodeGlance {
+  /// - Throws: `WaymarkError` once the node is closed.
+  package init(of node: isolated Node) throws {
+    try node.checkOpen()
+    var sessions: [DeviceKey: SessionGlance] = [:]
+    for session in node.replica.sessions.values {
+      guard let device = session.device, !session.isClosing else { continue }
+      var isUnproven = false
+      if case .peerNotPremium = session.records.reason { isUnproven = true }
+      sessions[device] = SessionGlance(
+        isInSync: session.isCurrent && session.isInSync, isRecordsOpen: session.records.isOpen,
+        isUnproven: isUnproven)
+    }
+    func lane(_ lane: Lane, isOpen: Bool) -> LaneGlance {
+      LaneGlance(
+        heads: node.replica[lane].heads.foldedHash, digest: node.store.digest(lane).sum,
+        changeSets: Int(clamping: node.store.changeSetCount(lane)), isOpen: isOpen)
+    }
+    let now = node.wall()
+    device = node.identity.device
+    isServing = node.network != nil
+    members = Set(node.circle.evaluation.members.keys)
+    paused = node.peering.paused
+    statements = node.circle.setHash
+    settings = lane(.settings, isOpen: true)
+    records = lane(.records, isOpen: node.replica.ownGate(now: now).isOpen)
+    self.sessions = sessions
+    standings = Dictionary(
+      try node.currentPeers(now).map { ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))") }
+    ) { first, _ in first }
+  }
+
+  /// How many records of each kind are visible; seeds that nobody has touched are left out.
+  package static func counts(of node: isolated Node) throws -> [(kind: String, count: Int)] {
+    try node.checkOpen()
+    let counts = try node.store.visibleCounts()
+    return Registry.kinds.map { ($0.plural, counts[$0.number] ?? 0) }
+  }
+
+  /// Everything of a lane that is visible, each record by its kind and its name, with its fields in words.
+  package static func content(
+    of node: isolated Node, _ lane: Lane
+  ) throws -> [String: [String: String]] {
+    try node.checkOpen()
+    var content: [String: [String: String]] = [:]
+    for kind in Registry.kinds where kind.number.lane == lane {
+      try node.store.forEach(RecordQuery(kind.number)) { row in
+        let name = kind.title(of: row).map { " “\(shortened($0))”" } ?? ""
+        var fields: [String: String] = [:]
+        for (number, value) in row.fields where value != .null {
+          let field = kind.fields.first { $0.number == number }?.name ?? "field \(number)"
+          fields[field] = shortened("\(value.documentJSON.text())")
+        }
+        content["\(kind.name)\(name) \(row.key.id.uuid)"] = fields
+      }
+    }
+    return content
+  }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Membership
+import Replication
+import Storage
+import Transport
+import Wire
+
+/// How the other members of the circle are connected, and why not better.
+struct PeerInspection {
+  let replica: Replica
+  /// Nil while the node does not serve.
+  let network: Network?
+  let circle: Circle
+  let device: DeviceKey
+  let peering: Peering
+  let remembered: Remembered
+  let isDiskFull: Bool
+  /// Whether this device is out of the circle.
+  let isExcluded: Bool
+  let now: Now
+
+  /// Every other member, connected or not, by name.
+  ///
+  /// - Parameter ahead: whose clocks run ahead.
+  func peers(_ names: DeviceNames, ahead: Set<DeviceKey>) -> [Peer] {
+    circle.evaluation.members.values.filter { $0.device != device }
+      .map { (member: $0, name: names.name(of: $0.device)) }
+      .sorted { ($0.name, $0.member.device) < ($1.name, $1.member.device) }
+      .map { peer($0.member, $0.name, isAhead: ahead.contains($0.member.device)) }
+  }
+
+  /// When a device was last connected: now, if it is.
+  func lastSeen(of device: DeviceKey) -> Moment? {
+    if replica.session(with: device) != nil { return now.wall }
+    return network?.lastSeen[device] ?? remembered.seen[device]?.time
+  }
+
+  func lastAddress(of device: DeviceKey) -> String? {
+    network?.lastAddress[device] ?? remembered.seen[device]?.address
+  }
+
+  private func peer(_ peer: Member, _ name: String, isAhead: Bool) -> Peer {
+    let session = replica.session(with: peer.device)
+    var (state, reason) = standing(of: peer, session)
+    if isDiskFull, session != nil, state != .inSync { reason = .diskFull }
+    if isAhead, session != nil, reason.severity == .info { reason = .peerClockAhead }
+    let address =
+      session.flatMap { network?.address(of: $0.link) } ?? lastAddress(of: peer.device)
+      ?? circle.addresses(of: peer.device).first
+    return Peer(
+      device: peer.device, name: name, state: state, reason: reason, consequenceOf: nil,
+      since: (session?.openedAt ?? lastSeen(of: peer.device)).map(Date.init(milliseconds:)),
+      address: address,
+      addressSource: source(of: address, session, announced: circle.addresses(of: peer.device)),
+      roundTrip: session?.roundTrip.map { .milliseconds($0) },
+      clockSkew: session?.clockSkew.map { .milliseconds($0) },
+      lastSeen: lastSeen(of: peer.device).map(Date.init(milliseconds:)),
+      lastSync: replica.lastSync[peer.device].map(Date.init(milliseconds:)),
+      settings: lane(.settings, session), records: lane(.records, session))
+  }
+
+  /// Where the address that is shown of a peer is known from; nil if that was in an earlier run.
+  ///
+  /// - Parameter announced: the addresses that the peer told the circle.
+  private func source(of address: String?, _ session: Session?, announced: [String]) -> AddressSource? {
+    guard let network, let address else { return nil }
+    if let session, network.links[session.link]?.dialled == nil { return .incoming }
+    if peering.isFound(address) { return .beacon }
+    if announced.contains(address) { return .announced }
+    return peering.addresses.contains { $0.address == address } ? .given : nil
+  }
+
+  private func standing(of peer: Member, _ session: Session?) -> (PeerState, Reason) {
+    if peering.paused.contains(peer.device) { return (.paused, .paused) }
+    guard let session else { return unreachable(peer.device) }
+    let lanes = Lane.allCases.map { session[$0] }
+    if lanes.contains(where: { !$0.asked.isEmpty }) { return (.receiving, .receiving) }
+    if lanes.contains(where: \.isServing) { return (.sending, .sending) }
+    // It told of sets, was asked, and ended its answer without them.
+    if lanes.contains(where: { $0.isStalled && !$0.lacking.isEmpty }) {
+      return (.receiving, .waitingDependency)
+    }
+    if session.isInSync {
+      // In sync on what is open; a closed records lane says why.
+      return (
+        .inSync, session.records.isOpen ? .inSync : session.records.reason.map { Reason($0) } ?? .inSync
+      )
+    }
+    if lanes.contains(where: { $0.isDigestEqual == false }) { return (.refused, .digestMismatch) }
+    // Both sides have spoken, and what was sent last is not confirmed yet.
+    let isWaiting = Lane.allCases.contains { session[$0].isOpen && session[$0].theirs != nil }
+    return session.isCurrent && isWaiting ? (.sending, .sending) : (.connecting, .connecting)
+  }
+
+  private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
+    if isExcluded { return (.refused, .turnedAway) }
+    guard let network else { return (.offline, .offline) }
+    if peering.isPenalised(device, now: now) { return (.refused, .badSignature) }
+    switch peering.refusals[device] {
+    case .paused: return (.refused, .refusedByPeer)
+    case .unreadable: return (.refused, .waitingDependency)
+    case .revoked: return (.refused, .revoked)
+    case nil: break
+    }
+    if network.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
+    let entries = peering.addresses.filter { $0.device == device }
+    if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }
+    return switch entries.compactMap(\.lastFailure).last {
+    case .refused: (.offline, .dialRefused)
+    case .timeout: (.offline, .dialTimeout)
+    case .noRoute, .unresolved: (.offline, .noRoute)
+    case .notAMember: (.refused, .notAMember)
+    case .turnedAway: (.refused, .turnedAway)
+    case .newerProtocol: (.refused, .newerProtocol)
+    case .other, nil: (.offline, .offline)
+    }
+  }
+
+  private func lane(_ lane: Lane, _ session: Session?) -> Peer.Lane {
+    guard let session else {
+      return Peer.Lane(isOpen: false, reason: .offline, behind: nil, ahead: nil, isEqual: nil)
+    }
+    let state = session[lane]
+    let mine = replica[lane].heads
+    return Peer.Lane(
+      isOpen: state.isOpen, reason: state.reason.map { Reason($0) },
+      behind: state.behind(mine).map { Int(clamping: $0) },
+      ahead: state.theirs.map { Int(clamping: $0.behind(mine)) }, isEqual: state.isDigestEqual)
+  }
+}
+
+extension Reason {
+  init(_ reason: GateReason) {
+    switch reason {
+    case .freeTier: self = .freeTier
+    case .entitlementExpired: self = .entitlementExpired
+    case .entitlementNotYetValid: self = .entitlementNotYetValid
+    case .syncOff: self = .syncOff
+    case .revoked: self = .revoked
+    case .notAMember: self = .notAMember
+    }
+  }
+
+  init(_ reason: LaneReason) {
+    switch reason {
+    case .mine(let reason): self.init(reason)
+    case .peerNotPremium(.entitlementExpired): self = .peerEntitlementExpired
+    case .peerNotPremium: self = .peerFreeTier
+    case .theirs(let code): self.init(theirs: code)
+    }
+  }
+
+  init(theirs code: ReasonCode) {
+    switch code {
+    case .freeTier, .entitlementNotYetValid: self = .peerFreeTier
+    case .entitlementExpired: self = .peerEntitlementExpired
+    case .clockAhead: self = .peerClockAhead
+    case .paused, .peerNotPremium, .tooManyHeads: self = .refusedByPeer
+    default: self = .peerSyncOff
+    }
+  }
+}

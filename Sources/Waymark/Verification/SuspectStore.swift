@@ -1,0 +1,49 @@
+// Protocol/store.md, "A disk that fails"
+
+import Foundation
+import JSONDocument
+import Storage
+import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A store that is to be verified before anything else is done with it, because the disk failed it.
+package enum SuspectStore {
+  /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
+  ///
+  /// - Parameters:
+  ///   - forBackup: passes as long as everything signed is whole: a backup holds nothing else, and restoring it is
+  ///     the repair.
+  ///   - progress: called on some thread.
+  /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
+  package static func check(
+    _ home: Home, forBackup: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws {
+    guard home.isSuspect, home.hasStore else { return }
+    let request = CommandRequest("verify", ["deep": true])
+    let outcome: DeepOutcome
+    do {
+      try rewriteLog(home)
+      outcome = try await DeepCheck(home).runClosed(request) { WorkProgress($0).map(progress) }
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
+    if outcome.found.isClean { return home.forgetSuspicion() }
+    if forBackup, outcome.isLogWhole { return }
+    let document = outcome.document(request)
+    throw WaymarkError.failed(
+      "store_damaged",
+      "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
+      next: document["next"]?.string ?? "waymark verify --deep")
+  }
+
+  /// What the system takes for written since a sync failed, the disk may not have.
+  private static func rewriteLog(_ home: Home) throws {
+    // Opening it takes the lock of the home.
+    try Store(path: home.store).rewriteLog()
+  }
+}

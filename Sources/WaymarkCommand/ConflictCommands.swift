@@ -1,0 +1,100 @@
+import Control
+import Foundation
+import Waymark
+
+extension ListConflicts: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
+    impliesLastWord: true, exampleArguments: "")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard !answer.conflicts.isEmpty else { return rendering.notes.paragraph("No conflicts.") }
+    let ids = distinctPrefixes(answer.conflicts.map(\.id))
+    for conflict in answer.conflicts { rendering.sides(conflict, id: ids[conflict.id] ?? "") }
+    rendering.notes.paragraph(
+      "Decide one: waymark conflicts show ID, waymark conflicts resolve ID --take winner|loser|DEVICE")
+  }
+}
+
+extension ShowConflict: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["conflicts", "show"], summary: "all that both sides wrote, and what can be done",
+    operands: [.init(placeholder: "ID", key: "id")], exampleArguments: "3fa91c22")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    let conflict = answer.conflict
+    rendering.sides(conflict, id: shortID(conflict.id), isWhole: true)
+    for side in [conflict.winner] + conflict.losers {
+      let lines = (side.fields ?? []).filter { $0.value != .none }.map { ($0.name, $0.value.plainText) }
+      guard !lines.isEmpty else { continue }
+      rendering.data.gap()
+      rendering.data.line("Written by \(printable(side.deviceName)):")
+      rendering.data.pairs(lines.map { ("  " + printable($0.0), $0.1) })
+    }
+    for choice in answer.choices {
+      rendering.notes.gap()
+      rendering.notes.paragraph("To " + printable(choice.effect) + ":")
+      rendering.notes.line("  " + printable(choice.command))
+    }
+  }
+}
+
+extension ResolveConflicts: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["conflicts", "resolve"], summary: "decide for one side, on all devices",
+    operands: [.init(placeholder: "ID", key: "id", isOptional: true)],
+    options: [
+      .init(
+        flag: "--take", placeholder: "winner|loser|DEVICE",
+        summary: "what shows now, the other side, or what that device wrote"),
+      .init(flag: "--all", placeholder: nil, summary: "every conflict; with --take winner only"),
+    ],
+    details: """
+      A decision is an ordinary change: it reaches every device, both values stay in the history, and
+      waymark undo takes it back. Where a delete hides changes, winner deletes again and loser restores.
+      """,
+    exampleArguments: "3fa91c22 --take winner")
+
+  func render(_ answer: Conflict.Resolution, into rendering: inout Rendering) {
+    rendering.said(answer.text, next: answer.next)
+  }
+}
+
+extension Rendering {
+  /// One line per conflict and one per write.
+  ///
+  /// - Parameter isWhole: shows long values in several lines, instead of their beginning.
+  fileprivate mutating func sides(_ conflict: Conflict, id: String, isWhole: Bool = false) {
+    data.gap()
+    let what = [conflict.kind.rawValue, conflict.name, conflict.field].compactMap(\.self).map(printable)
+    data.line(data.paint(id, .strong) + "  " + what.joined(separator: " · ") + "  " + reason(conflict))
+    let writes =
+      [("won", conflict.winner, Stress.good)] + conflict.losers.map { ("kept", $0, Stress.careful) }
+    var table = TextTable([.init(""), .init(""), .init("", widthMin: 20), .init(""), .init("")])
+    table.rows = writes.map { write($0, $1, $2) }
+    if isWhole {
+      table = TextTable([.init(""), .init(""), .init(""), .init(""), .init("", widthMin: 20)])
+      // The value last, where there is room for more lines.
+      table.rows = writes.map { write($0, $1, $2) }.map { Array($0[..<2] + $0[3...] + $0[2..<3]) }
+      table.wrapsLast = true
+    }
+    table.hasHead = false
+    data.table(table)
+  }
+
+  private func reason(_ conflict: Conflict) -> String {
+    var text = conflict.reason.rawValue.replacing("-", with: " ")
+    if conflict.reason == .hiddenByParent, let hiding = conflict.hiddenBy {
+      let name = hiding.name ?? shortID(hiding.record.uuidString)
+      text = "hidden by the deleted \(printable(hiding.kind.rawValue)) \(printable(name))"
+    }
+    return data.paint("(\(text))", .faint)
+  }
+
+  private func write(_ word: String, _ side: Conflict.Side, _ stress: Stress) -> [TextTable.Cell] {
+    [
+      .init(""), .init(word, stress), .init(side.value.plainText),
+      .init("by \(printable(side.deviceName))"), .init(time.full(side.time)),
+    ]
+  }
+}

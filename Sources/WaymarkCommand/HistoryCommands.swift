@@ -1,0 +1,248 @@
+import Control
+import Foundation
+import JSONDocument
+import Records
+import Waymark
+
+extension ShowHistory: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["history"], summary: "what was done, or what was written to one record",
+    operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
+    options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
+    details: """
+      Newest first. A record is named by its id or name, deleted ones too; `profile` is the
+      profile. Every write is shown with what it replaced; one that lost to another device's is
+      marked, and kept.
+      """,
+    exampleArguments: "Rome")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    if let record = answer.record {
+      rendering.record(record, answer.writes)
+    } else {
+      rendering.operations(answer.operations)
+    }
+    if answer.hasMore { rendering.notes.paragraph("There is more: waymark history --limit N") }
+  }
+}
+
+extension Undo: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["undo"], summary: "take back an operation",
+    operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
+    options: [.init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing")],
+    details: """
+      Without OPERATION the newest one of this device. What was changed since, and records that
+      others have added to, are listed and left alone; with --yes they are taken back too. An undo
+      can be undone.
+      """,
+    exampleArguments: "--preview")
+
+  func render(_ answer: UndoSummary, into rendering: inout Rendering) {
+    let operation = answer.operation
+    let id = shortID(operation.id.description)
+    let who = [
+      rendering.verb(operation.verb, operation.undoes), "by \(printable(operation.deviceName))",
+      rendering.time.full(operation.time),
+    ].joined(separator: ", ")
+    let changes = rendering.counts(answer.changes)
+    rendering.data.paragraph(
+      "\(answer.isPreview ? "Would undo" : "Undid") \(id) (\(who)): "
+        + (changes.isEmpty ? "nothing would change" : changes) + ".")
+    rendering.leftAlone(answer.left)
+    if answer.isPreview {
+      rendering.notes.paragraph("Nothing was written. Next: waymark undo \(id)")
+    } else if let undo = answer.undo {
+      rendering.notes.paragraph("To take that back: waymark undo \(shortID(undo.description))")
+    }
+  }
+}
+
+extension Explain: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["why"], summary: "say why a device is not in sync, or where a record's values are from",
+    operands: [.init(placeholder: "PEER|RECORD", key: "subject")],
+    details: """
+      Of a device: what keeps it from being in sync, what that is because of, and what to do. Of a
+      record: for each value who wrote it, when, on which device, and what it won against.
+      """,
+    exampleArguments: "phone")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    switch answer {
+    case .peer(let explanation): rendering.why(explanation)
+    case .record(let explanation): rendering.provenance(explanation.record, explanation.values)
+    }
+  }
+}
+
+// MARK: Operations
+
+extension Rendering {
+  fileprivate mutating func operations(_ operations: [History.Operation]) {
+    guard !operations.isEmpty else { return notes.paragraph("Nothing was done yet.") }
+    let ids = distinctPrefixes(operations.map(\.id.description))
+    var table = TextTable([
+      .init("OPERATION"), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("WHAT", widthMin: 24),
+    ])
+    table.wrapsLast = true
+    for operation in operations {
+      table.rows.append([
+        .init(ids[operation.id.description] ?? "", .strong), .init(time.full(operation.time)),
+        .init(operation.deviceName), .init(what(operation), operation.undoneBy == nil ? .none : .faint),
+      ])
+    }
+    data.table(table)
+  }
+
+  /// `import · 3 trips, 20,000 logs added`, `trip edit · Rome: name, notes · undone by 3fa91c22`
+  func what(_ operation: History.Operation) -> String {
+    var parts = [verb(operation.verb, operation.undoes)]
+    if let record = operation.record {
+      let fields = operation.fields.joined(separator: ", ")
+      parts.append(name(record.kind, record.name) + (fields.isEmpty ? "" : ": \(fields)"))
+    } else {
+      parts.append(counts(operation.counts))
+    }
+    if let undo = operation.undoneBy { parts.append("undone by \(shortID(undo.description))") }
+    return parts.filter { !$0.isEmpty }.joined(separator: " · ")
+  }
+
+  /// The verb as it is typed, and what it takes back.
+  fileprivate func verb(_ verb: String, _ undoes: OperationID?) -> String {
+    let words = printable(verb).replacing(".", with: " ")
+    return undoes.map { "\(words) of \(shortID($0.description))" } ?? words
+  }
+
+  private func name(_ kind: RecordKind, _ name: String?) -> String { printable(name ?? kind.rawValue) }
+
+  /// `3 trips, 20,000 logs added; 1 habit deleted`
+  fileprivate func counts(_ counts: [RecordCounts]) -> String {
+    let shown = counts.filter { !["content", "address"].contains($0.kind.rawValue) }
+    let actions: [(word: String, count: KeyPath<RecordCounts, Int>)] = [
+      ("added", \.added), ("changed", \.changed), ("deleted", \.deleted), ("restored", \.restored),
+    ]
+    return actions.compactMap { word, count in
+      let items = shown.filter { $0[keyPath: count] > 0 }
+        .map { amount(Int64($0[keyPath: count]), $0.kind.rawValue) }
+      return items.isEmpty ? nil : "\(items.joined(separator: ", ")) \(word)"
+    }.joined(separator: "; ")
+  }
+
+  private func amount(_ number: Int64, _ kind: String) -> String {
+    let plural = Registry.kind(named: kind)?.plural ?? "\(kind)s"
+    return "\(grouped(number)) \(printable(number == 1 ? kind : plural))"
+  }
+
+  // MARK: One record
+
+  fileprivate mutating func record(_ record: History.Record, _ writes: [History.Write]) {
+    let note =
+      switch record.state {
+      case .visible: ""
+      case .hidden: "  hidden with what it belongs to"
+      case .deleted: "  deleted"
+      }
+    data.line(
+      data.paint("\(printable(record.kind.rawValue)) \(name(record.kind, record.name))", .strong)
+        + "  \(record.id.uuidString)" + data.paint(note, .careful))
+    let ids = distinctPrefixes(writes.map(\.id.description))
+    for write in writes {
+      data.gap()
+      var head = [
+        time.full(write.time), write.deviceName, verb(write.verb, write.undoes),
+        ids[write.id.description] ?? "",
+      ]
+      if let undo = write.undoneBy { head.append("undone by \(shortID(undo.description))") }
+      if write.isHidden { head.append("did not know of the deletion") }
+      data.paragraph(head.map(printable).joined(separator: "  "), indent: 2)
+      fields(write.fields)
+    }
+  }
+
+  private mutating func fields(_ fields: [History.Field]) {
+    var table = TextTable([.init(""), .init("", widthMin: 10), .init("", widthMin: 24)])
+    table.hasHead = false
+    table.wrapsLast = true
+    for field in fields {
+      var text = field.value.plainText
+      if field.before != .none { text = "\(field.before.plainText) → \(text)" }
+      if field.state == .lost {
+        let winner = field.lostTo?.deviceName ?? "another device"
+        text += "  (lost to \(winner), at the same time; kept)"
+      }
+      let stress: Stress =
+        switch field.state {
+        case .shows: .none
+        case .replaced: .faint
+        case .lost: .careful
+        }
+      table.rows.append([.init(""), .init(field.field), .init(text, stress)])
+    }
+    data.table(table)
+  }
+
+  // MARK: Undo
+
+  fileprivate mutating func leftAlone(_ left: [UndoSummary.LeftAlone]) {
+    guard !left.isEmpty else { return }
+    data.paragraph("Left alone, unless you say --yes:")
+    var table = TextTable([.init(""), .init("", widthMin: 16), .init("", widthMin: 24)])
+    table.hasHead = false
+    table.wrapsLast = true
+    let shown = 20
+    for item in left.prefix(shown) {
+      let record = "\(item.kind) \(item.name ?? shortID(item.id.uuidString))"
+      table.rows.append([.init(""), .init(record), .init(reason(item))])
+    }
+    data.table(table)
+    if left.count > shown { data.line("  and \(grouped(Int64(left.count - shown))) more") }
+  }
+
+  private func reason(_ item: UndoSummary.LeftAlone) -> String {
+    switch item.reason {
+    case .changedSince:
+      let fields = item.fields.joined(separator: ", ")
+      return "\(fields) changed since, by \(item.byName ?? "") \(time.full(item.time))"
+    case .inUse:
+      let names = item.users.prefix(3).map { "\($0.kind) \(name($0.kind, $0.name))" }
+      let rest = item.users.count > 3 ? " and \(grouped(Int64(item.users.count - 3))) more" : ""
+      return "used by \(names.joined(separator: ", "))\(rest)"
+    }
+  }
+
+  // MARK: Why
+
+  mutating func provenance(_ record: History.Record, _ values: [RecordExplanation.Provenance]) {
+    data.line(
+      data.paint("\(printable(record.kind.rawValue)) \(printable(record.name ?? ""))", .strong)
+        + "  \(record.id.uuidString)"
+        + (record.state == .visible ? "" : "  \(record.state.rawValue)"))
+    guard !values.isEmpty else {
+      return data.paragraph("Nobody has written to it: it is as in every new circle.")
+    }
+    var table = TextTable([
+      .init("FIELD", widthMin: 8), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("BY"),
+      .init("VALUE", widthMin: 24),
+    ])
+    table.wrapsLast = true
+    for value in values {
+      table.rows.append(row(value.field, value.written, "", .none))
+      for beaten in value.wonAgainst {
+        table.rows.append(
+          beaten.how == .concurrent
+            ? row("", beaten, "won against ", .careful) : row("", beaten, "replaced ", .faint))
+      }
+    }
+    data.table(table)
+  }
+
+  private func row(
+    _ field: String, _ write: RecordExplanation.Written, _ lead: String, _ stress: Stress
+  ) -> [TextTable.Cell] {
+    [
+      .init(field), .init(time.full(write.author.time)), .init(write.author.deviceName),
+      .init(write.author.verb.replacing(".", with: " ")), .init(lead + write.value.plainText, stress),
+    ]
+  }
+}

@@ -1,0 +1,66 @@
+import Control
+import Waymark
+
+extension ListMembers: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",
+    impliesLastWord: true, exampleArguments: "")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    var table = TextTable([
+      .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("LAST SEEN"),
+      .init("STATE", widthMin: 24),
+    ])
+    table.wrapsLast = true
+    for member in answer.members {
+      table.rows.append([
+        .init(member.name, member.isOwn ? .strong : .none),
+        .init(shortID(member.device.description)),
+        .init(member.role.rawValue), .init(member.isOwn ? "" : rendering.time.ago(member.lastSeen)),
+        state(member, rendering.time),
+      ])
+    }
+    rendering.data.table(table)
+  }
+
+  private func state(_ member: CircleMember, _ time: TimeText) -> TextTable.Cell {
+    guard member.isRevoked else {
+      return .init(member.isOwn ? "this device" : "member of the circle")
+    }
+    let by = member.revocations.map { "by \($0.byName) \(time.ago($0.issued))" }.joined(
+      separator: ", ")
+    var parts = ["\(member.isOwn ? "this device, revoked" : "revoked") \(by)"]
+    if !member.notHeard.isEmpty {
+      parts.append("not heard yet: \(member.notHeard.map(\.name).joined(separator: ", "))")
+    }
+    return .init(parts.joined(separator: " · "), .bad)
+  }
+}
+
+extension Revoke: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["revoke"], summary: "take a device out of the circle for good",
+    operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
+    options: [
+      .init(flag: "--with-invited", placeholder: nil, summary: "and the devices that it let in"),
+      .init(
+        flag: "--undo-revocations", placeholder: nil,
+        summary: "take in again the devices that it had revoked"),
+      CommandTable.rootKey("sign with the circle's root key, which no admin can undo"),
+      .init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing"),
+    ],
+    details: """
+      For a device that was lost, stolen or given away. What it wrote and is here stays; everything else of
+      it is left out on every device, from the moment that one hears of it. It can't come back with its
+      keys: to take it in again, waymark invite and join. See waymark help revoking.
+      """,
+    exampleArguments: "phone --preview")
+
+  func render(_ answer: RevocationSummary, into rendering: inout Rendering) {
+    rendering.data.paragraph(printable(answer.text))
+    if !answer.isDone {
+      for line in answer.notes { rendering.notes.paragraph(printable(line), indent: 2) }
+    }
+    if let next = answer.next { rendering.notes.paragraph("Next: \(printable(next))") }
+  }
+}

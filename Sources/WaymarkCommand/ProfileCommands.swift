@@ -1,0 +1,18 @@
+import Control
+import Waymark
+
+extension ShowProfile: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["profile", "show"], summary: "show the profile", exampleArguments: "")
+
+  func render(_ answer: ShownRecord, into rendering: inout Rendering) { rendering.show(answer, "profile") }
+}
+
+extension SetProfile: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["profile", "set"], summary: "change the profile",
+    operands: [.init(placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)],
+    exampleArguments: "name=Ada")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.changed(answer.changed) }
+}

@@ -1,0 +1,212 @@
+import Control
+import JSONDocument
+import Records
+import Waymark
+
+/// A command that is typed in the same way for every listed kind.
+protocol KindTerminalCommand: KindCommand, TerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec
+}
+
+extension KindTerminalCommand {
+  static var syntax: CommandSpec { syntax(of: Registry.listed[0]) }
+  static var syntaxes: [CommandSpec] { Registry.listed.map { syntax(of: $0) } }
+}
+
+private let recordOperand = CommandSpec.Operand(placeholder: "ID", key: "id")
+private let fieldsOperand = CommandSpec.Operand(
+  placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)
+
+extension Kind {
+  /// `a trip`, `an activity`
+  fileprivate var phrase: String { ("aeiou".contains(name.prefix(1)) ? "an " : "a ") + name }
+}
+
+extension ListRecords: KindTerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec {
+    CommandSpec(
+      words: [kind.name, "list"], summary: "list \(kind.plural)",
+      options: filters(kind) + [
+        .init(flag: "--deleted", placeholder: nil, summary: "what is in the trash instead")
+      ], exampleArguments: "")
+  }
+
+  private static func filters(_ kind: Kind) -> [CommandSpec.Option] {
+    let parents = kind.parentKinds.compactMap { Registry.kind($0)?.name }.map { parent in
+      CommandSpec.Option(
+        flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only of this \(parent)")
+    }
+    guard kind.fields.contains(where: { $0.type == .datedInstant }) else { return parents }
+    return parents + [
+      .init(flag: "--date", placeholder: "DAY", summary: "only of this day"),
+      .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
+      .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
+    ]
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard let listing = Registry.kind(named: kind)?.listing else { return }
+    guard !answer.items.isEmpty else {
+      return rendering.notes.paragraph("No \(answer.plural) \(deleted ? "in the trash" : "yet").")
+    }
+    let ids = distinctPrefixes(answer.items.map(\.record.id))
+    func id(_ item: Item) -> TextTable.Cell { .init(ids[item.record.id] ?? item.record.id, .faint) }
+    guard deleted else {
+      var table = TextTable(
+        [.init("ID")]
+          + listing.columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin) })
+      table.rows = answer.items.map { item in
+        [id(item)] + listing.columns.map { .init(text($0.content, of: item.record)) }
+      }
+      return rendering.data.table(table)
+    }
+    var table = TextTable([
+      .init("ID"), .init("NAME", widthMin: 16), .init("DELETED"), .init("BY", widthMin: 8),
+      .init("WITH", widthMin: 8),
+    ])
+    for item in answer.items {
+      let above = item.deletion?.hiddenBy.map { "\($0.kind) \($0.shownName)" }
+      table.rows.append([
+        id(item), .init(text(listing.title, of: item.record)),
+        .init(rendering.time.full(item.deletion?.deletedAt)), .init(item.deletion?.deletedByName ?? ""),
+        .init(above ?? ""),
+      ])
+    }
+    rendering.data.table(table)
+    rendering.notes.paragraph("To bring one back: waymark \(kind) restore ID")
+  }
+
+  private func text(_ content: ListColumn.Content, of record: ShownRecord) -> String {
+    switch content {
+    case .first(let names): names.lazy.compactMap { record[$0]?.cellText }.first ?? ""
+    case .all(let names): names.compactMap { record[$0]?.cellText }.joined(separator: " ")
+    case .day(let name): record[name]?.string.map { String($0.prefix(10)) } ?? "–"
+    case .minute(let name): minute(record[name])
+    case .money(let name): record[name]?.moneyText ?? ""
+    case .sums(let name): (record[name]?.array ?? []).compactMap(\.moneyText).joined(separator: " + ")
+    case .number(let name): grouped(record[name]?.integer ?? 0)
+    case .bytes(let name): record[name]?.integer.map { "\(grouped($0)) B" } ?? ""
+    case .flag(let name): record[name]?.boolean == false ? "no" : "yes"
+    }
+  }
+}
+
+extension ShowRecord: KindTerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec {
+    CommandSpec(
+      words: [kind.name, "show"], summary: "show all of \(kind.phrase)", operands: [recordOperand],
+      options: kind.fields.contains { $0.type == .blob }
+        ? [
+          .init(
+            flag: "--output", placeholder: "FILE", summary: "write its content to a file", type: .path)
+        ] : [],
+      exampleArguments: kind.listing?.example.id)
+  }
+
+  func render(_ answer: ShownRecord, into rendering: inout Rendering) { rendering.show(answer, kind) }
+}
+
+extension AddRecord: KindTerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec {
+    CommandSpec(
+      words: [kind.name, "add"], summary: "add \(kind.phrase)", operands: [fieldsOperand],
+      exampleArguments: kind.listing?.example.adding)
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line(answer.id) }
+}
+
+extension EditRecord: KindTerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec {
+    CommandSpec(
+      words: [kind.name, "edit"], summary: "change \(kind.phrase)",
+      operands: [recordOperand, fieldsOperand],
+      exampleArguments: kind.listing.map { "\($0.example.id) \($0.example.change)" })
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.changed(answer.changed) }
+}
+
+extension DeleteRecord: KindTerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec {
+    CommandSpec(
+      words: [kind.name, "delete"], summary: "delete \(kind.phrase)", operands: [recordOperand],
+      options: kind == Registry.organization
+        ? [.init(flag: "--force", placeholder: nil, summary: "even if it is in use")] : [],
+      exampleArguments: kind.listing?.example.id)
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.notes.paragraph("Deleted \(kind) “\(printable(answer.name ?? answer.id))”.")
+  }
+}
+
+extension RestoreRecord: KindTerminalCommand {
+  static func syntax(of kind: Kind) -> CommandSpec {
+    CommandSpec(
+      words: [kind.name, "restore"], summary: "bring a deleted \(kind.name) back, with all its changes",
+      operands: [recordOperand], exampleArguments: kind.listing?.example.id)
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.notes.paragraph("Restored \(kind) “\(printable(answer.name ?? answer.id))”.")
+    guard let above = answer.hiddenBy else { return }
+    let kind = printable(above.kind)
+    rendering.notes.paragraph(
+      "It shows again when \(kind) “\(above.shownName)” does: waymark \(kind) restore \(shortID(above.id))")
+  }
+}
+
+extension ShowTimeline: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["trip", "timeline"], summary: "everything of a trip in the order of time",
+    operands: [.init(placeholder: "TRIP", key: "id")], exampleArguments: "Rome")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.data.line(printable(answer.name ?? ""), .strong)
+    guard !answer.items.isEmpty else { return rendering.notes.paragraph("Nothing in this trip yet.") }
+    var table = TextTable([
+      .init("START"), .init("ZONE", widthMin: 8), .init("END"), .init("WHAT"), .init("NAME", widthMin: 16),
+      .init("COST", isRight: true),
+    ])
+    for item in answer.items {
+      table.rows.append([
+        .init(minute(item.start)), .init(item.startZone ?? ""), .init(minute(item.end)), .init(item.kind),
+        .init(item.name ?? "", .strong), .init(item.cost?.moneyText ?? ""),
+      ])
+    }
+    rendering.data.table(table)
+  }
+}
+
+extension ShownReference {
+  /// The name, else the beginning of the id.
+  fileprivate var shownName: String { name.map(printable) ?? shortID(id) }
+}
+
+private func minute(_ value: JSON?) -> String {
+  value?.string.map { String($0.prefix(16)).replacing("T", with: " ") } ?? "–"
+}
+
+extension JSON {
+  /// Text and numbers as they stand in a cell; nil for what says nothing there.
+  fileprivate var cellText: String? { string ?? number }
+}
+
+extension Rendering {
+  /// Every field that has a value, structured ones as they are typed.
+  mutating func show(_ record: ShownRecord, _ kind: String) {
+    let members = record.members.filter { !$0.value.isNull && $0.value != [] }
+    if members.isEmpty { notes.paragraph("Nothing yet.") }
+    data.pairs(
+      members.map { member in
+        let typed = RecordText.typed(member.value, kind: kind, field: member.key)
+        return (member.key, typed.map(printable) ?? member.value.plainText)
+      })
+  }
+
+  /// A write that may have found everything so already.
+  mutating func changed(_ isChanged: Bool) {
+    notes.paragraph(isChanged ? "Changed." : "Nothing to change: it is so already.")
+  }
+}

@@ -1,0 +1,57 @@
+import Control
+import JSONDocument
+import Waymark
+
+extension ListSettings: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["settings", "list"], summary: "list all settings", exampleArguments: "")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard !answer.settings.isEmpty else { return rendering.notes.paragraph("No settings yet.") }
+    var table = TextTable([.init("KEY", widthMin: 16), .init("VALUE", widthMin: 16), .init("FROM")])
+    for setting in answer.settings {
+      table.rows.append([
+        .init(setting.key), .init(setting.shown.rawText), .init(setting.source.rawValue),
+      ])
+    }
+    rendering.data.table(table)
+  }
+}
+
+extension GetSetting: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["settings", "get"], summary: "print one setting",
+    operands: [.init(placeholder: "KEY", key: "key")], exampleArguments: "colorScheme")
+
+  func render(_ answer: PreferenceReading, into rendering: inout Rendering) {
+    rendering.data.line(answer.shown.rawText)
+  }
+}
+
+extension SetSetting: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["settings", "set"], summary: "change a setting on all devices",
+    operands: [.init(placeholder: "KEY", key: "key"), .init(placeholder: "VALUE", key: "value")],
+    exampleArguments: "colorScheme dark")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.changed(answer.changed) }
+}
+
+extension UnsetSetting: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["settings", "unset"], summary: "go back to the default",
+    operands: [.init(placeholder: "KEY", key: "key")], exampleArguments: "colorScheme")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.changed(answer.changed) }
+}
+
+extension JSON {
+  /// The value alone, as it can be typed back.
+  fileprivate var rawText: String {
+    switch self {
+    case .string(let text): printable(text)
+    case .null: ""
+    default: text()
+    }
+  }
+}

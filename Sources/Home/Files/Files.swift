@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// Reading and writing whole files of a bounded size, with failures that a person can act on.
 package enum Files {
@@ -41,8 +41,8 @@ package enum Files {
 
   /// Writes a new file beside the old one, makes it durable and puts it in its place: a reader sees the old
   /// content or the new, never half of it.
-  package static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
-    try write(path, bytes, mode, .replacing)
+  package static func replace(_ path: String, with bytes: [UInt8], mode: UInt16 = 0o600) throws {
+    try write(path, bytes, mode_t(mode), .replacing)
   }
 
   /// Writes a file that must not exist yet.

@@ -1,4 +1,4 @@
-package import Foundation
+import Foundation
 
 /// A file that a person named for output, by one rule for every command.
 ///
@@ -35,11 +35,11 @@ package struct OutputFile {
   /// Puts the content in place of a file in one step; a device takes it as it is.
   ///
   /// - Parameter mode: what others may do with the file; by default nothing.
-  package func write(_ bytes: [UInt8], mode: mode_t = 0o600) throws {
+  package func write(_ bytes: [UInt8], mode: UInt16 = 0o600) throws {
     if isDevice { return try Files.send(bytes, to: path, waits: false) }
     if overwrites { return try Files.replace(path, with: bytes, mode: mode) }
     do {
-      try Files.create(path, bytes, mode: mode)
+      try Files.create(path, bytes, mode: mode_t(mode))
     } catch {
       // Another process has made it since.
       throw Files.isTaken(path) ? Self.isThere(named) : error

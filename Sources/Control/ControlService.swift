@@ -115,7 +115,8 @@ extension ControlRequest {
     } catch let failure as WaymarkError {
       throw failure
     } catch {
-      throw WaymarkError.usage("`\(command)` has other arguments: \(error).")
+      // The name of a Swift type never reaches a person.
+      throw WaymarkError.usage("An argument of `\(command)` is missing or has the wrong type.")
     }
   }
 }

@@ -75,14 +75,14 @@ let package = Package(
     shell(
       "WaymarkTesting",
       [
-        "Waymark", "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records",
+        "Waymark", "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication",
         "Transport",
       ]),
     shell(
       "Simulation",
       [
-        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
-        "SQLite", "VirtualDisk",
+        "Wire", "Sodium", "Membership", "Replication", "Records", "Storage", "Engine", "SQLite",
+        "VirtualDisk",
       ]),
     .executableTarget(
       name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Records", "Waymark"],
@@ -98,7 +98,12 @@ let package = Package(
         "Control", "Engine", "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite",
         "Sodium", "Storage", "Waymark", "Wire",
       ], path: "Tests/Bench", swiftSettings: common),
-    tests("CommandTests", ["Control", "Exchange", "JSONDocument", "Processes", "Waymark", "WaymarkCommand"]),
+    tests(
+      "CommandTests",
+      [
+        "Control", "Exchange", "JSONDocument", "Processes", "Replication", "Waymark", "WaymarkCommand",
+        "Wire",
+      ]),
     tests(
       "EngineTests",
       ["Engine", "Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
@@ -109,9 +114,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite", "SecureChannel",
-        "Sodium",
-        "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Control", "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite",
+        "SecureChannel", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     .target(
@@ -127,8 +131,7 @@ let package = Package(
     tests(
       "ProcessTests",
       [
-        "Control", "Exchange", "Home", "JSONDocument", "Processes", "Records", "Sodium", "Waymark",
-        "WaymarkCommand",
+        "Exchange", "Home", "JSONDocument", "Processes", "Records", "Sodium", "Waymark", "WaymarkCommand",
         "Wire",
       ]),
     .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
@@ -140,7 +143,7 @@ let package = Package(
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(
       "SessionTests",
-      ["Families", "Membership", "Records", "Replication", "Sodium", "Storage", "Vectors", "Wire"]),
+      ["Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests(
       "SimulationTests",
       [
@@ -148,7 +151,9 @@ let package = Package(
         "Vectors", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
-    tests("StorageTests", ["Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+    tests(
+      "StorageTests",
+      ["Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("TidyTests", ["Processes"]),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),

@@ -64,7 +64,8 @@ let package = Package(
     shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
-    shell("Home", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Storage"]),
+    pure("Reasons", []),
+    shell("Home", ["Wire", "JSONDocument", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
     shell(
       "Waymark",
       [

@@ -67,7 +67,7 @@ package struct ResolveConflicts: PromptCommand {
     guard take == "winner", id == nil else {
       throw WaymarkError.usage(
         "All conflicts at once can only keep what shows: `--all --take winner` without an id.",
-        next: "waymark conflicts resolve --all --take winner")
+        next: .waymark("conflicts resolve --all --take winner"))
     }
     return try node.resolveAllTakingWinners()
   }

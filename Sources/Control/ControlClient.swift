@@ -27,7 +27,7 @@ package enum ControlClient {
       return try AnswerCoding.decode(Asked.Answer.self, from: answer)
     } catch {
       throw WaymarkError.failed(
-        "unexpected_answer", "The answer of the node can't be read: \(error).", next: "waymark version")
+        .unexpectedAnswer, "The answer of the node can't be read: \(error).", next: .waymark("version"))
     }
   }
 
@@ -182,6 +182,6 @@ private struct WatchedConversation {
 
 extension WaymarkError {
   fileprivate var isAboutPassphrase: Bool {
-    [HomeError.Code.passphraseNeeded, .wrongPassphrase].contains { code == $0.rawValue }
+    [.passphraseNeeded, .wrongPassphrase].contains(code)
   }
 }

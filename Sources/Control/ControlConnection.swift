@@ -62,7 +62,7 @@ final class ControlConnection: Sendable {
         do {
           if try takePassphrase(&line, into: &passphrase) { continue }
         } catch {
-          send(.failure((error as? HomeError).map(WaymarkError.init) ?? .hungUp))
+          send(.failure(error as? WaymarkError ?? .hungUp))
           return
         }
         guard answer(line, passphrase) else { return }
@@ -74,7 +74,7 @@ final class ControlConnection: Sendable {
         let seconds = patience / 1_000
         send(
           .failure(
-            .failed("late", "No whole request came within \(seconds) seconds.", next: "the same again")))
+            .failed(.late, "No whole request came within \(seconds) seconds.", next: "the same again")))
         return
       case .end: return
       }

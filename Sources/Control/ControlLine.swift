@@ -96,5 +96,5 @@ extension ControlReply: Codable {
 
 extension WaymarkError {
   /// The failure as one line of JSON, with the type `error`.
-  package var line: JSON { (try? AnswerCoding.encode(ControlReply.failure(self))) ?? .null }
+  package var line: JSON { (try? AnswerCoding.document(ControlReply.failure(self))) ?? .null }
 }

@@ -32,7 +32,7 @@ final class ControlServer: Sendable {
   ///   - patience: milliseconds that a client may take for a request.
   ///   - isAlive: whether the node is at work, or takes up work; may take a second to say so. Called about each second
   ///     while a client waits for an answer.
-  /// - Throws: `HomeError` if the socket can't be made.
+  /// - Throws: `WaymarkError` if the socket can't be made.
   init(
     at place: ControlSocketPath, patience: Int64 = Limits.controlRequestMillisecondsMax,
     promptly: @escaping PromptHandler = { _ in nil }, isAlive: @escaping @Sendable () -> Bool = { true },
@@ -52,7 +52,7 @@ final class ControlServer: Sendable {
     else {
       let why = reason()
       if descriptor >= 0 { close(descriptor) }
-      throw HomeError(
+      throw WaymarkError.home(
         .unwritable, "The control socket \(path) can't be made: \(why.lowercased()).",
         next: "name another directory with --home")
     }

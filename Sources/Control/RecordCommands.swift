@@ -16,7 +16,7 @@ extension KindCommand {
   /// - Throws: `WaymarkError` if there is no such kind.
   func listedKind() throws -> Kind {
     guard let found = Registry.listed.first(where: { $0.name == kind }) else {
-      throw WaymarkError.usage("There are no commands for “\(kind)”.", next: "waymark help")
+      throw WaymarkError.usage("There are no commands for “\(kind)”.", next: .waymark("help"))
     }
     return found
   }

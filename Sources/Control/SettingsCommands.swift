@@ -33,7 +33,7 @@ package struct GetSetting: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> PreferenceReading {
     guard let reading = try node.storedSettings.reading(key) else {
-      throw WaymarkError.notFound("setting", key, next: "waymark settings list")
+      throw WaymarkError.notFound("setting", key, next: .waymark("settings list"))
     }
     return reading
   }

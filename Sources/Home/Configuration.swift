@@ -62,6 +62,6 @@ package struct Configuration: Hashable, Sendable {
 
   private static func broken(_ path: String, _ why: String) -> WaymarkError {
     WaymarkError.failed(
-      "configuration", "The configuration file \(path) is wrong: \(why).", next: "mend or remove it")
+      .configuration, "The configuration file \(path) is wrong: \(why).", next: "mend or remove it")
   }
 }

@@ -33,7 +33,7 @@ package struct ControlSocketPath {
 
   /// The first one that this user may have.
   ///
-  /// - Throws: `HomeError` if there is none.
+  /// - Throws: `WaymarkError` if there is none.
   package static func toServe(_ home: Home) throws -> ControlSocketPath {
     var trouble: (any Error)?
     for place in all(of: home) {
@@ -46,7 +46,7 @@ package struct ControlSocketPath {
       }
     }
     throw trouble
-      ?? HomeError(
+      ?? WaymarkError.home(
         .unwritable, "There is no place for a control socket of \(home.path).",
         next: "name a shorter path with --home")
   }
@@ -56,17 +56,17 @@ package struct ControlSocketPath {
   func check() throws {
     var status = stat()
     guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw HomeError(
+      throw WaymarkError.home(
         .unwritable, "\(directory) is not a directory, so no control socket can be there.",
         next: "see what it is: ls -ld \(shellWord(directory))")
     }
     guard status.st_uid == geteuid() else {
-      throw HomeError(
+      throw WaymarkError.home(
         .wrongOwner, "The directory \(directory) belongs to another user.",
         next: "name a shorter path with --home, so that the socket lies there")
     }
     guard status.st_mode & 0o077 == 0 else {
-      throw HomeError(
+      throw WaymarkError.home(
         .wrongMode, "The directory \(directory) is open to other users.",
         next: "chmod 700 \(shellWord(directory))")
     }
@@ -80,7 +80,7 @@ package struct ControlSocketPath {
     guard isSocket else {
       var status = stat()
       guard lstat(path, &status) != 0 else {
-        throw HomeError(
+        throw WaymarkError.home(
           .unwritable, "\(path) is no socket, so the control socket can't be there.",
           next: "see what it is, and remove it")
       }

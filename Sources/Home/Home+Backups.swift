@@ -74,13 +74,13 @@ extension Home {
   }
 
   /// What to type where only a backup helps, ending at the newest one in the backups folder.
-  package func restoreAdvice(now: Int64) -> String {
+  package func restoreAdvice(now: Int64) -> Step {
     guard let newest = newestBackup() else {
-      return "waymark restore FILE with a backup; without one, "
-        + "mv \(shellWord(store)) \(shellWord(store + ".damaged")), then waymark join TICKET"
+      return "\(waymark: "restore FILE") with a backup; without one, "
+        + "mv \(shellWord(store)) \(shellWord(store + ".damaged")), then \(waymark: "join TICKET")"
     }
     return
-      "waymark restore \(shellWord(newest.path)), the newest backup here, \(Self.age(now - newest.created)) old"
+      "\(waymark: "restore \(shellWord(newest.path))"), the newest backup here, \(Self.age(now - newest.created)) old"
   }
 
   /// `3 days`, in the largest unit that fits.

@@ -53,7 +53,7 @@ public struct Home: Hashable, Sendable {
       guard let path else { continue }
       // An empty variable in a script must not mean the home of every day.
       guard !path.isEmpty else {
-        throw WaymarkError.usage("\(name) is empty.", next: "name a directory: waymark --home DIR")
+        throw WaymarkError.usage("\(name) is empty.", next: "name a directory: \(waymark: "--home DIR")")
       }
       return path.hasPrefix("/") ? path : try workingDirectory() + "/" + path
     }
@@ -70,7 +70,7 @@ public struct Home: Hashable, Sendable {
     guard let user = environment["HOME"], user.hasPrefix("/") else {
       throw WaymarkError.usage(
         "There is no home for the node: HOME is not set to an absolute path.",
-        next: "set HOME, or name a directory: waymark --home DIR")
+        next: "set HOME, or name a directory: \(waymark: "--home DIR")")
     }
     return user
   }

@@ -4,43 +4,6 @@
   import Darwin
 #endif
 
-/// What is wrong with the files of a node.
-package struct HomeError: Error, Hashable, Sendable {
-  package enum Code: String, Sendable {
-    case unwritable
-    case wrongOwner
-    case wrongMode
-    case keyMissing
-    case keyDamaged
-    /// Others than its owner could read or write it.
-    case keyExposed
-    /// A key file is sealed, and there is nobody to ask.
-    case passphraseNeeded = "passphrase_needed"
-    case wrongPassphrase = "wrong_passphrase"
-    /// What was given can't be a passphrase.
-    case badPassphrase = "bad_passphrase"
-
-    /// Whether it is a key that can't be had.
-    var concernsKeys: Bool {
-      [.keyMissing, .keyDamaged, .keyExposed, .passphraseNeeded, .wrongPassphrase, .badPassphrase].contains(
-        self)
-    }
-    case alreadyThere
-  }
-
-  package let code: Code
-  /// A sentence for people: what, and where.
-  package let message: String
-  /// What to type next, if that helps.
-  package let next: String?
-
-  package init(_ code: Code, _ message: String, next: String) {
-    self.code = code
-    self.message = message
-    self.next = next
-  }
-}
-
 extension Home {
   /// Makes the directory if needed and checks that it and what is in it are this user's alone. An empty directory
   /// that was there already is set to mode 0700; one with content and another mode is refused.
@@ -57,12 +20,12 @@ extension Home {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw HomeError(
+      throw WaymarkError.home(
         .unwritable, "\(path) is a link, or no file at all.",
         next: "put the file itself there, or take it away")
     }
     guard status.st_uid == geteuid() else {
-      throw HomeError(
+      throw WaymarkError.home(
         .wrongOwner, "The file \(path) belongs to another user.", next: "chown -R $USER \(shellWord(path))")
     }
     // What is in the directory nobody else can reach, but a copy of it might take its mode along.
@@ -82,40 +45,40 @@ extension Home {
     var status = stat()
     guard fstat(directory, &status) == 0 else { throw unusable(path, errno) }
     guard status.st_uid == geteuid() else {
-      throw HomeError(
+      throw WaymarkError.home(
         .wrongOwner, "The directory \(path) belongs to another user.", next: "name another one with --home")
     }
     guard status.st_mode & 0o077 != 0 else { return }
     guard isEmpty(path), fchmod(directory, 0o700) == 0 else {
-      throw HomeError(
+      throw WaymarkError.home(
         .wrongMode, "The directory \(path) is open to other users.", next: "chmod 700 \(shellWord(path))")
     }
   }
 
   /// Why nobody can tell whether there is a store: the directory is another user's.
-  var exclusion: HomeError? {
+  var exclusion: WaymarkError? {
     guard access(store, F_OK) != 0, errno == EACCES else { return nil }
     return Self.unusable(path, EACCES)
   }
 
-  private static func unusable(_ path: String, _ code: Int32) -> HomeError {
+  private static func unusable(_ path: String, _ code: Int32) -> WaymarkError {
     var status = stat()
     let isThere = lstat(path, &status) == 0
     if isThere, status.st_mode & S_IFMT == S_IFLNK {
-      return HomeError(
+      return WaymarkError.home(
         .unwritable, "\(path) is a link; a home is the directory itself.",
         next: "name the one that it leads to with --home: readlink -f \(shellWord(path))")
     }
     return switch code {
     case ENOTDIR where isThere, ELOOP where isThere:
-      HomeError(
+      WaymarkError.home(
         .unwritable, "\(path) is not a directory.", next: "name another one with --home")
     case EACCES:
-      HomeError(
+      WaymarkError.home(
         .wrongOwner, "The directory \(path) is not for you: \(reason(code).lowercased()).",
         next: "name another one with --home")
     default:
-      HomeError(
+      WaymarkError.home(
         .unwritable, "The directory \(path) can't be made: \(reason(code).lowercased()).",
         next: "name another one with --home")
     }
@@ -125,13 +88,13 @@ extension Home {
   private static func makeDirectories(_ path: String) throws {
     guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-      throw HomeError(
+      throw WaymarkError.home(
         .unwritable, "The directory \(path) can't be made: \(reason().lowercased()).",
         next: "name another one with --home")
     }
     try makeDirectories(String(path[..<slash]))
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-      throw HomeError(
+      throw WaymarkError.home(
         .unwritable, "The directory \(path) can't be made: \(reason().lowercased()).",
         next: "name another one with --home")
     }
@@ -160,10 +123,10 @@ extension Home {
 
 extension WaymarkError {
   package static func noStore(_ home: Home) -> WaymarkError {
-    if let trouble = home.exclusion { return WaymarkError(trouble) }
+    if let trouble = home.exclusion { return trouble }
     return WaymarkError(
-      exitCode: ExitCode.noStore, code: "no_store", message: "There is no Waymark store in \(home.path).",
-      next: "waymark init, or waymark join TICKET")
+      exitCode: ExitCode.noStore, code: .noStore, message: "There is no Waymark store in \(home.path).",
+      next: "\(waymark: "init"), or \(waymark: "join TICKET")")
   }
 }
 

@@ -11,7 +11,7 @@ package final class HomeLock: Sendable {
     } catch StoreError.storeIsHeld(let holder) {
       let who = holder.map { "process \($0)" } ?? "another process"
       throw WaymarkError(
-        exitCode: ExitCode.storeHeld, code: "store_held",
+        exitCode: ExitCode.storeHeld, code: .storeHeld,
         message: "The store in \(home.path) is in use by \(who); this needs it to itself.",
         next: "end that process, then try again")
     }

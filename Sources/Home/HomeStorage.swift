@@ -16,7 +16,7 @@ package protocol HomeStorage: Sendable {
 
   /// The circle's root key.
   ///
-  /// - Throws: `HomeError`, with code `keyMissing` if it is not here.
+  /// - Throws: `WaymarkError`, with code `keyMissing` if it is not here.
   func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey
 
   /// The directory, for what can be nowhere else.

@@ -23,7 +23,7 @@ final class InMemoryHome: HomeStorage {
 
   func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey {
     guard let root else {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyMissing, "This device, which is in memory, did not found the circle.",
         next: "do this on the node that founded it")
     }
@@ -32,8 +32,8 @@ final class InMemoryHome: HomeStorage {
 
   func directory(for what: String) throws -> String {
     throw WaymarkError.failed(
-      "in_memory", "\(what) needs a directory, and this node is in memory.",
-      next: "open the node on a directory: waymark help paths")
+      .inMemory, "\(what) needs a directory, and this node is in memory.",
+      next: "open the node on a directory: \(waymark: "help paths")")
   }
 
   /// Nobody else can read the store.

@@ -157,13 +157,15 @@ private struct UnkeyedDecoding: UnkeyedDecodingContainer {
   var count: Int? { items.count }
   var isAtEnd: Bool { currentIndex >= items.count }
 
-  private mutating func next() throws -> Decoding {
+  /// What can't be read as one type may be read as another: the place moves only behind what was read.
+  private mutating func next<Value>(_ read: (Decoding) throws -> Value) throws -> Value {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
         JSON.self, .init(codingPath: decoding.path, debugDescription: "the list has ended"))
     }
-    defer { currentIndex += 1 }
-    return decoding.child(items[currentIndex], at: Index(currentIndex))
+    let value = try read(decoding.child(items[currentIndex], at: Index(currentIndex)))
+    currentIndex += 1
+    return value
   }
 
   mutating func decodeNil() throws -> Bool {
@@ -172,17 +174,19 @@ private struct UnkeyedDecoding: UnkeyedDecodingContainer {
     return true
   }
 
-  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try next().decode(type) }
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try next { try $0.decode(type) }
+  }
 
   mutating func nestedContainer<Nested: CodingKey>(
     keyedBy type: Nested.Type
-  ) throws -> KeyedDecodingContainer<Nested> { try next().container(keyedBy: type) }
+  ) throws -> KeyedDecodingContainer<Nested> { try next { try $0.container(keyedBy: type) } }
 
   mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    try next().unkeyedContainer()
+    try next { try $0.unkeyedContainer() }
   }
 
-  mutating func superDecoder() throws -> any Decoder { try next() }
+  mutating func superDecoder() throws -> any Decoder { try next { $0 } }
 }
 
 private struct SingleDecoding: SingleValueDecodingContainer {

@@ -33,7 +33,7 @@ struct Application: Sendable {
     page.paragraph("\(page.paint("waymark:", .bad)) \(printable(failure.message))")
     for candidate in failure.candidates.prefix(20) { page.paragraph("  \(printable(candidate))", indent: 2) }
     if failure.candidates.count > 20 { page.line("  … and \(failure.candidates.count - 20) more") }
-    if let next = failure.next { page.paragraph("Next: \(printable(next))") }
+    page.next(failure.next)
     terminal.raw(page)
     return failure.exitCode
   }
@@ -42,15 +42,14 @@ struct Application: Sendable {
   static func failure(_ error: any Error) -> WaymarkError {
     switch error {
     case let failure as WaymarkError: failure
-    case let error as HomeError: WaymarkError(error)
     case let error as CocoaError:
       WaymarkError(
-        exitCode: ExitCode.failed, code: "file", message: error.localizedDescription,
-        next: "waymark doctor")
+        exitCode: ExitCode.failed, code: .file, message: error.localizedDescription,
+        next: .waymark("doctor"))
     default:
       WaymarkError(
-        exitCode: ExitCode.failed, code: "unexpected", message: "It failed: \(error).",
-        next: "waymark doctor")
+        exitCode: ExitCode.failed, code: .unexpected, message: "It failed: \(error).",
+        next: .waymark("doctor"))
     }
   }
 }

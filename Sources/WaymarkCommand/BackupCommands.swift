@@ -21,6 +21,7 @@ extension WriteBackup: TerminalCommand {
       "Wrote \(printable(answer.file)): \(counts.joined(separator: " in ")), "
         + byteText(Int64(answer.bytes)))
     if let text = answer.text { rendering.notes.paragraph(printable(text), .careful) }
-    rendering.notes.paragraph("It holds no keys. Keep a copy of them too: waymark paths says where they are.")
+    rendering.notes.paragraph(
+      "It holds no keys. Keep a copy of them too: \(waymark: "paths") says where they are.")
   }
 }

@@ -12,7 +12,8 @@ extension ListConflicts: TerminalCommand {
     let ids = distinctPrefixes(answer.conflicts.map(\.id))
     for conflict in answer.conflicts { rendering.sides(conflict, id: ids[conflict.id] ?? "") }
     rendering.notes.paragraph(
-      "Decide one: waymark conflicts show ID, waymark conflicts resolve ID --take winner|loser|DEVICE")
+      "Decide one: \(waymark: "conflicts show ID"), \(waymark: "conflicts resolve ID --take winner|loser|DEVICE")"
+    )
   }
 }
 

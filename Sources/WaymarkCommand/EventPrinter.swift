@@ -25,7 +25,7 @@ final class EventPrinter: Sendable {
 
   func handle(_ event: CommandEvent) {
     if printsJSON {
-      guard let json = try? AnswerCoding.encode(event) else { return }
+      guard let json = try? AnswerCoding.document(event) else { return }
       return terminal.data(json.text(.line))
     }
     state.withLock { state in

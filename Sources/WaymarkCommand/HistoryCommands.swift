@@ -22,7 +22,7 @@ extension ShowHistory: TerminalCommand {
     } else {
       rendering.operations(answer.operations)
     }
-    if answer.hasMore { rendering.notes.paragraph("There is more: waymark history --limit N") }
+    if answer.hasMore { rendering.notes.paragraph("There is more: \(waymark: "history --limit N")") }
   }
 }
 
@@ -51,9 +51,9 @@ extension Undo: TerminalCommand {
         + (changes.isEmpty ? "nothing would change" : changes) + ".")
     rendering.leftAlone(answer.left)
     if answer.isPreview {
-      rendering.notes.paragraph("Nothing was written. Next: waymark undo \(id)")
+      rendering.notes.paragraph("Nothing was written. Next: \(waymark: "undo \(id)")")
     } else if let undo = answer.undo {
-      rendering.notes.paragraph("To take that back: waymark undo \(shortID(undo.description))")
+      rendering.notes.paragraph("To take that back: \(waymark: "undo \(shortID(undo.description))")")
     }
   }
 }

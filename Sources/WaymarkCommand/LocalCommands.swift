@@ -52,10 +52,12 @@ enum LocalCommands {
     guard let ticket = ticket?.trimmingCharacters(in: .whitespacesAndNewlines), !ticket.isEmpty else {
       throw typed == "-"
         ? WaymarkError.usage(
-          "No ticket came in on standard input.", next: "waymark invite | waymark join -")
+          "No ticket came in on standard input.", next: "\(waymark: "invite") | \(waymark: "join -")")
         : WaymarkError.usage(
           "`waymark join` needs a ticket.",
-          next: "waymark invite, on a device of the circle; then here waymark join, and paste the ticket")
+          next:
+            "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join"), and paste the ticket"
+        )
     }
     return ticket
   }
@@ -85,7 +87,7 @@ enum LocalCommands {
   private static func readmit(_ invocation: Invocation, _ home: Home, _ rootKey: String) async throws -> JSON
   {
     guard invocation["ticket"] == nil else {
-      throw WaymarkError.usage("`join` takes a ticket or --root-key, not both.", next: "waymark help join")
+      throw WaymarkError.usage("`join` takes a ticket or --root-key, not both.", next: .waymark("help join"))
     }
     let readmission = Readmission(
       home: home, name: invocation["name"], hostName: try Configuration(home: home).name ?? hostName,
@@ -97,10 +99,10 @@ enum LocalCommands {
     let counts = preview.counts.map { counted(Int64($0.count), $0.kind.rawValue, $0.plural) }
       .joined(separator: ", ")
     return WaymarkError(
-      exitCode: ExitCode.needsYes, code: "needs_yes",
+      exitCode: ExitCode.needsYes, code: .needsYes,
       message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
         + "of the store as it is goes to \(home.backups).",
-      next: "waymark join --yes")
+      next: .waymark("join --yes"))
   }
 
   /// `restore FILE`: needs the store to itself, so it never goes to a running node.
@@ -114,7 +116,7 @@ enum LocalCommands {
     if order.rootKey != nil, order.foundsCircle {
       throw WaymarkError.usage(
         "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
-        next: "waymark help restore")
+        next: .waymark("help restore"))
     }
     return try await Restoring(home: home, order: order).perform(
       isConfirmed: invocation.arguments["yes"]?.boolean == true,
@@ -144,7 +146,7 @@ enum LocalCommands {
     func required(_ key: String) throws -> String {
       guard let value = invocation[key] else {
         throw WaymarkError.usage(
-          "`waymark issuer issue` needs --\(key).", next: "waymark help issuer issue")
+          "`waymark issuer issue` needs --\(key).", next: .waymark("help issuer issue"))
       }
       return value
     }

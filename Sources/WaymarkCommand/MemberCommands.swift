@@ -61,6 +61,6 @@ extension Revoke: TerminalCommand {
     if !answer.isDone {
       for line in answer.notes { rendering.notes.paragraph(printable(line), indent: 2) }
     }
-    if let next = answer.next { rendering.notes.paragraph("Next: \(printable(next))") }
+    rendering.notes.next(answer.next)
   }
 }

@@ -7,12 +7,12 @@ extension ListPeers: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.peers.isEmpty else {
-      return rendering.notes.paragraph("No other device yet. Next: waymark invite")
+      return rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")
     }
     rendering.data.table(rendering.peerTable(answer.peers, showsPlaces: true))
     // What concerns several, or this device itself, is said once.
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
-      let next = cause.next.map { ": \(printable($0))" } ?? "."
+      let next = cause.next.map { ": \(rendering.words($0))" } ?? "."
       rendering.notes.paragraph(printable(cause.text).capitalizedFirst + next)
     }
   }
@@ -36,7 +36,7 @@ extension PausePeer: TerminalCommand {
   func render(_ answer: PausedPeer, into rendering: inout Rendering) {
     let name = printable(answer.name)
     rendering.notes.paragraph("Paused: nothing is exchanged with \(name) any more.")
-    rendering.notes.paragraph("Next: waymark peers resume \(shellWord(name)), when it should be again")
+    rendering.notes.paragraph("Next: \(waymark: "peers resume \(shellWord(name))"), when it should be again")
   }
 }
 

@@ -73,7 +73,7 @@ extension ListRecords: KindTerminalCommand {
       ])
     }
     rendering.data.table(table)
-    rendering.notes.paragraph("To bring one back: waymark \(kind) restore ID")
+    rendering.notes.paragraph("To bring one back: \(waymark: "\(kind) restore ID")")
   }
 
   private func text(_ content: ListColumn.Content, of record: ShownRecord) -> String {
@@ -153,7 +153,8 @@ extension RestoreRecord: KindTerminalCommand {
     guard let above = answer.hiddenBy else { return }
     let kind = printable(above.kind)
     rendering.notes.paragraph(
-      "It shows again when \(kind) “\(above.shownName)” does: waymark \(kind) restore \(shortID(above.id))")
+      "It shows again when \(kind) “\(above.shownName)” does: \(waymark: "\(kind) restore \(shortID(above.id))")"
+    )
   }
 }
 

@@ -114,7 +114,7 @@ extension Session {
       if let level = levels.first(where: { "\($0)" == name.lowercased() }) { return level }
       throw WaymarkError.usage(
         "WAYMARK_LOG can't be “\(printable(name))”: it is one of "
-          + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: "waymark help run")
+          + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: .waymark("help run"))
     }
   }
 
@@ -140,7 +140,7 @@ extension Session {
       let joined = try await node.answer(request) { [showTicket] event in
         (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(showTicket)
       }.get()
-      let step = NextStep.meaning("waymark run", home: invocation.options.home)
+      let step = Step.waymark("run").text(home: invocation.options.home)
       terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: \(step)")
     } catch {
       await node.close()
@@ -165,9 +165,9 @@ extension Session {
         exit(
           Application.report(
             WaymarkError(
-              exitCode: ExitCode.failed, code: "reader_gone",
+              exitCode: ExitCode.failed, code: .readerGone,
               message: "Whoever read the ticket is gone, and no device has joined.",
-              next: "waymark invite"), on: terminal))
+              next: .waymark("invite")), on: terminal))
       }
     }
   }
@@ -176,7 +176,7 @@ extension Session {
   private func serveAnywhere(_ node: Node) async throws {
     do {
       try await node.serve(listen: try Configuration(home: home).listen ?? Self.defaultListen)
-    } catch let failure as WaymarkError where failure.code == "address_in_use" {
+    } catch let failure as WaymarkError where failure.code == .addressInUse {
       try await node.serve(listen: "[::]:0")
     }
   }
@@ -186,7 +186,7 @@ extension Session {
     let (terminal, isJSON) = (terminal, invocation.options.json)
     return { @Sendable event in
       guard case .ticket(let ticket, _) = event else { return }
-      guard isJSON, case .object(let members)? = try? AnswerCoding.encode(event) else {
+      guard isJSON, case .object(let members)? = try? AnswerCoding.document(event) else {
         return terminal.data(ticket)
       }
       let head = [JSON.Member("schema", "waymark.invite/1")]

@@ -40,8 +40,6 @@ struct Session: Sendable {
       return try await perform()
     } catch let failure as WaymarkError {
       throw invocation.completing(streams.naming(failure))
-    } catch let error as HomeError {
-      throw invocation.completing(WaymarkError(error))
     }
   }
 
@@ -99,7 +97,6 @@ struct Session: Sendable {
         try command.document(answer, home: invocation.options.home).text(isStream ? .line : .pretty))
     } else {
       var rendering = rendering
-      rendering.home = invocation.options.home
       command.render(answer, into: &rendering)
       show(rendering, on: terminal)
     }
@@ -153,7 +150,7 @@ struct Session: Sendable {
     do {
       return try await body(invocation)
     } catch let failure as WaymarkError
-      where failure.exitCode == ExitCode.needsYes && failure.code == "needs_yes" && terminal.canAsk
+      where failure.exitCode == ExitCode.needsYes && failure.code == .needsYes && terminal.canAsk
     {
       for candidate in failure.candidates {
         for line in wrapped("  \(printable(candidate))", width: terminal.error.width, indent: 2) {
@@ -163,7 +160,7 @@ struct Session: Sendable {
       if invocation.words == ["sync", "on"] { try await showPreview() }
       guard terminal.confirms(printable(failure.message)) else {
         throw WaymarkError(
-          exitCode: failure.exitCode, code: "declined", message: "That was no yes, so nothing was changed.",
+          exitCode: failure.exitCode, code: .declined, message: "That was no yes, so nothing was changed.",
           next: failure.next)
       }
       var agreed = invocation
@@ -185,11 +182,10 @@ struct Session: Sendable {
   // MARK: Showing
 
   private var rendering: Rendering {
-    var rendering = Rendering(
+    Rendering(
       width: terminal.output.width, hasColor: terminal.output.hasColor, notesWidth: terminal.error.width,
-      notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()))
-    rendering.home = invocation.options.home
-    return rendering
+      notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()),
+      home: invocation.options.home)
   }
 
   private func show(_ document: JSON) {
@@ -199,23 +195,13 @@ struct Session: Sendable {
     }
     if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
     var rendering = rendering
-    rendering.render(NextStep.completing(document, of: invocation), of: invocation)
+    rendering.render(document, of: invocation)
     show(rendering, on: terminal)
   }
 
   private func show(_ rendering: Rendering, on terminal: Terminal) {
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
-    for line in rendering.notes.lines {
-      let isStep =
-        line.hasPrefix("Next: ") || line.contains(": waymark ")
-        || line.drop { $0 == " " }.hasPrefix("waymark ")
-      guard isStep else {
-        terminal.note(line)
-        continue
-      }
-      let step = NextStep.meaning(line, home: invocation.options.home)
-      for part in wrapped(step, width: terminal.error.width, indent: 0) { terminal.note(part) }
-    }
+    for line in rendering.notes.lines { terminal.note(line) }
   }
 
   /// These print JSON lines, of which the document is the last.
@@ -240,7 +226,7 @@ struct Session: Sendable {
     guard HelpPages.write(topic, into: &page) else {
       let name = topic.joined(separator: " ")
       let meant = HelpPages.suggestion(for: name).map { " Did you mean `waymark help \($0)`?" } ?? ""
-      throw WaymarkError.usage("There is no help on “\(printable(name))”." + meant, next: "waymark help")
+      throw WaymarkError.usage("There is no help on “\(printable(name))”." + meant, next: .waymark("help"))
     }
     terminal.raw(page.text)
     return 0

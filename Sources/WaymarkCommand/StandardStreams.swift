@@ -32,7 +32,7 @@ struct StandardStreams {
     }
     return WaymarkError(
       exitCode: failure.exitCode, code: failure.code, message: named(failure.message),
-      next: failure.next.map { named($0, "-") }, candidates: failure.candidates)
+      next: failure.next.map { $0.mapText { named($0, "-") } }, candidates: failure.candidates)
   }
 
   /// The answer, with what was exported where it was wanted.
@@ -73,8 +73,8 @@ struct StandardStreams {
     let options = spec.options.filter { $0.isPath && $0.flag != "--file" }.map { ($0.flag, $0.requestKey) }
     for (name, key) in operands + options where invocation[key] == "-" {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: "usage",
-        message: "\(name) can't be “-” here: name a file.", next: "waymark help \(spec.name)")
+        exitCode: ExitCode.usage, code: .usage,
+        message: "\(name) can't be “-” here: name a file.", next: .waymark("help \(spec.name)"))
     }
   }
 }

@@ -148,7 +148,7 @@ extension Rendering {
       data.line(lead + line)
     }
     guard let next = finding.next else { return }
-    let step = printable(NextStep.meaning(next, home: home))
+    let step = words(next)
     for line in wrapped("Next: \(step)", width: max(20, data.width - 24), indent: 6) {
       data.line(String(repeating: " ", count: 24) + line)
     }

@@ -59,6 +59,6 @@ extension Rendering {
       line += " · records stay on this device"
     }
     data.paragraph(line)
-    if state.preference || isExcluded, let next = state.next { notes.paragraph("Next: \(printable(next))") }
+    if state.preference || isExcluded { notes.next(state.next) }
   }
 }

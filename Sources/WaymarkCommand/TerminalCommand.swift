@@ -26,11 +26,9 @@ extension TerminalCommand {
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 
-  func document(_ answer: Answer, home: String?) throws -> JSON { try encoded(answer, home: home) }
-
   /// The schema, then what the answer encodes.
-  func encoded(_ answer: Answer, home: String?) throws -> JSON {
-    let members = try AnswerCoding.encode(answer, home: home).members ?? []
+  func document(_ answer: Answer, home: String?) throws -> JSON {
+    let members = try AnswerCoding.document(answer, home: home).members ?? []
     let schema = JSON.Member("schema", .string("waymark.\(documentName)/1"))
     return .object([schema] + (Self.isStream ? [.init("type", "summary")] : []) + members)
   }

@@ -54,15 +54,16 @@ final class TerminalPassphrases: Sendable {
     if let file { return try Passphrase(file: file) }
     guard terminal.canAsk else {
       throw WaymarkError(
-        exitCode: ExitCode.needsYes, code: "needs_terminal",
+        exitCode: ExitCode.needsYes, code: .needsTerminal,
         message: "There is nobody to ask for a new passphrase.",
-        next: "name a file that holds it: waymark keys passphrase set --file FILE, or - for standard input")
+        next:
+          "name a file that holds it: \(waymark: "keys passphrase set --file FILE"), or - for standard input")
     }
     let first = try terminal.passphrase("New passphrase: ")
     guard try terminal.passphrase("Once more: ") == first else {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: "passphrases_differ",
-        message: "The two are not the same; nothing was changed.", next: "waymark keys passphrase set")
+        exitCode: ExitCode.usage, code: .passphrasesDiffer,
+        message: "The two are not the same; nothing was changed.", next: .waymark("keys passphrase set"))
     }
     return first
   }
@@ -76,8 +77,8 @@ extension Terminal {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: "terminal", message: "The terminal can't be asked.",
-        next: "WAYMARK_PASSPHRASE_FILE=FILE before the same; waymark help keys")
+        exitCode: ExitCode.failed, code: .terminal, message: "The terminal can't be asked.",
+        next: "WAYMARK_PASSPHRASE_FILE=FILE before the same; \(waymark: "help keys")")
     }
     var silent = before
     silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
@@ -107,8 +108,8 @@ extension Terminal {
       case .done: return try Passphrase(&typed.bytes)
       case .givenUp:
         throw WaymarkError(
-          exitCode: ExitCode.interrupted, code: "interrupted", message: "No passphrase was given.",
-          next: "the same again; waymark help keys")
+          exitCode: ExitCode.interrupted, code: .interrupted, message: "No passphrase was given.",
+          next: "the same again; \(waymark: "help keys")")
       }
     }
   }

@@ -53,9 +53,9 @@ extension Session {
       let history = try await ControlClient.perform(
         ShowHistory(limit: "\(Self.operationsShown)"), home: home)
       watched.take(status, history.operations)
-    } catch let failure as WaymarkError where ["hung_up", "store_held"].contains(failure.code) {
+    } catch let failure as WaymarkError where [.hungUp, .storeHeld].contains(failure.code) {
       // The node is on its way up or down; what was seen last stands until it is there again.
-      guard watched.hasFailed < 20, watched.status != nil || failure.code == "hung_up" else { throw failure }
+      guard watched.hasFailed < 20, watched.status != nil || failure.code == .hungUp else { throw failure }
       watched.hasFailed += 1
     }
   }
@@ -150,7 +150,7 @@ struct Watched {
 
   /// A line of JSON, if something is different from the last one, the mere passing of time left out.
   mutating func news() -> String? {
-    guard let status, let json = try? AnswerCoding.encode(status) else { return nil }
+    guard let status, let json = try? AnswerCoding.document(status) else { return nil }
     let lasting = Self.lasting(json)
     guard lasting != said else { return nil }
     said = lasting

@@ -65,7 +65,7 @@ struct ComparisonRenderingTests {
         there: version(1_777_798_800_250, 3)), asked: ["phone", "nas"],
       notAsked: [
         .init(
-          device: Self.device, name: "tablet", reason: "peer_sync_off",
+          device: Self.device, name: "tablet", reason: .peerSyncOff,
           text: "sync of records is off on tablet", next: nil)
       ])
     #expect(
@@ -94,8 +94,8 @@ struct ComparisonRenderingTests {
       wanted: true, [kind("trip", "trips", two)], total: two,
       notAsked: [
         .init(
-          device: Self.device, name: "nas", reason: "peer_free_tier",
-          text: "nas is free: only settings sync with it", next: "waymark help premium")
+          device: Self.device, name: "nas", reason: .peerFreeTier,
+          text: "nas is free: only settings sync with it", next: .waymark("help premium"))
       ])
     #expect(
       shown == """

@@ -84,7 +84,8 @@ struct GoldenTests {
     [
       "device": .string(key(name)), "name": .string(name), "state": .string(state),
       "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
-      "text": .string(reason.sentence(peer: name)), "next": .text(reason.next(peer: name)), "since": nil,
+      "text": .string(reason.sentence(peer: name)), "next": .text(reason.next(peer: name)?.description),
+      "since": nil,
       "address": .string(address), "lastSeen": "2026-11-21T10:02:00Z", "lastSync": "2026-11-21T10:02:00Z",
       "roundTripMilliseconds": nil, "clockSkewMilliseconds": -97_000,
       "addressSource": nil,
@@ -100,8 +101,9 @@ struct GoldenTests {
   private static func cause(_ reason: Reason, _ name: String?) -> JSON {
     [
       "reason": .string(reason.rawValue), "severity": .string(reason.severity.rawValue),
-      "remedy": .string(reason.text.remedy.rawValue), "text": .string(reason.sentence(peer: name)),
-      "next": .text(reason.next(peer: name)), "device": nil, "name": .text(name), "consequences": [],
+      "remedy": .string(reason.remedy.rawValue), "text": .string(reason.sentence(peer: name)),
+      "next": .text(reason.next(peer: name)?.description), "device": nil, "name": .text(name),
+      "consequences": [],
     ]
   }
 
@@ -236,16 +238,16 @@ struct GoldenTests {
     isSound: false,
     findings: [
       .init(
-        .permissions, .ok, "ok", "/home/anna/.local/share/waymark and the keys are this user's alone."),
+        .permissions, .ok, .ok, "/home/anna/.local/share/waymark and the keys are this user's alone."),
       .init(
-        .keys, .info, "root_key_here", "The root key of the circle lies on this device.",
+        .keys, .info, .rootKeyHere, "The root key of the circle lies on this device.",
         next: "keep a copy elsewhere: waymark help revoking"),
       .init(
-        .clock, .error, "clock_skew",
+        .clock, .error, .clockSkew,
         "The clock of this machine is 97 minutes behind that of other devices: one of them is wrong.",
         next: Reason.clockSkew.next()),
       .init(
-        .peers, .warning, "dial_refused", Reason.dialRefused.sentence(peer: names.wide) + ".",
+        .peers, .warning, .dialRefused, Reason.dialRefused.sentence(peer: names.wide) + ".",
         next: Reason.dialRefused.next(peer: names.wide)),
     ], report: "/tmp/report.json")
 }

@@ -50,9 +50,9 @@ struct MachineTests {
   }
 
   @Test func `why the program ends is an error in the journal, and an object for programs`() {
-    let failure = WaymarkError(exitCode: 1, code: "x", message: "It is so.", next: "waymark help")
+    let failure = WaymarkError(exitCode: 1, code: .late, message: "It is so.", next: .waymark("help"))
     #expect(LogFormat.journal.line(failure) == "<3>It is so. Next: waymark help")
-    #expect(LogFormat.json.line(failure)?.hasPrefix(#"{"type":"error","exit":1,"code":"x""#) == true)
+    #expect(LogFormat.json.line(failure)?.hasPrefix(#"{"type":"error","exit":1,"code":"late""#) == true)
     #expect(LogFormat.text.line(failure) == nil)
   }
 

@@ -100,7 +100,7 @@ struct ParserTests {
     let failure = #expect(throws: WaymarkError.self) { try CommandParser(directory: "/").parse(line) }
     #expect(failure?.exitCode == ExitCode.usage)
     #expect(failure?.message.contains(says) == true, "\(failure?.message ?? "nothing")")
-    #expect(failure?.next?.hasPrefix("waymark help") == true, "each says what to read")
+    #expect(failure?.next?.description.hasPrefix("waymark help") == true, "each says what to read")
   }
 
   @Test func `an option takes a value in every command or in none`() {

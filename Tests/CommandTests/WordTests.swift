@@ -7,44 +7,45 @@ import Waymark
 
 /// Rules for all that people read.
 struct WordTests {
-  @Test(arguments: [
-    ("waymark run", "waymark --home /a run"),
-    ("waymark status, or another --home", "waymark --home /a status, or another --home"),
-    ("waymark run, on phone", "waymark run, on phone"),
+  private static let typed: [(step: Step, plain: String, atHome: String)] = [
+    (.waymark("run"), "waymark run", "waymark --home '/a b' run"),
     (
-      "waymark invite, on a device of the circle; then here waymark join TICKET",
-      "waymark invite, on a device of the circle; then here waymark --home /a join TICKET"
+      "\(waymark: "status"), or another --home", "waymark status, or another --home",
+      "waymark --home '/a b' status, or another --home"
+    ),
+    (.waymark("run", on: "phone"), "waymark run, on phone", "waymark run, on phone"),
+    (
+      "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")",
+      "waymark invite, on another device; then here waymark join TICKET",
+      "waymark invite, on another device; then here waymark --home '/a b' join TICKET"
     ),
     (
-      "waymark verify --deep --repair, here and on bob",
-      "waymark --home /a verify --deep --repair, here and on bob"
+      "\(waymark: "help premium"), then \(waymark: "sync on")", "waymark help premium, then waymark sync on",
+      "waymark help premium, then waymark --home '/a b' sync on"
     ),
-    ("waymark help premium, then waymark sync on", "waymark help premium, then waymark --home /a sync on"),
-    ("chmod 700 /a/waymark", "chmod 700 /a/waymark"),
-  ])
-  func `a next step is about the home that was typed`(step: String, typed: String) {
-    #expect(NextStep.meaning(step, home: "/a") == typed)
-    #expect(NextStep.meaning(step, home: nil) == step)
+    ("chmod 700 /a/waymark", "chmod 700 /a/waymark", "chmod 700 /a/waymark"),
+  ]
+
+  @Test(arguments: typed.indices) func `a next step is about the home that was typed`(index: Int) throws {
+    let (step, plain, atHome) = Self.typed[index]
+    #expect(step.text(home: nil) == plain)
+    #expect(step.text(home: "/a b") == atHome)
+    // As programs read it, and as it comes back over the control socket.
+    #expect(try AnswerCoding.document([step], home: "/a b") == [.string(atHome)])
+    #expect(try AnswerCoding.decode([Step].self, from: AnswerCoding.encode([step])) == [step])
   }
 
-  @Test func `each step of a document about causes is about the home that was typed`() throws {
-    let document: JSON = [
-      "causes": [["reason": "offline", "next": "waymark run"], ["next": nil]], "next": 1,
-    ]
-    let typed = try CommandParser(directory: "/here").parse(["--home", "a", "why", "nas"])
-    let completed = NextStep.completing(document, of: typed)
-    #expect(completed["causes"]?[0]?["next"] == "waymark --home /here/a run")
-    #expect(completed["causes"]?[1]?["next"] == .null && completed["next"] == 1)
-    let plain = try CommandParser(directory: "/").parse(["why", "nas"])
-    #expect(NextStep.completing(document, of: plain) == document)
+  @Test func `a step on the device of a row does not name it again`() {
+    #expect(Step.waymark("run", on: "nas").text(home: nil, inRowOf: "nas") == "waymark run, there")
+    #expect(Step.waymark("run", on: "nas").text(home: nil, inRowOf: "na") == "waymark run, on nas")
   }
 
   @Test func `whoever gets no next step from a failure is shown where to read`() throws {
     let invocation = try CommandParser(directory: "/").parse(["trip", "add", "name=Rome"])
-    let usage = WaymarkError(exitCode: ExitCode.usage, code: "bad_value", message: "It can't be.")
-    #expect(invocation.completing(usage).next == "waymark help trip add")
-    let many = WaymarkError(exitCode: ExitCode.usage, code: "ambiguous", message: "It could be.")
-    #expect(invocation.completing(many).next == "waymark help ids")
+    let usage = WaymarkError(exitCode: ExitCode.usage, code: .badValue, message: "It can't be.")
+    #expect(invocation.completing(usage).next?.description == "waymark help trip add")
+    let many = WaymarkError(exitCode: ExitCode.usage, code: .ambiguous, message: "It could be.")
+    #expect(invocation.completing(many).next?.description == "waymark help ids")
   }
 
   /// Every text in the sources that tells to type something.
@@ -52,13 +53,13 @@ struct WordTests {
     let root = URL(filePath: #filePath)
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     var steps: [(String, String)] = []
-    for module in ["Home", "Waymark", "WaymarkCommand"] {
+    for module in ["Reasons", "Home", "Waymark", "Control", "WaymarkCommand"] {
       let folder = root.appending(path: "Sources/\(module)")
       let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
       for file in files.sorted() where file.hasSuffix(".swift") {
         let text = (try? String(contentsOf: folder.appending(path: file), encoding: .utf8)) ?? ""
         for line in text.split(separator: "\n") where !line.contains("///") && !line.contains("//  ") {
-          for match in line.matches(of: /waymark ((?:--[a-z-]+ )*[a-z]+(?: [a-z]+)*)/) {
+          for match in line.matches(of: /waymark(?: |: "|\(")((?:--[a-z-]+ )*[a-z]+(?: [a-z]+)*)/) {
             steps.append((file, String(match.output.1)))
           }
         }
@@ -68,7 +69,7 @@ struct WordTests {
   }()
 
   /// What else follows the name of the program: words of a sentence, and of the heads of files.
-  private static let others: Set = ["did", "incarnation", "sealed", "there", "waymark"]
+  private static let others: Set = ["did", "incarnation", "sealed", "there", "waymark", "words"]
 
   @Test func `what people are told to type is a command`() throws {
     #expect(Self.steps.count > 150)
@@ -91,8 +92,8 @@ struct WordTests {
 
   @Test
   func `each reason that a command ends names one, and whoever is to type it on another device is told so`() {
-    for reason in Reason.allCases {
-      let next = reason.next(peer: "bob")
+    for reason in Reason.ofStates {
+      let next = reason.next(peer: "bob")?.description
       switch reason.remedy {
       case .command: #expect(next?.hasPrefix("waymark ") == true, "\(reason)")
       case .elsewhere where next != nil:

@@ -87,7 +87,7 @@ package enum Files {
   }
 
   /// What shows why a file can't be had: the folder, where it is not there at all.
-  package static func look(_ path: String, _ code: Int32 = errno) -> String {
+  package static func look(_ path: String, _ code: Int32 = errno) -> Step {
     switch code {
     case ENOSPC, EDQUOT: "make room on the disk: df -h \(shellWord(parentFolder(of: path)))"
     case ENOENT, ENOTDIR: "see what is there: ls \(shellWord(parentFolder(of: path)))"
@@ -137,20 +137,20 @@ package enum Files {
 
   package static func notAFile(_ path: String) -> WaymarkError {
     .failed(
-      "file", "Can't read \(path): it is a pipe or a device, and no file.",
+      .file, "Can't read \(path): it is a pipe or a device, and no file.",
       next: "put what comes out of it into a file, and name that")
   }
 
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
     let size = bytesMax < 1024 * 1024 ? "\(bytesMax / 1024) KiB" : "\(bytesMax / (1024 * 1024)) MiB"
     return .failed(
-      "too_large", "\(path) is too large for a \(what): at most \(size).",
+      .tooLarge, "\(path) is too large for a \(what): at most \(size).",
       next: "see whether it is the right one: ls -l \(shellWord(path))")
   }
 
   static func failure(_ verb: String, _ path: String, _ code: Int32) -> WaymarkError {
     .failed(
-      "file", "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).",
+      .file, "Can't \(verb) \(path): \(String(cString: strerror(code)).lowercased()).",
       next: look(path, code))
   }
 }

@@ -64,7 +64,7 @@ private final class OpenFolder {
     let folder = try OpenFolder(name, in: self)
     guard fstat(folder.descriptor, &status) == 0, status.st_uid == geteuid() else {
       throw WaymarkError.failed(
-        "file", "\(path) belongs to another user; nothing was written.",
+        .file, "\(path) belongs to another user; nothing was written.",
         next: "name a folder that is not there yet: --output FOLDER")
     }
     guard try folder.isEmpty() else { throw Self.taken(path) }
@@ -84,7 +84,7 @@ private final class OpenFolder {
 
   private static func taken(_ path: String) -> WaymarkError {
     .failed(
-      "file", "\(path) is there already and is no empty folder.",
+      .file, "\(path) is there already and is no empty folder.",
       next: "name a folder that is not there yet: --output FOLDER")
   }
 

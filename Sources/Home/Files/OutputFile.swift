@@ -50,7 +50,7 @@ package struct OutputFile {
   package static func checkName(_ named: String) throws {
     if named.hasSuffix("/") || Files.isDirectory(named) {
       throw WaymarkError.failed(
-        "file", "\(named) is a directory, and this writes one file; nothing was written.",
+        .file, "\(named) is a directory, and this writes one file; nothing was written.",
         next: "name a file in it: \(shellWord(withoutTrailingSlashes(named) + "/NAME"))")
     }
     try checkIsNoLink(named)
@@ -76,7 +76,7 @@ package struct OutputFile {
     if stat(named, &status) == 0, status.st_mode & S_IFMT == S_IFCHR { return }
     let target = try? FileManager.default.destinationOfSymbolicLink(atPath: named)
     throw WaymarkError.failed(
-      "file",
+      .file,
       "\(named) is a link\(target.map { " to \($0)" } ?? ""), and output is not written through links; nothing was written.",
       next: "name the file itself, or another one")
   }
@@ -97,7 +97,7 @@ package struct OutputFile {
     guard home.keeps(path) else { return }
     if let folder, path.hasPrefix(realPath(folder) + "/") { return }
     throw WaymarkError.failed(
-      "in_home", "\(named) is what the node in \(home.path) lives by; nothing was written.",
+      .inHome, "\(named) is what the node in \(home.path) lives by; nothing was written.",
       next: "name a file elsewhere")
   }
 
@@ -108,20 +108,20 @@ package struct OutputFile {
     let titles = KeyPurpose.allCases.flatMap { [$0.title, $0.sealedTitle] }
     if titles.contains(where: { head.starts(with: Data("\($0)\n".utf8)) }) {
       throw WaymarkError.failed(
-        "is_key", "\(named) holds a key, which is never written over; nothing was written.",
+        .isKey, "\(named) holds a key, which is never written over; nothing was written.",
         next: "name another file")
     }
     // A store that is, or was, in use has its lock next to it; a backup has none.
     if head.starts(with: Data("SQLite format 3\0".utf8)), Files.exists(path + ".lock") {
       throw WaymarkError.failed(
-        "is_store", "\(named) is the store of a node, which is never written over; nothing was written.",
+        .isStore, "\(named) is the store of a node, which is never written over; nothing was written.",
         next: "name another file")
     }
   }
 
   private static func noFile(_ named: String) -> WaymarkError {
     .failed(
-      "file", "Can't write \(named): it is a pipe, a socket or a disk, and no file.", next: "name a file")
+      .file, "Can't write \(named): it is a pipe, a socket or a disk, and no file.", next: "name a file")
   }
 }
 
@@ -154,7 +154,7 @@ package func realPath(_ path: String) -> String {
 package func workingDirectory() throws -> String {
   guard let path = getcwd(nil, 0) else {
     throw WaymarkError.failed(
-      "no_directory", "The current directory is gone.", next: "cd to one that exists, then try again")
+      .noDirectory, "The current directory is gone.", next: "cd to one that exists, then try again")
   }
   defer { free(path) }
   return String(cString: path)

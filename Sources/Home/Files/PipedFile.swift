@@ -27,7 +27,7 @@ package struct PipedFile: Sendable {
     TemporaryFiles.add(folder)
     guard mkdir(folder, 0o700) == 0 else {
       throw WaymarkError.failed(
-        "file", "Can't keep what came in: \(reason().lowercased()).", next: Files.look(folder))
+        .file, "Can't keep what came in: \(reason().lowercased()).", next: Files.look(folder))
     }
     do {
       try Files.create(path, bytes, mode: 0o600)

@@ -18,7 +18,7 @@ public enum Issuer {
     try OutputFile.checkName(path)
     for existing in [path, publicPath] where Files.isTaken(existing) {
       throw WaymarkError.failed(
-        "exists", "\(existing) exists already; a key is never overwritten.",
+        .exists, "\(existing) exists already; a key is never overwritten.",
         next: "name another file, or move this one away")
     }
     let key = try SigningKey()
@@ -139,8 +139,8 @@ public enum Issuer {
   private static func publicKey(of key: SigningKey) throws -> DeviceKey {
     guard let publicKey = DeviceKey(bytes: key.publicKey) else {
       throw WaymarkError.failed(
-        "key", "The key has a public half of the wrong length.",
-        next: "put a copy of the key back, or make a new one: waymark issuer init FILE")
+        .key, "The key has a public half of the wrong length.",
+        next: "put a copy of the key back, or make a new one: \(waymark: "issuer init FILE")")
     }
     return publicKey
   }
@@ -154,10 +154,10 @@ public enum Issuer {
   }
 
   private static func badCertificate(_ message: String) -> WaymarkError {
-    .failed("no_certificate", message, next: "install the file as `waymark issuer issue` wrote it")
+    .failed(.noCertificate, message, next: "install the file as `waymark issuer issue` wrote it")
   }
 
-  private static func badKey(_ message: String, _ next: String) -> WaymarkError {
-    WaymarkError(exitCode: ExitCode.badKey, code: "key", message: message, next: next)
+  private static func badKey(_ message: String, _ next: Step) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.badKey, code: .key, message: message, next: next)
   }
 }

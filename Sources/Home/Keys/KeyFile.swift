@@ -21,9 +21,9 @@ package enum KeyFile {
       }
     } catch {
       guard error.code == EEXIST else { throw unwritable(path, error) }
-      throw HomeError(
+      throw WaymarkError.home(
         .alreadyThere, "\(path) is there already and is never overwritten.",
-        next: "move it away if nothing needs it: waymark paths")
+        next: "move it away if nothing needs it: \(waymark: "paths")")
     }
   }
 
@@ -48,17 +48,17 @@ package enum KeyFile {
           return Opened(secrets: secrets, passphrase: passphrase)
         }
       } catch SodiumError.outOfMemory {
-        throw HomeError(
+        throw WaymarkError.home(
           .passphraseNeeded,
           "To open \(path) takes \(sealed.cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not.",
-          next: "waymark keys passphrase remove, on a machine that has")
+          next: .waymark("keys passphrase remove", on: "a machine that has"))
       }
       attempt += 1
     }
     guard attempt == 0 else {
-      throw HomeError(.wrongPassphrase, "That is not the passphrase of \(path).", next: "try again")
+      throw WaymarkError.home(.wrongPassphrase, "That is not the passphrase of \(path).", next: "try again")
     }
-    throw HomeError(
+    throw WaymarkError.home(
       .passphraseNeeded,
       "The key file \(path) is sealed with a passphrase, and there is nobody to ask for it.",
       next: "run this at a terminal, or name a file that holds the passphrase: WAYMARK_PASSPHRASE_FILE=FILE")
@@ -143,7 +143,7 @@ package enum KeyFile {
       guard try KeyText.Sealed(parsing: text, purpose) == sealed else { throw damaged(path) }
       return try SecretBuffer(taking: &text)
     } catch SodiumError.outOfMemory {
-      throw HomeError(
+      throw WaymarkError.home(
         .unwritable,
         "To seal \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not; it is as it was.",
         next: "end other programs, then try again"
@@ -168,15 +168,15 @@ package enum KeyFile {
   private static func content(_ purpose: KeyPurpose, at path: String) throws -> KeyText.Content {
     let file = try bytes(of: path)
     if let other = KeyText.kind(file)?.purpose, other != purpose {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyDamaged,
         "\(path) holds a key of another kind (\(other.rawValue)); what is needed is the \(purpose.rawValue) key.",
-        next: "name the right file; waymark paths says where those of this device are")
+        next: "name the right file; \(waymark: "paths") says where those of this device are")
     }
     do {
       return try KeyText.parse(file, purpose)
     } catch KeyText.Flaw.tooCostly {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyDamaged,
         "The key file \(path) asks for more work to open it than Waymark does; it has been left as it is.",
         next: "see where that file comes from: waymark did not write it")
@@ -208,41 +208,42 @@ package enum KeyFile {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyDamaged, "\(path) is not a file, so it is no key.",
-        next: "put a copy of the key there; waymark help keys")
+        next: "put a copy of the key there; \(waymark: "help keys")")
     }
     guard status.st_uid == geteuid() else {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyExposed, "The key file \(path) belongs to another user.",
         next: "run this as the user that the key belongs to")
     }
     guard status.st_mode & 0o077 == 0 else {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyExposed, "The key file \(path) is open to other users.", next: "chmod 600 \(shellWord(path))")
     }
   }
 
   // MARK: What can be wrong
 
-  private static let putBack = "put the file back from where you keep a copy, or join the circle anew"
+  private static let putBack: Step = "put the file back from where you keep a copy, or join the circle anew"
 
-  private static func damaged(_ path: String) -> HomeError {
-    HomeError(
+  private static func damaged(_ path: String) -> WaymarkError {
+    WaymarkError.home(
       .keyDamaged, "The key file \(path) is damaged; it has been left as it is.", next: putBack)
   }
 
-  private static func unreadable(_ path: String, _ code: Int32) -> HomeError {
+  private static func unreadable(_ path: String, _ code: Int32) -> WaymarkError {
     guard code != ELOOP else {
-      return HomeError(
+      return WaymarkError.home(
         .keyExposed, "\(path) is a link; a key is read from the file itself only.",
         next: "name the file that it leads to")
     }
-    return HomeError(.keyMissing, "The key file \(path) can't be read: \(reason(code)).", next: putBack)
+    return WaymarkError.home(
+      .keyMissing, "The key file \(path) can't be read: \(reason(code)).", next: putBack)
   }
 
-  private static func unwritable(_ path: String, _ trouble: DurableFile.Trouble) -> HomeError {
-    HomeError(
+  private static func unwritable(_ path: String, _ trouble: DurableFile.Trouble) -> WaymarkError {
+    WaymarkError.home(
       .unwritable, "\(path) can't be written: \(reason(trouble.code).lowercased()).",
       next: "ls -ld \(shellWord(parentFolder(of: path)))")
   }

@@ -43,8 +43,9 @@ package struct KeyPassphrases: Sendable {
       // It may have been sealed with the new one by an attempt that was ended.
       guard let key = key ?? (try? open(file, .first(passphrase, then: .none))) else {
         throw trouble
-          ?? HomeError(
-            .wrongPassphrase, "That is not the passphrase of \(file).", next: "try again; waymark help keys")
+          ?? WaymarkError.home(
+            .wrongPassphrase, "That is not the passphrase of \(file).",
+            next: "try again; \(waymark: "help keys")")
       }
       keys.append(key)
     }
@@ -83,7 +84,7 @@ package struct KeyPassphrases: Sendable {
   private func openIfKnown(_ file: String) throws -> (key: Key?, trouble: (any Error)?) {
     do {
       return (try open(file, home.passphrases), nil)
-    } catch let error as HomeError where [.wrongPassphrase, .passphraseNeeded].contains(error.code) {
+    } catch let error as WaymarkError where [.wrongPassphrase, .passphraseNeeded].contains(error.code) {
       return (nil, error)
     }
   }
@@ -95,9 +96,9 @@ package struct KeyPassphrases: Sendable {
 
   private func kind(of file: String) throws -> KeyFile.Kind {
     guard let kind = try KeyFile.kind(at: file) else {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyMissing, "There is no key file \(file).",
-        next: "waymark paths says where those of this device are")
+        next: "\(waymark: "paths") says where those of this device are")
     }
     return kind
   }

@@ -8,19 +8,19 @@ public final class Passphrase: Hashable, Sendable {
 
   /// Takes the bytes over, without a line's end, and wipes the array.
   ///
-  /// - Throws: `HomeError` if they are too few or too many.
+  /// - Throws: `WaymarkError` if they are too few or too many.
   package init(_ bytes: inout [UInt8]) throws {
     defer { wipe(&bytes) }
     guard bytes.count >= Limits.passphraseBytesMin else {
-      throw HomeError(
+      throw WaymarkError.home(
         .badPassphrase, "A passphrase has at least \(Limits.passphraseBytesMin) characters.",
         next: "four words that nobody would guess are good")
     }
     guard bytes.count <= Limits.passphraseBytesMax, !bytes.contains(0), !bytes.contains(UInt8(ascii: "\n"))
     else {
-      throw HomeError(
+      throw WaymarkError.home(
         .badPassphrase, "A passphrase is one line of at most \(Limits.passphraseBytesMax) bytes.",
-        next: "choose a shorter one; waymark help keys")
+        next: "choose a shorter one; \(waymark: "help keys")")
     }
     secret = try SecretBuffer(taking: &bytes)
   }
@@ -34,7 +34,7 @@ public final class Passphrase: Hashable, Sendable {
     guard fstat(descriptor, &status) == 0 else { throw Self.unreadable(file) }
     guard status.st_mode & S_IFMT != S_IFDIR else { throw Self.unreadable(file, EISDIR) }
     guard status.st_mode & S_IFMT != S_IFREG || file == "-" || status.st_mode & 0o007 == 0 else {
-      throw HomeError(
+      throw WaymarkError.home(
         .badPassphrase, "Every user of this machine can read the passphrase in \(file).",
         next: "chmod 600 \(shellWord(file))")
     }
@@ -63,8 +63,8 @@ public final class Passphrase: Hashable, Sendable {
     return line
   }
 
-  private static func unreadable(_ file: String, _ code: Int32 = errno) -> HomeError {
-    HomeError(
+  private static func unreadable(_ file: String, _ code: Int32 = errno) -> WaymarkError {
+    WaymarkError.home(
       .badPassphrase, "The passphrase can't be read from \(file): \(reason(code).lowercased()).",
       next: "ls -l \(shellWord(file))")
   }

@@ -17,16 +17,14 @@ package enum RootKey {
       root =
         try path.map { try SigningKey(seed: try KeyFile.secrets(.root, at: $0, passphrases)) }
         ?? home.storage.rootKey(passphrases)
-    } catch let error as HomeError where error.code == .keyMissing {
+    } catch let error as WaymarkError where error.code == .keyMissing {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: "root_key",
+        exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)
-    } catch let error as HomeError {
-      throw WaymarkError(error)
     }
     guard DeviceKey(root) == circle.genesis.root else {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: "root_key",
+        exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(path ?? home.rootKey) is not the root key of this circle.",
         next: nameIt)
     }
@@ -39,5 +37,5 @@ package enum RootKey {
     try KeyFile.create(secrets, .root, at: path)
   }
 
-  private static let nameIt = "name the file that holds it: --root-key FILE"
+  private static let nameIt: Step = "name the file that holds it: --root-key FILE"
 }

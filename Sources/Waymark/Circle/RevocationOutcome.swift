@@ -83,7 +83,7 @@ extension Node {
           device: member.device, name: member.name, revocations: revocations(of: member.device))
       },
       by: plan.issuer, byName: plan.signer, warnings: plan.warnings, notes: plan.lines,
-      text: text(plan, isDone: isDone), next: isDone ? "waymark members shows who has heard" : nil)
+      text: text(plan, isDone: isDone), next: isDone ? "\(waymark: "members") shows who has heard" : nil)
   }
 
   private func summary(of target: RevocationPlan.Target, isDone: Bool) -> RevocationSummary.Target {

@@ -66,9 +66,9 @@ struct RevocationPlan {
 
   private func names(_ members: [Member]) -> String { members.map(\.name).joined(separator: ", ") }
 
-  /// The command as it is typed.
+  /// The command as it is typed behind `waymark`.
   func command(_ request: RevocationRequest) -> String {
-    var words = ["waymark", "revoke"] + request.devices.map(shellWord)
+    var words = ["revoke"] + request.devices.map(shellWord)
     if request.withInvited { words.append("--with-invited") }
     if request.undoesRevocations { words.append("--undo-revocations") }
     if let path = request.rootKey { words += ["--root-key", shellWord(path)] }

@@ -34,8 +34,8 @@ extension Node {
     }
     guard request.isConfirmed else {
       throw WaymarkError(
-        exitCode: ExitCode.needsYes, code: "needs_yes", message: plan.question,
-        next: plan.command(request) + " --yes", candidates: plan.lines)
+        exitCode: ExitCode.needsYes, code: .needsYes, message: plan.question,
+        next: .waymark(plan.command(request) + " --yes"), candidates: plan.lines)
     }
     try checkDisk()
     handle(.statementsAdded(plan.targets.map(\.statement.bytes)))
@@ -58,7 +58,7 @@ extension Node {
       if !named.contains(where: { $0.device == member.device }) { named.append(member) }
     }
     guard !named.isEmpty else {
-      throw WaymarkError.usage("`revoke` needs a device.", next: "waymark members")
+      throw WaymarkError.usage("`revoke` needs a device.", next: .waymark("members"))
     }
     if request.withInvited {
       for other in named.flatMap({ invited(by: $0.device) }) {
@@ -95,13 +95,13 @@ extension Node {
     }
     do {
       return try peer(named: name)
-    } catch let failure as WaymarkError where failure.code != "ambiguous" {
+    } catch let failure as WaymarkError where failure.code != .ambiguous {
       let revoked = circle.evaluation.revoked.values.filter {
         $0.device != identity.device
           && ($0.name == name || $0.device.description.hasPrefix(name.lowercased()))
       }
       guard let found = revoked.first else {
-        throw WaymarkError.notFound("device", name, next: "waymark members")
+        throw WaymarkError.notFound("device", name, next: .waymark("members"))
       }
       guard revoked.count == 1 else {
         throw WaymarkError.ambiguous(
@@ -179,22 +179,24 @@ extension Node {
 extension WaymarkError {
   fileprivate static func ownDevice(_ name: String) -> WaymarkError {
     .failed(
-      "own_device", "\(name) is this very device; a device does not revoke itself.",
+      .ownDevice, "\(name) is this very device; a device does not revoke itself.",
       next:
-        "waymark revoke \(shellWord(name)), on another admin device (waymark invite --role admin makes one)"
+        "\(waymark: "revoke \(shellWord(name))", on: "another admin device") (waymark invite --role admin makes one)"
     )
   }
 
   fileprivate static let noAdmin = WaymarkError.failed(
-    "not_admin", "This device is no admin of the circle and can't revoke.",
+    .notAdmin, "This device is no admin of the circle and can't revoke.",
     next:
-      "waymark revoke on an admin device (waymark members), or with the root key: --root-key FILE")
+      "\(waymark: "revoke") on an admin device (\(waymark: "members")), or with the root key: --root-key FILE"
+  )
 
   fileprivate static func noRoom(_ target: RevocationPlan.Target) -> WaymarkError {
     .failed(
-      "no_room",
+      .noRoom,
       "The circle has no room for another statement of this device; \(target.member.name) is not revoked.",
-      next: "waymark revoke, on another admin device; or here waymark revoke DEVICE --root-key FILE"
+      next:
+        "\(waymark: "revoke", on: "another admin device"); or here \(waymark: "revoke DEVICE --root-key FILE")"
     )
   }
 }

@@ -68,8 +68,8 @@ struct StoredContents {
     }
     guard let joined else {
       throw WaymarkError.failed(
-        "no_content", "Not all of the content has arrived on this device yet.",
-        next: "waymark wait, then the same again")
+        .noContent, "Not all of the content has arrived on this device yet.",
+        next: "\(waymark: "wait"), then the same again")
     }
     return joined
   }

@@ -65,10 +65,10 @@ extension WaymarkError {
   fileprivate static func leftovers(_ found: [Leftover]) -> WaymarkError {
     let count = found.count == 1 ? "1 trip looks" : "\(found.count) trips look"
     return WaymarkError(
-      exitCode: ExitCode.needsYes, code: "needs_yes",
+      exitCode: ExitCode.needsYes, code: .needsYes,
       message: "\(count) as if a test had left \(found.count == 1 ? "it" : "them") behind; "
         + "deleting can be undone, and a backup is taken first.",
-      next: "waymark cleanup --yes",
+      next: .waymark("cleanup --yes"),
       candidates: found.map { trip in
         "\(trip.key.id.uuid)  \(shortened(trip.name))  (\(trip.items) \(trip.items == 1 ? "item" : "items"))"
       })

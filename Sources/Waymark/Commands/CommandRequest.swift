@@ -99,7 +99,7 @@ extension CommandRequest {
       let result = await node.answer(self, events: events)
       await node.close()
       return try result.get()
-    } catch let failure as WaymarkError where failure.code == "store" && command == "verify" {
+    } catch let failure as WaymarkError where failure.code == .store && command == "verify" {
       return try await DeepCheck(home).runClosed(self, events).document(self)
     }
   }

@@ -137,7 +137,7 @@ extension Node {
       do {
         found.append((peer, try await answer(of: peer, body)))
       } catch let left as WaymarkError
-        where left.exitCode == ExitCode.notRunning && left.code != WaymarkError.notComparableCode
+        where left.exitCode == ExitCode.notRunning && left.code != .notComparable
       {
         failure = left
       }
@@ -183,7 +183,7 @@ extension Node {
       return preview.document(request, isPreview: false)
     }
     guard request.flag("yes") else {
-      throw WaymarkError.needsYes(preview.question, next: preview.command + " --yes")
+      throw WaymarkError.needsYes(preview.question, next: Step(preview.command + " --yes"))
     }
     return nil
   }
@@ -226,23 +226,24 @@ extension Node {
     }
     guard let latest = replicator.override.latest, latest.operation == operation else {
       throw WaymarkError.failed(
-        "given_up",
+        .givenUp,
         "The \(request.verb) was given up: sync was turned off, or another direction took its place.",
-        next: "waymark history")
+        next: .waymark("history"))
     }
     return try latest.result.mapError {
       WaymarkError.failed(
-        "direction", "The difference could not be written: \($0). It is tried again.", next: "waymark status")
+        .direction, "The difference could not be written: \($0). It is tried again.", next: .waymark("status")
+      )
     }.get()
   }
 
   private func unfinished(_ request: OverrideRequest, _ left: UInt64) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.notInSync, code: Reason.directionWaiting.rawValue,
+      exitCode: ExitCode.notInSync, code: Reason.directionWaiting,
       message:
         "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs did not come. It is "
         + "carried out by itself as soon as they are here; until then nothing of it is written.",
-      next: "waymark status; waymark sync off gives it up")
+      next: "\(waymark: "status"); \(waymark: "sync off") gives it up")
   }
 
   private static let lookMilliseconds: Int64 = 500
@@ -252,9 +253,9 @@ extension Node {
 
 extension WaymarkError {
   fileprivate static let noPeer = WaymarkError(
-    exitCode: ExitCode.notRunning, code: "no_peer",
+    exitCode: ExitCode.notRunning, code: .noPeer,
     message: "No other device is connected, so there is nothing to set right on any.",
-    next: "waymark peers, and again when one is there")
+    next: "\(waymark: "peers"), and again when one is there")
 
   /// A peer that is not there: what needs it ends with exit code 3.
   fileprivate static func unreached(_ failure: WaymarkError) -> WaymarkError {
@@ -265,8 +266,8 @@ extension WaymarkError {
   fileprivate static func closed(_ reason: Reason, _ peer: String) -> WaymarkError {
     let needsPremium = [.peerFreeTier, .peerEntitlementExpired].contains(reason)
     return WaymarkError(
-      exitCode: needsPremium ? ExitCode.needsPremium : ExitCode.notRunning, code: reason.rawValue,
+      exitCode: needsPremium ? ExitCode.needsPremium : ExitCode.notRunning, code: reason,
       message: "\(peer) can't take part: \(reason.sentence(peer: peer)).",
-      next: reason == .peerSyncOff ? "waymark sync on, on \(peer)" : reason.next(peer: peer))
+      next: reason == .peerSyncOff ? .waymark("sync on", on: peer) : reason.next(peer: peer))
   }
 }

@@ -16,7 +16,7 @@ extension Node {
       request.command,
       [
         .init("premium", SyncState.Premium(replica.ownGate(now: wall())).json),
-        .init("text", .text(exclusion?.text)), .init("next", .text(exclusion?.next)),
+        .init("text", .text(exclusion?.text)), .init("next", .text(exclusion?.next?.description)),
         .init("entitlements", .array(held.map { json($0, at: now) })),
         .init(
           "issuers", .array(circle.evaluation.issuers.sorted().map { .string($0.description) })),
@@ -41,18 +41,18 @@ extension Node {
   func takeIn(_ statement: Statement, _ place: String) throws -> (entitlement: Entitlement, isNew: Bool) {
     guard case .entitlement(let entitlement) = statement.content else {
       throw WaymarkError.failed(
-        "no_certificate", "\(place.capitalizedFirst) does not hold an entitlement.",
-        next: "waymark help premium")
+        .noCertificate, "\(place.capitalizedFirst) does not hold an entitlement.",
+        next: .waymark("help premium"))
     }
     guard statement.circle == replica.circle.id else {
       throw WaymarkError.failed(
-        "wrong_circle", "The entitlement in \(place) is for another circle, \(statement.circle).",
-        next: "waymark issuer issue --key FILE --circle \(replica.circle.id) --until TIME")
+        .wrongCircle, "The entitlement in \(place) is for another circle, \(statement.circle).",
+        next: .waymark("issuer issue --key FILE --circle \(replica.circle.id) --until TIME"))
     }
     guard replica.circle.isAccepted(issuer: entitlement.issuer) else {
       throw WaymarkError.failed(
-        "unknown_issuer", "This circle does not trust the issuer of this entitlement, \(entitlement.issuer).",
-        next: "waymark issuer trust FILE.pub")
+        .unknownIssuer, "This circle does not trust the issuer of this entitlement, \(entitlement.issuer).",
+        next: .waymark("issuer trust FILE.pub"))
     }
     let isNew = replica.circle.statement(statement.id) == nil
     if isNew { insert(statements: [statement.bytes]) }
@@ -114,7 +114,7 @@ extension Node {
   private func mockKey(_ request: CommandRequest) throws -> SigningKey {
     guard BuildTraits.mockPurchases, let key = BuildTraits.developmentKey else {
       throw WaymarkError.usage(
-        "This build has no mock purchases.", next: "waymark entitlement install FILE")
+        "This build has no mock purchases.", next: .waymark("entitlement install FILE"))
     }
     guard request.flag("mock") else {
       throw WaymarkError.usage("Only mock purchases can be made here: add --mock.")

@@ -48,7 +48,7 @@ extension Node {
     guard let output = request.text("output") else {
       throw WaymarkError.usage(
         "An export as \(format.rawValue) is several files: say which folder they go to.",
-        next: "waymark export --format \(format.rawValue) --output FOLDER")
+        next: .waymark("export --format \(format.rawValue) --output FOLDER"))
     }
     try OutputFile.checkFolder(output, in: home)
     let folder = try await offNode { Exporter.folder(format, from: source, trip: trip) }

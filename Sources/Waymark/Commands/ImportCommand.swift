@@ -82,9 +82,9 @@ private enum ImportFile {
       // A reader that was stopped calls the file damaged.
       try Task.checkCancellation()
       throw WaymarkError.failed(
-        "import", "Nothing is imported from \(path): \(error).",
-        next: error.remedy
-          ?? "have the application write the export again, then waymark import \(shellWord(path))")
+        .import, "Nothing is imported from \(path): \(error).",
+        next: error.remedy.map { Step($0) }
+          ?? "have the application write the export again, then \(waymark: "import \(shellWord(path))")")
     }
   }
 

@@ -100,9 +100,9 @@ struct NameResolver {
     return kind.title(of: record).map { "\($0)  \(id)" } ?? id
   }
 
-  private func listing(_ kind: Kind) -> String? {
+  private func listing(_ kind: Kind) -> Step? {
     guard kind.listing != nil else { return nil }
-    return "waymark \(kind.name) list" + (scope == .gone ? " --deleted" : "")
+    return .waymark("\(kind.name) list" + (scope == .gone ? " --deleted" : ""))
   }
 
   private static let candidatesMax = 20
@@ -159,7 +159,7 @@ extension NameResolver {
     let visible = found.filter { $0.1.isVisible }
     let meant = visible.isEmpty ? found : visible
     guard let first = meant.first else {
-      throw WaymarkError.notFound("record", text, next: "waymark history")
+      throw WaymarkError.notFound("record", text, next: .waymark("history"))
     }
     guard meant.count == 1 else {
       let labels = meant.map { "\($0.0.name) \(label($0.0, $0.1))" }

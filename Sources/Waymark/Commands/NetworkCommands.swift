@@ -24,7 +24,7 @@ extension Node {
   package func peer(named name: String) throws -> Member {
     let found = peersMatching(name)
     guard let first = found.first else {
-      throw WaymarkError.notFound("peer", name, next: "waymark peers")
+      throw WaymarkError.notFound("peer", name, next: .waymark("peers"))
     }
     guard found.count == 1 else {
       throw WaymarkError.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
@@ -70,18 +70,18 @@ extension Node {
   func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
     if let exclusion {
       return WaymarkError(
-        exitCode: ExitCode.notInSync, code: exclusion.reason.rawValue,
-        message: exclusion.text.capitalizedFirst + ".", next: exclusion.next ?? "waymark members")
+        exitCode: ExitCode.notInSync, code: exclusion.reason,
+        message: exclusion.text.capitalizedFirst + ".", next: exclusion.next ?? .waymark("members"))
     }
     let peers = ((try? currentPeers(wall())) ?? []).filter { peer == nil || $0.device == peer }
     let waiting = peers.first { $0.state != .inSync } ?? peers.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
     let reason = closed ?? waiting?.reason ?? .offline
     return WaymarkError(
-      exitCode: ExitCode.notInSync, code: reason.rawValue,
+      exitCode: ExitCode.notInSync, code: reason,
       message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
         + "\(reason.sentence(peer: waiting?.name)).",
-      next: reason.next(peer: waiting?.name) ?? "waymark status")
+      next: reason.next(peer: waiting?.name) ?? .waymark("status"))
   }
 
   // MARK: invite
@@ -103,7 +103,7 @@ extension Node {
     if request.flag("wait") {
       guard let joined = try await waitForJoiner(milliseconds: lifetime) else {
         throw WaymarkError.failed(
-          "ticket_expired", "No device joined before the ticket expired.", next: "waymark invite")
+          .ticketExpired, "No device joined before the ticket expired.", next: .waymark("invite"))
       }
       members += [.init("joined", .string(joined.description)), .init("name", .string(name(of: joined)))]
     }

@@ -27,7 +27,7 @@ extension Node {
     }
     if let done = try await performWithNetwork(request, events) { return done }
     throw WaymarkError.usage(
-      "There is no command `\(shortened(request.words.joined(separator: " ")))`.", next: "waymark help")
+      "There is no command `\(shortened(request.words.joined(separator: " ")))`.", next: .waymark("help"))
   }
 
   /// Carries out a command that waits for nothing; nil for others.

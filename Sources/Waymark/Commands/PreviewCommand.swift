@@ -72,7 +72,7 @@ extension Node {
     asked.failure.map { failure in
       SyncPreview.NotAsked(
         device: asked.peer.device, name: asked.peer.name, reason: failure.code,
-        text: Reason(rawValue: failure.code)?.sentence(peer: asked.peer.name) ?? failure.message,
+        text: failure.code.isState ? failure.code.sentence(peer: asked.peer.name) : failure.message,
         next: failure.next)
     }
   }
@@ -172,7 +172,7 @@ extension Node {
     return .needsYes(
       "Turning sync on brings two sets of records together: \(total.onlyHere) only here, \(total.onlyThere) only on "
         + "other devices, \(total.differing) on both that differ. Nothing is written before your yes.",
-      next: "waymark sync on --preview, then waymark sync on --yes")
+      next: "\(waymark: "sync on --preview"), then \(waymark: "sync on --yes")")
   }
 
   private func hasRecords() throws -> Bool {
@@ -186,7 +186,7 @@ extension Node {
       let heads: [LogHead]
       do { heads = try await self.heads(of: peer, .records) } catch let failure as WaymarkError {
         // So many logs can't be compared with those here: the person decides.
-        if failure.code == WaymarkError.notComparableCode { return true }
+        if failure.code == .notComparable { return true }
         continue
       }
       try checkOpen()

@@ -131,7 +131,7 @@ struct RecordEditing {
         .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
     } catch let error as UnknownField {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: "unknown_field", message: "\(error)".capitalizedFirst + ".")
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".")
     } catch let error as FieldError {
       throw WaymarkError(refused: error, kind: kind)
     }

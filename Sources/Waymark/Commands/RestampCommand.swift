@@ -56,14 +56,14 @@ extension WaymarkError {
   fileprivate static func restampNeedsYes(_ found: RestampDocument) -> WaymarkError {
     needsYes(
       "\(found.sentence). Each is written again with the present time, in the same order; a backup is taken first.",
-      next: "waymark restamp --yes")
+      next: .waymark("restamp --yes"))
   }
 
   fileprivate static func wallDisputed(_ now: Moment, _ other: Moment) -> WaymarkError {
     failed(
-      "clock_disputed",
+      .clockDisputed,
       "This machine's clock says \(CivilTime.text(now)), but for the other devices it is "
         + "\(CivilTime.text(other)) or later: dating anything by this clock would be wrong, and nothing was changed.",
-      next: "set this machine's clock, then waymark restamp")
+      next: "set this machine's clock, then \(waymark: "restamp")")
   }
 }

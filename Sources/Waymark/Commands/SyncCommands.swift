@@ -14,10 +14,10 @@ extension Node {
     guard !gate.isPremium else { return }
     let reason = Reason(gate.premiumReason ?? .freeTier)
     throw WaymarkError(
-      exitCode: ExitCode.needsPremium, code: reason.rawValue,
+      exitCode: ExitCode.needsPremium, code: reason,
       message: reason == .freeTier
         ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",
-      next: "waymark help premium, then waymark entitlement install FILE")
+      next: "\(waymark: "help premium"), then \(waymark: "entitlement install FILE")")
   }
 
   func setSync(_ isOn: Bool) throws {

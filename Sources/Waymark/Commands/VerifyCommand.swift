@@ -32,8 +32,8 @@ extension Node {
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     guard !connected.isEmpty else {
       throw WaymarkError(
-        exitCode: ExitCode.notInSync, code: Reason.offline.rawValue,
-        message: "No peer is connected to compare with.", next: "waymark peers")
+        exitCode: ExitCode.notInSync, code: Reason.offline,
+        message: "No peer is connected to compare with.", next: .waymark("peers"))
     }
     return connected
   }
@@ -43,8 +43,7 @@ extension Node {
     for lane in Lane.allCases {
       if let failure = closedHere(lane) {
         lanes.append((lane, .unknown(failure)))
-      } else if let last = lanes.last, case .unknown(let failure) = last.verdict, failure.code == "no_answer"
-      {
+      } else if let last = lanes.last, case .unknown(let failure) = last.verdict, failure.code == .noAnswer {
         lanes.append((lane, last.verdict))
       } else {
         lanes.append((lane, await LaneComparison(lane: lane, peer: peer.device).run(on: self)))
@@ -68,8 +67,8 @@ extension Node {
     guard lane == .records, let gate = replica.ownGate(now: wall()).reason else { return nil }
     let reason = Reason(gate)
     return .failed(
-      reason.rawValue, exclusion?.text ?? reason.sentence(),
-      next: exclusion?.next ?? reason.next() ?? "waymark sync")
+      reason, exclusion?.text ?? reason.sentence(),
+      next: exclusion?.next ?? reason.next() ?? .waymark("sync"))
   }
 
   /// Closed lanes don't count, as long as there is another to go by; a silent peer is not known to be equal.
@@ -79,7 +78,7 @@ extension Node {
       switch lane {
       case .differs: return "differs"
       case .notInSync: isInSync = false
-      case .unknown(let failure) where failure.code == "no_answer" || failure.code == "store":
+      case .unknown(let failure) where failure.code == .noAnswer || failure.code == .store:
         return "unknown"
       case .equal, .unknown: break
       }
@@ -110,8 +109,8 @@ extension Node {
       return ["verdict": "not_in_sync", "behind": .integer(behind), "ahead": .integer(ahead)]
     case .unknown(let failure):
       return [
-        "verdict": "not_compared", "reason": .string(failure.code), "text": .string(failure.message),
-        "next": .text(failure.next),
+        "verdict": "not_compared", "reason": .string(failure.code.rawValue), "text": .string(failure.message),
+        "next": .text(failure.next?.description),
       ]
     case .differs(let found):
       func ranges(_ bytes: [UInt8]) -> JSON { .array(bytes.map { .string(hexadecimal([$0])) }) }

@@ -22,9 +22,10 @@ extension Node {
       if [name(of: identity.device), identity.device.description].contains(subject) {
         throw WaymarkError.usage(
           "“\(shortened(subject))” is this device itself; `why` is about another one, or a record.",
-          next: "waymark status")
+          next: .waymark("status"))
       }
-      throw WaymarkError.notFound("peer or record", subject, next: "waymark peers, or waymark history")
+      throw WaymarkError.notFound(
+        "peer or record", subject, next: "\(waymark: "peers"), or \(waymark: "history")")
     }
     if !peers.isEmpty, !records.isEmpty {
       throw WaymarkError.ambiguous(

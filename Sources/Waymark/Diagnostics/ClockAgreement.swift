@@ -52,7 +52,7 @@ struct ClockAgreement {
     case .unknown: text = "\(dated), ahead of this machine's clock; if that is right now, date them anew"
     }
     return NodeStatus.Notice(
-      .clockAhead, text: text, next: "waymark restamp",
+      .clockAhead, text: text, next: .waymark("restamp"),
       .futureDated(
         changeSets: Int(clamping: try store.countBehind(ended)), newest: Date(milliseconds: newest)))
   }
@@ -94,7 +94,7 @@ struct ClockAgreement {
       text:
         "\(count) change set\(count == 1 ? "" : "s") of \(authorNames), dated in the future, "
         + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
-      next: isOurs ? nil : "waymark restamp, on \(authorNames)",
+      next: isOurs ? nil : .waymark("restamp", on: authorNames),
       .parked(
         changeSets: Int(clamping: count), due: Date(milliseconds: due),
         deviceNames: authors.map { names.name(of: $0) }))

@@ -11,16 +11,16 @@ import Wire
 
 extension Diagnosis.Finding {
   init(
-    _ check: Diagnosis.Check, _ severity: Diagnosis.Severity, _ code: String, _ text: String,
-    next: String? = nil
+    _ check: Diagnosis.Check, _ severity: Diagnosis.Severity, _ code: Reason, _ text: String,
+    next: Step? = nil
   ) {
     self.init(check: check, severity: severity, code: code, text: text, next: next)
   }
 
   init(_ check: Diagnosis.Check, _ error: any Error) {
-    let failure = (error as? WaymarkError) ?? (error as? HomeError).map(WaymarkError.init)
+    let failure = error as? WaymarkError
     self.init(
-      check, .error, failure?.code ?? "unexpected", failure?.message ?? "It failed: \(error)",
+      check, .error, failure?.code ?? .unexpected, failure?.message ?? "It failed: \(error)",
       next: failure?.next)
   }
 }
@@ -74,14 +74,14 @@ package struct Doctor {
       if let bad = addresses.first(where: { Endpoint($0) == nil }) {
         findings.append(
           Finding(
-            .configuration, .error, "bad_address",
+            .configuration, .error, .badAddress,
             "“\(shortened(bad))” is no address and port, as 192.168.1.20:7433.",
             next: "mend \(home.configuration), or WAYMARK_LISTEN and WAYMARK_PEERS"))
       } else {
         let isThere = Files.exists(home.configuration)
         findings.append(
           Finding(
-            .configuration, .ok, "ok",
+            .configuration, .ok, .ok,
             isThere ? "\(home.configuration) is in order." : "No config.json: all as by default."))
       }
     } catch {
@@ -97,19 +97,19 @@ package struct Doctor {
       if status.st_uid != geteuid() {
         found.append(
           Finding(
-            .permissions, .error, "wrong_owner", "\(path) belongs to another user.",
+            .permissions, .error, .wrongOwner, "\(path) belongs to another user.",
             next: "chown -R $USER \(shellWord(home.path))"))
       } else if status.st_mode & 0o077 != 0 {
         let mode = status.st_mode & S_IFMT == S_IFDIR ? "700" : "600"
         found.append(
           Finding(
-            .permissions, .error, "wrong_mode", "\(path) is open to other users.",
+            .permissions, .error, .wrongMode, "\(path) is open to other users.",
             next: "chmod \(mode) \(shellWord(path))"))
       }
     }
     findings +=
       found.isEmpty
-      ? [Finding(.permissions, .ok, "ok", "\(home.path) and the keys are this user's alone.")] : found
+      ? [Finding(.permissions, .ok, .ok, "\(home.path) and the keys are this user's alone.")] : found
   }
 
   private mutating func checkKeys() {
@@ -119,24 +119,24 @@ package struct Doctor {
       let isSealed = states.device == .sealed
       findings.append(
         Finding(
-          .keys, .ok, "ok", "The key of this device is there\(isSealed ? ", sealed with a passphrase" : "").")
+          .keys, .ok, .ok, "The key of this device is there\(isSealed ? ", sealed with a passphrase" : "").")
       )
     case .unreadable:
       findings.append(
         Finding(
-          .keys, .error, "key_damaged", "The key of this device, \(home.deviceKey), can't be read.",
-          next: "put a copy of it back, or join the circle anew: waymark help keys"))
+          .keys, .error, .keyDamaged, "The key of this device, \(home.deviceKey), can't be read.",
+          next: "put a copy of it back, or join the circle anew: \(waymark: "help keys")"))
     case nil:
       findings.append(
         Finding(
-          .keys, .error, "key_missing", "The key of this device, \(home.deviceKey), is not there.",
-          next: "put a copy of it back, or join the circle anew: waymark help keys"))
+          .keys, .error, .keyMissing, "The key of this device, \(home.deviceKey), is not there.",
+          next: "put a copy of it back, or join the circle anew: \(waymark: "help keys")"))
     }
     if states.root != nil {
       findings.append(
         Finding(
-          .keys, .info, "root_key_here", "The root key of the circle lies on this device.",
-          next: "keep a copy elsewhere: waymark help revoking"))
+          .keys, .info, .rootKeyHere, "The root key of the circle lies on this device.",
+          next: "keep a copy elsewhere: \(waymark: "help revoking")"))
     }
   }
 
@@ -147,7 +147,7 @@ package struct Doctor {
       (status, metrics) = try await ask()
     } catch {
       // Nothing else can be fixed before the node answers.
-      if (error as? WaymarkError)?.code == "not_answering" {
+      if (error as? WaymarkError)?.code == .notAnswering {
         findings.insert(Finding(.node, error), at: 0)
         return
       }
@@ -157,7 +157,7 @@ package struct Doctor {
         $0.severity == .error && ($0.check == .keys || $0.check == .permissions)
       }
       if !isSaid
-        || !["keyMissing", "keyDamaged", "keyExposed", "wrongMode", "wrongOwner"].contains(finding.code)
+        || ![.keyMissing, .keyDamaged, .keyExposed, .wrongMode, .wrongOwner].contains(finding.code)
       {
         findings.append(finding)
       }
@@ -170,7 +170,7 @@ package struct Doctor {
     let size = (Files.size(home.store) ?? 0) / 1_024
     findings.append(
       Finding(
-        .store, .ok, "ok",
+        .store, .ok, .ok,
         "The store opens: \(plural(sets, "change set")), \(size) KiB. \(checkText)To check every signature "
           + "and row: waymark verify --deep"))
   }
@@ -197,10 +197,10 @@ package struct Doctor {
     if free < Self.freeBytesMin {
       findings.append(
         Finding(
-          .disk, free < Self.freeBytesMin / 8 ? .error : .warning, "little_room", text,
+          .disk, free < Self.freeBytesMin / 8 ? .error : .warning, .littleRoom, text,
           next: "make room on it: df -h \(shellWord(home.path))"))
     } else {
-      findings.append(Finding(.disk, .ok, "ok", text))
+      findings.append(Finding(.disk, .ok, .ok, text))
     }
   }
 
@@ -209,7 +209,7 @@ package struct Doctor {
     let most = status.peers.compactMap(\.clockSkew).map { abs($0.wholeMilliseconds) }.max()
     findings.append(
       Finding(
-        .clock, .ok, "ok",
+        .clock, .ok, .ok,
         most.map { "The clocks of this machine and of connected devices differ by \($0 / 1_000) s at most." }
           ?? "No device is connected to compare clocks with."))
   }
@@ -219,11 +219,11 @@ package struct Doctor {
       let isLocal = listen.hasPrefix("127.") || listen.hasPrefix("[::1]")
       findings.append(
         Finding(
-          .port, isLocal ? .info : .ok, isLocal ? "loopback_only" : "ok",
+          .port, isLocal ? .info : .ok, isLocal ? .loopbackOnly : .ok,
           isLocal
             ? "The node listens at \(listen): only this machine can reach it."
             : "The node listens at \(listen).",
-          next: isLocal ? "waymark run --listen [::]:7433, if other machines should" : nil))
+          next: isLocal ? "\(waymark: "run --listen [::]:7433"), if other machines should" : nil))
       return
     }
     guard let listen = try? Configuration(home: home).listen ?? "[::]:7433", let endpoint = Endpoint(listen),
@@ -232,11 +232,11 @@ package struct Doctor {
     if portIsTaken(endpoint.port) {
       findings.append(
         Finding(
-          .port, .warning, "port_taken",
+          .port, .warning, .portTaken,
           "Port \(endpoint.port), at which the node would listen, is in use by another program.",
-          next: "waymark run --listen [::]:0"))
+          next: .waymark("run --listen [::]:0")))
     } else {
-      findings.append(Finding(.port, .ok, "ok", "Port \(endpoint.port) is free."))
+      findings.append(Finding(.port, .ok, .ok, "Port \(endpoint.port) is free."))
     }
   }
 
@@ -265,14 +265,14 @@ package struct Doctor {
     for cause in status.causes {
       findings.append(
         Finding(
-          Self.check(of: cause.reason), Diagnosis.Severity(cause.reason.severity), cause.reason.rawValue,
+          Self.check(of: cause.reason), Diagnosis.Severity(cause.reason.severity), cause.reason,
           Self.sentence(cause), next: cause.next))
     }
     let inSync = status.peers.count { $0.state == .inSync }
     if !status.peers.isEmpty, inSync == status.peers.count {
       findings.append(
         Finding(
-          .peers, .ok, "ok",
+          .peers, .ok, .ok,
           "In sync with \(inSync == 1 ? "the other device" : "all \(inSync) other devices")."))
     }
   }
@@ -300,18 +300,18 @@ package struct Doctor {
     if loss.devices.isEmpty {
       findings.append(
         Finding(
-          .safety, .info, "only_device", "No other device holds a copy of what is here.",
-          next: "waymark invite, or waymark backup FILE"))
+          .safety, .info, .onlyDevice, "No other device holds a copy of what is here.",
+          next: "\(waymark: "invite"), or \(waymark: "backup FILE")"))
     } else if loss.changeSets > 0 {
       findings.append(
         Finding(
-          .safety, .warning, "unreplicated",
+          .safety, .warning, .unreplicated,
           "\(plural(loss.changeSets, "change set")) would be lost if this disk died now.",
-          next: "waymark status"))
+          next: .waymark("status")))
     } else if loss.devices.allSatisfy({ $0.lacking == nil }) {
-      findings.append(Finding(.safety, .ok, "ok", "There is nothing here that could be lost."))
+      findings.append(Finding(.safety, .ok, .ok, "There is nothing here that could be lost."))
     } else {
-      findings.append(Finding(.safety, .ok, "ok", "Other devices hold everything that is here."))
+      findings.append(Finding(.safety, .ok, .ok, "Other devices hold everything that is here."))
     }
   }
 
@@ -323,7 +323,7 @@ package struct Doctor {
       made: Date(milliseconds: systemWall()), version: WaymarkVersion.text, traits: WaymarkVersion.traits,
       system: Self.system, home: home.path, findings: findings, status: status.map(Report.Said.init),
       metrics: metrics)
-    return try AnswerCoding.encode(report).bytes(.pretty)
+    return try AnswerCoding.document(report).bytes(.pretty)
   }
 
   private struct Report: Encodable {

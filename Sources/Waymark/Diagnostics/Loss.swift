@@ -93,8 +93,8 @@ extension Node {
     return NodeStatus.Notice(
       .notSeen, text: text,
       next: unseen.count == 1
-        ? "waymark run, on \(names[0]); if it is lost: waymark revoke \(shellWord(names[0]))"
-        : "waymark peers",
+        ? "\(waymark: "run", on: names[0]); if it is lost: \(waymark: "revoke \(shellWord(names[0]))")"
+        : .waymark("peers"),
       .unseen(
         first.device,
         unseen.map { member, since in

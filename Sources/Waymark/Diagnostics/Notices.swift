@@ -6,7 +6,7 @@ import Wire
 extension NodeStatus.Notice {
   /// Stored change sets that the disk has altered; nil if none are known.
   static func damaged(
-    _ sets: [DamagedSet], hasPeers: Bool, advice: @autoclosure () -> String, _ names: DeviceNames
+    _ sets: [DamagedSet], hasPeers: Bool, advice: @autoclosure () -> Step, _ names: DeviceNames
   ) -> NodeStatus.Notice? {
     guard !sets.isEmpty else { return nil }
     let them = sets.count == 1 ? "it" : "them"
@@ -15,7 +15,7 @@ extension NodeStatus.Notice {
       text: "the disk has damaged \(plural(sets.count, "stored change set")) (\(names.list(sets)))"
         + (hasPeers ? "; peers that have \(them) are asked again" : ""),
       next: hasPeers
-        ? "waymark run, until a device that has \(them) connects; if none does, " + advice() : advice(),
+        ? "\(waymark: "run"), until a device that has \(them) connects; if none does, \(advice())" : advice(),
       .damaged(
         sets.prefix(damagedListedMax).map { set in
           ChangeSetReference(
@@ -40,7 +40,7 @@ extension NodeStatus.Notice {
 
   /// - Parameter isWithholding: whether sets written since the start can't be sent; only a durable note releases them.
   static func diskFull(_ home: Home, isWithholding: Bool) -> NodeStatus.Notice {
-    let next = "make room on its disk: df -h \(shellWord(home.path))"
+    let next: Step = "make room on its disk: df -h \(shellWord(home.path))"
     return isWithholding
       ? NodeStatus.Notice(
         .diskFull,
@@ -54,7 +54,7 @@ extension NodeStatus.Notice {
     text:
       "this device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: it takes in "
       + "what others write, and can write nothing more itself until it is admitted anew; its data stays",
-    next: "waymark invite, on another device; then here waymark join TICKET")
+    next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 }
 
 extension NodeNotice {

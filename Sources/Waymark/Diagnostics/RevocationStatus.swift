@@ -36,8 +36,8 @@ struct RevocationStatus {
       .revoked(by: revocation.body.issuer, at: Date(milliseconds: revocation.body.issued)))
   }
 
-  private static let returning =
-    "waymark invite, on a device of the circle; then here waymark join TICKET: what is here stays"
+  private static let returning: Step =
+    "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET"): what is here stays"
 
   // MARK: Who has received it
 
@@ -64,8 +64,8 @@ struct RevocationStatus {
         text:
           "\(others.map(\.name).joined(separator: ", ")) \(others.count == 1 ? "has" : "have") not heard yet that \(revoked.name) was revoked, and "
           + "until then take\(others.count == 1 ? "s" : "") what it sends",
-        next: "waymark run on \(others.count == 1 ? first.name : "each of them"), within reach; "
-          + "waymark revoke what is lost too",
+        next: "\(waymark: "run", on: others.count == 1 ? first.name : "each of them"), within reach; "
+          + "revoke what is lost too",
         .unheard(
           DeviceReference(device: revoked.device, name: revoked.name),
           notHeard: others.map { DeviceReference(device: $0.device, name: $0.name) }))

@@ -24,7 +24,8 @@ struct AwaitedAdmission: Hashable, Sendable {
 
   static let sentence =
     "this device holds a restored store and is not in the circle yet: it can be read, not written"
-  static let next = "waymark invite, on a device of the circle; then here waymark join TICKET"
+  static let next: Step =
+    "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET")"
 }
 
 extension Node {
@@ -38,14 +39,14 @@ extension Node {
   func checkNotExcluded() throws {
     guard let exclusion else { return }
     throw WaymarkError.failed(
-      exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".",
-      next: exclusion.next ?? "waymark members")
+      exclusion.reason, exclusion.text.capitalizedFirst + ".",
+      next: exclusion.next ?? .waymark("members"))
   }
 
   /// Refuses, in words, what needs keys that a circle has taken in, if only once.
   func checkKeysAdmitted() throws {
     guard waiting != nil else { return }
     throw WaymarkError.failed(
-      "not_admitted", AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
+      .notAdmitted, AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
   }
 }

@@ -54,9 +54,9 @@ package struct Founding: Sendable {
   private static func checkIsEmpty(_ home: Home) throws {
     guard home.hasStore else { return }
     throw WaymarkError(
-      exitCode: ExitCode.failed, code: "already_there",
+      exitCode: ExitCode.failed, code: .alreadyThere,
       message: "There is a Waymark store in \(home.path) already.",
-      next: "waymark status, or another --home")
+      next: "\(waymark: "status"), or another --home")
   }
 }
 

@@ -37,8 +37,10 @@ public struct Joining: Sendable {
       ticket = try Ticket(line: line)
     } catch {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: "bad_ticket", message: Self.sentence(error),
-        next: "waymark invite, on a device of the circle; then here waymark join with what it prints")
+        exitCode: ExitCode.usage, code: .badTicket, message: Self.sentence(error),
+        next:
+          "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with what it prints"
+      )
     }
     guard wall() < ticket.expiry else { throw WaymarkError.refused(.ticketExpired) }
   }
@@ -107,12 +109,12 @@ public struct Joining: Sendable {
   private func makeLock() throws -> HomeLock {
     do {
       return try HomeLock(home)
-    } catch let failure as WaymarkError where failure.code == "store_held" && heldCircle() == ticket.circle {
+    } catch let failure as WaymarkError where failure.code == .storeHeld && heldCircle() == ticket.circle {
       throw WaymarkError(
         exitCode: failure.exitCode, code: failure.code,
         message:
           "The store of this device is of this circle already, and its node is running; nothing was done.",
-        next: "waymark status; if this device was revoked, end its node, then waymark join")
+        next: "\(waymark: "status"); if this device was revoked, end its node, then \(waymark: "join")")
     }
   }
 
@@ -124,7 +126,7 @@ public struct Joining: Sendable {
     let (identity, isNew) = try pending.identity(for: ticket)
     do {
       return (identity, try await ask(identity, formerName))
-    } catch let failure as WaymarkError where failure.code == WaymarkError.keyInUse && !isNew {
+    } catch let failure as WaymarkError where failure.code == .keyInUse && !isNew {
       // Revoked since the join was interrupted; revoked keys are never admitted again.
       let identity = try pending.makeIdentity(for: ticket)
       return (identity, try await ask(identity, formerName))
@@ -183,7 +185,7 @@ public struct Joining: Sendable {
     do {
       _ = try await ask(identity, nil)
       return true
-    } catch let failure as WaymarkError where failure.code == WaymarkError.keyInUse {
+    } catch let failure as WaymarkError where failure.code == .keyInUse {
       return false
     } catch let failure as WaymarkError where PairingExchange.saysLittle.contains(failure.code) {
       return true
@@ -194,7 +196,7 @@ public struct Joining: Sendable {
     .needsYes(
       "This device (\(name)) is in this circle already; nothing was done. Joining again gives it new keys and makes "
         + "it another member: “\(name)” stays in the circle until an admin revokes it. Join again?",
-      next: "waymark status; or waymark join --yes, to become another member all the same")
+      next: "\(waymark: "status"); or \(waymark: "join --yes"), to become another member all the same")
   }
 
   private func admitWaiting(_ waiting: AwaitedAdmission, _ lock: HomeLock) async throws -> NewMembership {
@@ -230,9 +232,9 @@ public struct Joining: Sendable {
   private func presentIdentity() throws -> Identity? {
     do {
       return try Identity.load(from: home)
-    } catch let error as HomeError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
+    } catch let error as WaymarkError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: error.code.rawValue, message: error.message,
+        exitCode: ExitCode.badKey, code: error.code, message: error.message,
         next: "if it is forgotten, move that file away and join again; or " + (error.next ?? "try again"))
     } catch {
       return nil

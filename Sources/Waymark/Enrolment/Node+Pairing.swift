@@ -14,8 +14,8 @@ extension Node {
     try checkAdmitted()
     guard root != nil || member?.role == .admin else {
       throw WaymarkError.failed(
-        "not_admin", "This device is no admin of the circle and can't invite.",
-        next: "waymark members, then invite on an admin device; or with the root key: --root-key FILE")
+        .notAdmin, "This device is no admin of the circle and can't invite.",
+        next: "\(waymark: "members"), then invite on an admin device; or with the root key: --root-key FILE")
     }
     guard let network else { throw WaymarkError.notServing }
     let ticket = Ticket(
@@ -23,8 +23,8 @@ extension Node {
       secret: random16(), expiry: wall() + lifetime)
     guard credentials.add(ticket, role: role, signer: root) else {
       throw WaymarkError.failed(
-        "too_many_tickets", "Too many tickets are open.",
-        next: "wait until some have expired, then waymark invite")
+        .tooManyTickets, "Too many tickets are open.",
+        next: "wait until some have expired, then \(waymark: "invite")")
     }
     lastJoined = nil
     return ticket
@@ -96,6 +96,6 @@ struct PairingAnswer {
 
 extension WaymarkError {
   static let notServing = WaymarkError(
-    exitCode: ExitCode.notRunning, code: "not_running", message: "The node does not run.",
-    next: "waymark run")
+    exitCode: ExitCode.notRunning, code: .notRunning, message: "The node does not run.",
+    next: .waymark("run"))
 }

@@ -18,16 +18,16 @@ struct PairingExchange: Sendable {
         return try await ask(address)
       } catch let error as WaymarkError where Self.saysLittle.contains(error.code) {
         failures.append(error)
-        guard failures.count(where: { $0.code != "unreachable" }) < Self.refusalsMax else { break }
+        guard failures.count(where: { $0.code != .unreachable }) < Self.refusalsMax else { break }
       }
     }
-    throw failures.first { $0.code != "unreachable" } ?? failures.first
+    throw failures.first { $0.code != .unreachable } ?? failures.first
       ?? .unreachable("the ticket names no address")
   }
 
   /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
   /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
-  static let saysLittle = ["unreachable", "ticket_refused", "wrong_device"]
+  static let saysLittle: Set<Reason> = [.unreachable, .ticketRefused, .wrongDevice]
   /// The inviter closes pairing for a while after ten that did not fit.
   private static let refusalsMax = 4
 
@@ -71,17 +71,19 @@ struct PairingExchange: Sendable {
     switch end {
     case .handshakeFailed, .closedByPeer, .truncated:
       .failed(
-        "ticket_refused",
+        .ticketRefused,
         "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
-        next: "waymark invite, on that device; then here waymark join with the new ticket")
+        next: "\(waymark: "invite", on: "that device"); then here \(waymark: "join") with the new ticket")
     case .notAuthorized:
       .failed(
-        "wrong_device", "Another device answers at the address of the ticket.",
-        next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+        .wrongDevice, "Another device answers at the address of the ticket.",
+        next:
+          "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
+      )
     case .versionMismatch(let theirs):
       .failed(
-        "newer_protocol", "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
-        next: "install the newer Waymark here; this one is: waymark version")
+        .newerProtocol, "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
+        next: "install the newer Waymark here; this one is: \(waymark: "version")")
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
   }
@@ -95,8 +97,10 @@ struct PairingExchange: Sendable {
           statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
       else {
         throw WaymarkError.failed(
-          "wrong_circle", "The answer is not of the circle of the ticket.",
-          next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+          .wrongCircle, "The answer is not of the circle of the ticket.",
+          next:
+            "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
+        )
       }
       return circle
     }
@@ -123,26 +127,26 @@ struct PairingExchange: Sendable {
 extension WaymarkError {
   static func unreachable(_ address: String) -> WaymarkError {
     .failed(
-      "unreachable", "The inviting device can't be reached at \(address).",
+      .unreachable, "The inviting device can't be reached at \(address).",
       next: "see that it runs, or that invite still waits, and that both are on one network")
   }
 
   /// The circle knows these keys already: as a member's, or as revoked ones.
-  static let keyInUse = "key_in_use"
-
   /// Why the inviting device does not admit a joiner.
   static func refused(_ refusal: JoinRefusal) -> WaymarkError {
-    let (code, message): (String, String) =
+    let (code, message): (Reason, String) =
       switch refusal {
-      case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
-      case .ticketExpired: ("ticket_expired", "The ticket has expired.")
-      case .circleFull: ("circle_full", "The circle has no room for another device.")
-      case .keyInUse: (keyInUse, "The circle knows these keys already.")
-      case .notAdmin: ("not_admin", "The inviting device is no admin of its circle any more.")
-      case .badProof, .other: ("refused", "The inviting device refused.")
+      case .ticketSpent: (.ticketSpent, "The ticket has been used by another device.")
+      case .ticketExpired: (.ticketExpired, "The ticket has expired.")
+      case .circleFull: (.circleFull, "The circle has no room for another device.")
+      case .keyInUse: (.keyInUse, "The circle knows these keys already.")
+      case .notAdmin: (.notAdmin, "The inviting device is no admin of its circle any more.")
+      case .badProof, .other: (.refused, "The inviting device refused.")
       }
     return .failed(
       code, message,
-      next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+      next:
+        "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
+    )
   }
 }

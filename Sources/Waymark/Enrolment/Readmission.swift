@@ -97,7 +97,7 @@ public struct Readmission: Sendable {
     init(of node: isolated Node) throws {
       if node.member?.role == .admin {
         throw WaymarkError.failed(
-          "already_admin", "This device is an admin of the circle already.", next: "waymark members")
+          .alreadyAdmin, "This device is an admin of the circle already.", next: .waymark("members"))
       }
       circle = node.circle
       keepsKeys = node.member != nil || node.waiting != nil
@@ -137,8 +137,8 @@ public struct Readmission: Sendable {
 
   private var noStore: WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.noStore, code: "no_store",
+      exitCode: ExitCode.noStore, code: .noStore,
       message: "There is no Waymark store in \(home.path); the root key takes in a device that has one.",
-      next: "waymark restore FILE --root-key FILE, or waymark join TICKET")
+      next: "\(waymark: "restore FILE --root-key FILE"), or \(waymark: "join TICKET")")
   }
 }

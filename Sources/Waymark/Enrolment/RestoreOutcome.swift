@@ -41,7 +41,7 @@ struct RestoreOutcome: Sendable {
         .init("keptAt", .text(aside)),
         .init("keptBackup", .text(aside.flatMap { keepsReadable ? $0 + "/store.waymark" : nil })),
         .init("text", .text(loss?.sentence)),
-        .init("next", .string(isAdmitted ? "waymark run" : AwaitedAdmission.next)),
+        .init("next", .string(isAdmitted ? "waymark run" : AwaitedAdmission.next.description)),
       ])
   }
 }

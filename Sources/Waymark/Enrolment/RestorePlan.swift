@@ -60,7 +60,7 @@ struct RestorePlan: Sendable {
     let root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, home.passphrases))
     guard DeviceKey(root) == circle.genesis.root else {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: "root_key",
+        exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(path) is not the root key of the backup's circle; nothing was changed.",
         next: "name the right file, or restore without it and join the circle with a ticket")
     }

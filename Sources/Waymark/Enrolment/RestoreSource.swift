@@ -16,14 +16,14 @@ struct BackupSource: Sendable {
   init(_ path: String) throws {
     guard !Files.isDirectory(path) else {
       throw WaymarkError.failed(
-        "file", "\(path) is a folder; a backup is one file.",
+        .file, "\(path) is a folder; a backup is one file.",
         next: "name the file that waymark backup has written")
     }
     guard !Files.exists(path) || Files.isRegular(path) else { throw Files.notAFile(path) }
     let readable = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard readable >= 0 else {
       throw WaymarkError.failed(
-        "file", "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))
+        .file, "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))
     }
     close(readable)
     self.path = path
@@ -39,22 +39,22 @@ struct BackupSource: Sendable {
       return try body()
     } catch BackupError.notABackup {
       throw WaymarkError.failed(
-        "not_a_backup", "\(path) is not a Waymark backup; nothing was changed.",
+        .notABackup, "\(path) is not a Waymark backup; nothing was changed.",
         next: "name a file that waymark backup wrote")
     } catch BackupError.newerFormat(let found, let known) {
       throw WaymarkError.failed(
-        "newer_backup",
+        .newerBackup,
         "\(path) was written by a newer version of Waymark (format \(found), this one reads \(known)); "
           + "nothing was changed.", next: "bring this program up to date, then restore again")
     } catch BackupError.damagedSet(let why) {
       throw WaymarkError.failed(
-        "damaged_backup", "\(path) is damaged: \(why). Nothing was changed.",
+        .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
         next:
-          "restore an older backup, or waymark restore --partial \(shellWord(path)): that restores everything that is "
+          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"): that restores everything that is "
           + "intact, and says what is missing")
     } catch BackupError.damaged(let why) {
       throw WaymarkError.failed(
-        "damaged_backup", "\(path) is damaged: \(why). Nothing was changed.",
+        .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
         next: "restore an older backup, or join the circle anew")
     }
   }

@@ -51,8 +51,6 @@ public struct Restoring: Sendable {
   ) async throws -> JSON {
     do {
       return try await carryOut(isConfirmed, isPreview, events)
-    } catch let error as HomeError {
-      throw WaymarkError.opening(home, error)
     } catch  where isNoRoom(error) || isLostWrite(error) {
       throw WaymarkError.opening(home, error)
     }
@@ -91,7 +89,7 @@ public struct Restoring: Sendable {
   private func needsYes(_ loss: PresentStore.Loss) -> WaymarkError {
     .needsYes(
       "\(loss.sentence) The present store is kept under \(home.backups).",
-      next: "waymark restore --yes \(shellWord(order.file)); with --preview nothing is changed")
+      next: "\(waymark: "restore --yes \(shellWord(order.file))"); with --preview nothing is changed")
   }
 
   private func lay(

@@ -5,11 +5,22 @@ import Wire
 
 /// How answers look as JSON: times as RFC 3339 in UTC, nothing as `null`.
 package enum AnswerCoding {
-  /// - Parameter home: the home that steps of this device have to name; nil for the one that is meant anyway.
-  package static func encode(_ value: some Encodable, home: String? = nil) throws -> JSON {
-    var userInfo: [CodingUserInfoKey: any Sendable] = [:]
-    if let home { userInfo[.home] = home }
-    return try JSONValueEncoder(userInfo: userInfo) { value in
+  /// As it crosses the control socket: the commands of steps stay values.
+  package static func encode(_ value: some Encodable) throws -> JSON {
+    try encode(value, [.keepsSteps: true])
+  }
+
+  /// As programs read it.
+  ///
+  /// - Parameter home: what commands of this device name as their home; nil for the one that is meant anyway.
+  package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
+    try encode(value, home.map { [.home: $0] } ?? [:])
+  }
+
+  private static func encode(
+    _ value: some Encodable, _ userInfo: [CodingUserInfoKey: any Sendable]
+  ) throws -> JSON {
+    try JSONValueEncoder(userInfo: userInfo) { value in
       switch value {
       case let date as Date: .string(CivilTime.text(date.milliseconds))
       case let id as UUID: .string(id.uuidString)
@@ -29,15 +40,5 @@ package enum AnswerCoding {
       default: return nil
       }
     }.decode(type, from: json)
-  }
-}
-
-extension CodingUserInfoKey {
-  /// The home that steps of this device name.
-  static var home: CodingUserInfoKey {
-    guard let key = CodingUserInfoKey(rawValue: "waymark.home") else {
-      preconditionFailure("a key that is empty")
-    }
-    return key
   }
 }

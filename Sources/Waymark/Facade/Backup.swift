@@ -87,14 +87,14 @@ private enum BackupTarget {
     let parent = parentFolder(of: path)
     guard Files.isDirectory(parent) else {
       throw WaymarkError.failed(
-        "file", "There is no folder \(parent) for the backup.",
+        .file, "There is no folder \(parent) for the backup.",
         next: "mkdir -p \(shellWord(parent)), or name another place")
     }
     let target = try OutputFile(path, in: home, except: home.backups, overwrites: overwrites)
     guard !Files.exists(path) || Files.isRegular(path) else {
       throw WaymarkError.failed(
-        "file", "\(path) is a device; a backup is a file.",
-        next: "waymark backup \(shellWord("laptop.waymark"))")
+        .file, "\(path) is a device; a backup is a file.",
+        next: .waymark("backup \(shellWord("laptop.waymark"))"))
     }
     return target.path
   }

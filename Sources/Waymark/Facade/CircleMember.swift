@@ -110,7 +110,7 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
   /// Sentences for people: the question of a preview, else what became of it.
   public let text: String
   /// The command of `waymark` that shows more.
-  public let next: String?
+  public let next: Step?
 
   /// One device that is revoked.
   public struct Target: Hashable, Sendable, Codable {

@@ -82,7 +82,7 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
     /// A sentence for people.
     public let text: String
     /// The command of `waymark` that helps with the rest.
-    public let next: String?
+    public let next: Step?
   }
 
   /// A decision that is possible.

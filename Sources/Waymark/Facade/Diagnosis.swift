@@ -13,12 +13,12 @@ public struct Diagnosis: Hashable, Sendable, Codable {
     public let check: Check
     /// How bad it is.
     public let severity: Severity
-    /// A word for programs: the code of a ``Reason``, or of what was found.
-    public let code: String
+    /// What programs go by; `ok` where nothing is wrong.
+    public let code: Reason
     /// A sentence for people.
     public let text: String
     /// What to do next.
-    public let next: String?
+    public let next: Step?
   }
 
   /// What was looked at.

@@ -54,7 +54,7 @@ extension JSON {
       return try Self.decoder.decode(type, from: Data(bytes()))
     } catch {
       throw WaymarkError.failed(
-        "unexpected_answer", "The answer of the node can't be read: \(error).", next: "waymark version")
+        .unexpectedAnswer, "The answer of the node can't be read: \(error).", next: .waymark("version"))
     }
   }
 

@@ -124,11 +124,7 @@ extension Issuer {
       keyFile: keyFile.path(percentEncoded: false), circle: circle.description,
       devices: devices.map(\.description), until: CivilTime.text(end.milliseconds),
       from: start.map { CivilTime.text($0.milliseconds) })
-    do {
-      return Data(try issue(order, now: issued.milliseconds, passphrases: passphrases).utf8)
-    } catch let error as HomeError {
-      throw WaymarkError(error)
-    }
+    return Data(try issue(order, now: issued.milliseconds, passphrases: passphrases).utf8)
   }
 
   /// Makes an issuer's key: the file, readable by its owner only, and its public half beside it, with `.pub`.
@@ -137,10 +133,6 @@ extension Issuer {
   /// - Throws: `WaymarkError` if either file is there already.
   @discardableResult
   public static func create(at keyFile: URL) throws -> DeviceKey {
-    do {
-      return try create(keyFile.path(percentEncoded: false))
-    } catch let error as HomeError {
-      throw WaymarkError(error)
-    }
+    try create(keyFile.path(percentEncoded: false))
   }
 }

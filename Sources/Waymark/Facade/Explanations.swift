@@ -113,7 +113,7 @@ extension Node {
     try sayingWhy {
       let status = try currentStatus(now: wall())
       guard let peer = status.peers.first(where: { $0.device == device }) else {
-        throw WaymarkError.notFound("peer", device.description, next: "waymark peers")
+        throw WaymarkError.notFound("peer", device.description, next: .waymark("peers"))
       }
       let own = status.causes.filter { $0.peer?.device == device }
       let others = status.causes.filter { $0.peer == nil && $0.reason == peer.consequenceOf }

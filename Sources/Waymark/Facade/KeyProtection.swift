@@ -33,11 +33,7 @@ extension Passphrase {
   ///
   /// - Throws: ``WaymarkError`` with the code `bad_passphrase` if they are too few or too many.
   public convenience init(wiping bytes: inout [UInt8]) throws {
-    do {
-      try self.init(&bytes)
-    } catch let error as HomeError {
-      throw WaymarkError(error)
-    }
+    try self.init(&bytes)
   }
 }
 

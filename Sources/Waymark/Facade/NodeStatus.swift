@@ -109,7 +109,7 @@ public struct NodeStatus: Hashable, Sendable {
     /// A clause for people.
     public let text: String
     /// The command of `waymark` that helps; nil if none does.
-    public let next: String?
+    public let next: Step?
     /// The peer that it is about.
     public let peer: DeviceReference?
     /// The names of the peers whose state follows from it.
@@ -287,7 +287,7 @@ extension NodeStatus.Cause: Codable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     reason = try container.decode(Reason.self, forKey: .reason)
     text = try container.decode(String.self, forKey: .text)
-    next = try container.decodeIfPresent(String.self, forKey: .next)
+    next = try container.decodeIfPresent(Step.self, forKey: .next)
     let device = try container.decodeIfPresent(DeviceKey.self, forKey: .device)
     let name = try container.decodeIfPresent(String.self, forKey: .name)
     peer = device.map { DeviceReference(device: $0, name: name ?? "") }

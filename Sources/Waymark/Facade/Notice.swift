@@ -9,7 +9,7 @@ extension NodeStatus {
     /// A clause for people.
     public let text: String
     /// The command of `waymark` that helps; nil if none does.
-    public let next: String?
+    public let next: Step?
     /// What else programs may want to know.
     public let details: Details
 
@@ -28,7 +28,7 @@ extension NodeStatus {
       if case .massDelete(let deletion) = details { deletion.operation } else { nil }
     }
 
-    init(_ reason: Reason, text: String? = nil, next: String? = nil, _ details: Details = .none) {
+    init(_ reason: Reason, text: String? = nil, next: Step? = nil, _ details: Details = .none) {
       self.reason = reason
       self.text = text ?? reason.sentence()
       self.next = next ?? reason.next()
@@ -154,7 +154,7 @@ extension NodeStatus.Notice: Codable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     reason = try container.decode(Reason.self, forKey: .reason)
     text = try container.decode(String.self, forKey: .text)
-    next = try container.decodeIfPresent(String.self, forKey: .next)
+    next = try container.decodeIfPresent(Step.self, forKey: .next)
     details = try Details(container)
   }
 }

@@ -17,7 +17,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
   /// The same as a clause for people.
   public var sentence: String { reason.sentence(peer: name) }
   /// The command of `waymark` that helps; nil if none does.
-  public var next: String? { reason.next(peer: name) }
+  public var next: Step? { reason.next(peer: name) }
   /// What brings an end to it.
   public var remedy: Remedy { reason.remedy }
   /// The reason, said once in ``NodeStatus/causes``, from which this state follows; nil if it is the peer's own.
@@ -231,9 +231,9 @@ extension Node {
     guard isBack, replica.sessions[session.link] != nil else {
       let name = name(of: device)
       throw WaymarkError.failed(
-        "no_answer",
+        .noAnswer,
         "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
-        next: "waymark why \(shellWord(name))")
+        next: .waymark("why \(shellWord(name))"))
     }
     return ContinuousClock.now - began
   }

@@ -131,11 +131,11 @@ public struct SyncPreview: Hashable, Sendable {
     /// What it is called here.
     public let name: String
     /// A word for programs.
-    public let reason: String
+    public let reason: Reason
     /// A sentence for people.
     public let text: String
     /// The command of `waymark` that helps; nil if none does.
-    public let next: String?
+    public let next: Step?
   }
 }
 

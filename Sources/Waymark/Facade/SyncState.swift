@@ -32,7 +32,7 @@ public struct SyncState: Hashable, Sendable {
   /// Why records stay on this device, as a clause for people; nil while they sync.
   package let text: String?
   /// The command of `waymark` that helps; nil if none does.
-  package let next: String?
+  package let next: Reasons.Step?
 
   /// A sentence for people on how things are.
   public var sentence: String { (text ?? "records sync with your other devices").capitalizedFirst + "." }
@@ -245,7 +245,7 @@ extension SyncState: Codable {
       premium: try container.decode(Premium.self, forKey: .premium),
       preference: try container.decode(Bool.self, forKey: .preference), obstacle: obstacle,
       step: Step(obstacle, begins: nil), text: try container.decodeIfPresent(String.self, forKey: .text),
-      next: try container.decodeIfPresent(String.self, forKey: .next))
+      next: try container.decodeIfPresent(Reasons.Step.self, forKey: .next))
   }
 }
 

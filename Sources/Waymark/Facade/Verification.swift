@@ -34,7 +34,7 @@ public struct PeerVerification: Hashable, Sendable, Decodable {
     /// Both streams of changes.
     public let lanes: Lanes
     /// The command of `waymark` that helps.
-    public let next: String?
+    public let next: Step?
   }
 
   /// Both streams of changes.
@@ -63,7 +63,7 @@ public struct StoreVerification: Hashable, Sendable, Decodable {
   /// A sentence for people.
   public let text: String
   /// The command of `waymark` that helps.
-  public let next: String?
+  public let next: Step?
   /// How many statements of the circle were verified.
   public let statements: Int
   /// How many change sets were verified.

@@ -22,7 +22,7 @@ struct ConflictReader {
     let conflicts = try store.conflicts()
     let found = prefix.isEmpty ? [] : conflicts.filter { $0.id.hasPrefix(prefix.lowercased()) }
     guard let first = found.first else {
-      throw WaymarkError.notFound("conflict", prefix, next: "waymark conflicts")
+      throw WaymarkError.notFound("conflict", prefix, next: .waymark("conflicts"))
     }
     guard found.count == 1 else {
       throw WaymarkError.ambiguous("conflict", prefix, try found.map { "\($0.id)  \(try title($0))" })

@@ -33,9 +33,9 @@ struct ConflictResolver {
       let found = named(take, sides)
       guard !found.isEmpty else {
         throw WaymarkError(
-          exitCode: ExitCode.usage, code: "not_found",
+          exitCode: ExitCode.usage, code: .notFound,
           message: "No side of this conflict comes from “\(shortened(take))”.",
-          next: "waymark conflicts show \(conflict.id.prefix(8))",
+          next: .waymark("conflicts show \(conflict.id.prefix(8))"),
           candidates: try sides.map { try reader.line($0, conflict) })
       }
       return ConflictDecision(conflict: conflict, side: try only(found, of: conflict, take))
@@ -65,9 +65,9 @@ struct ConflictResolver {
     let isOne = sides.count == 1 || (conflict.hiddenBy != nil && !isDeletion)
     guard isOne, let side = sides.first else {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: "ambiguous",
+        exitCode: ExitCode.usage, code: .ambiguous,
         message: "“\(shortened(take))” could be more than one side of this conflict. Name the device.",
-        next: "waymark conflicts show \(conflict.id.prefix(8))",
+        next: .waymark("conflicts show \(conflict.id.prefix(8))"),
         candidates: try sides.map { try reader.line($0, conflict) })
     }
     return side
@@ -97,7 +97,7 @@ struct ConflictResolver {
   ) -> Conflict.Resolution {
     Conflict.Resolution(
       operation: operation, resolved: resolved, remaining: remaining, text: text,
-      next: remaining > 0 ? "waymark conflicts" : nil)
+      next: remaining > 0 ? .waymark("conflicts") : nil)
   }
 }
 

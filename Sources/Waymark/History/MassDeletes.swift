@@ -199,7 +199,7 @@ extension Node {
       .massDelete,
       text: "\(name(of: tally.device)) deleted \(parts.joined(separator: " and ")) at "
         + "\(CivilTime.text(tally.time)) (if that was meant: waymark status --acknowledge)",
-      next: "waymark undo \(operation)",
+      next: .waymark("undo \(operation)"),
       .massDelete(MassDelete(tally, deviceName: name(of: tally.device))))
   }
 }

@@ -48,7 +48,7 @@ struct Undoer {
     let isPrefix = !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
     let found = isPrefix ? try store.operations(prefix: digits, limit: 100) : []
     guard let first = found.first else {
-      throw WaymarkError.notFound("operation", text, next: "waymark history")
+      throw WaymarkError.notFound("operation", text, next: .waymark("history"))
     }
     guard found.count == 1 else {
       throw WaymarkError.ambiguous("operation", text, NameResolver.shown(found.map(label)))
@@ -75,8 +75,8 @@ struct Undoer {
       if !plan.isEmpty { return operation }
     }
     throw WaymarkError.failed(
-      "nothing_to_undo", "There is nothing to undo: nothing that this device did still counts.",
-      next: "waymark history, then waymark undo OPERATION")
+      .nothingToUndo, "There is nothing to undo: nothing that this device did still counts.",
+      next: "\(waymark: "history"), then \(waymark: "undo OPERATION")")
   }
 
   // MARK: The outcome
@@ -111,17 +111,17 @@ struct Undoer {
     let short = Self.short(operation.key.id)
     guard plan.left.isEmpty else {
       return WaymarkError(
-        exitCode: ExitCode.needsYes, code: "needs_yes",
+        exitCode: ExitCode.needsYes, code: .needsYes,
         message: "All that \(short) wrote was changed since, or is in use; nothing was undone.",
-        next: "waymark undo \(short) --yes", candidates: NameResolver.shown(try plan.left.map(sentence)))
+        next: .waymark("undo \(short) --yes"), candidates: NameResolver.shown(try plan.left.map(sentence)))
     }
     let undo = try operation.undo(in: store)
     return WaymarkError.failed(
-      "nothing_to_undo",
+      .nothingToUndo,
       undo.map {
         "\(short) is undone already, by \(Self.short($0.key.id)) on \(history.deviceName($0.key.device))."
       } ?? "Taking \(short) back would change nothing: nothing of it shows.",
-      next: undo.map { "waymark undo \(Self.short($0.key.id)) brings it back" } ?? "waymark history")
+      next: undo.map { "\(waymark: "undo \(Self.short($0.key.id))") brings it back" } ?? .waymark("history"))
   }
 
   private func sentence(_ left: UndoPlan.LeftAlone) throws -> String {

@@ -40,7 +40,7 @@ enum ImportFolder {
       paths += isFolder ? try list("\(root)/\(name)").map { "\(name)/\($0)" } : [name]
       guard paths.count <= Limits.importFilesMax else {
         throw WaymarkError.failed(
-          "too_large", "\(root) has more than \(Limits.importFilesMax) files, which is no folder to import.",
+          .tooLarge, "\(root) has more than \(Limits.importFilesMax) files, which is no folder to import.",
           next: "name the files, or the folder that holds only them")
       }
     }
@@ -50,7 +50,7 @@ enum ImportFolder {
   /// In the order of their bytes.
   private static func list(_ path: String) throws -> [String] {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
-      throw WaymarkError.failed("file", "Can't read the folder \(path).", next: "ls -ld \(shellWord(path))")
+      throw WaymarkError.failed(.file, "Can't read the folder \(path).", next: "ls -ld \(shellWord(path))")
     }
     return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }

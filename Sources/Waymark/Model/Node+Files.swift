@@ -19,8 +19,8 @@ extension Node {
     try sayingWhy {
       guard try store.record(parent.key)?.isVisible == true else {
         throw WaymarkError.failed(
-          "not_found", "What “\(shortened(name))” is to be attached to is not there.",
-          next: "waymark trip list")
+          .notFound, "What “\(shortened(name))” is to be attached to is not there.",
+          next: .waymark("trip list"))
       }
       let id = RecordID(milliseconds: wall(), random: random16())
       try write(
@@ -50,7 +50,9 @@ extension Node {
     try sayingWhy {
       guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)),
         let value = row[AttachmentInput.dataField]
-      else { throw WaymarkError.notFound("attachment", attachment.fileName, next: "waymark attachment list") }
+      else {
+        throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list"))
+      }
       return Data(try contents.bytes(of: value))
     }
   }

@@ -295,7 +295,7 @@ private struct Saving {
       guard try store.record(key)?.isAlive != true else { continue }
       let kind = Registry.kind(key.kind)?.name ?? "record"
       throw WaymarkError.failed(
-        "not_found", "A \(child.name) belongs to a \(kind) that is not there: \(key.id.uuid).",
+        .notFound, "A \(child.name) belongs to a \(kind) that is not there: \(key.id.uuid).",
         next: "save the \(kind) first, or in the same change")
     }
   }

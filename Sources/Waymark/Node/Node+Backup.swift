@@ -18,7 +18,7 @@ extension Node {
       path = try home.automaticBackup(before: what, at: wall())
     } catch {
       throw WaymarkError.failed(
-        "backup", "No backup can be taken in \(home.backups), so nothing was changed.",
+        .backup, "No backup can be taken in \(home.backups), so nothing was changed.",
         next: "see that the folder can be written to")
     }
     _ = try await backUp(to: path)
@@ -56,8 +56,8 @@ extension Node {
         "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
           + "(\(deviceNames.list(error.damaged)))?",
         next:
-          "waymark run, until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
-          + "waymark backup --yes \(shellWord(path)), for everything else")
+          "\(waymark: "run"), until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
+          + "\(waymark: "backup --yes \(shellWord(path))"), for everything else")
     }
   }
 
@@ -99,16 +99,16 @@ extension WaymarkError {
   static func backupTarget(_ path: String, _ error: BackupTargetError) -> WaymarkError {
     if error.isFull {
       return .failed(
-        "disk_full", "The disk of \(path) has no room for a backup; nothing was written.",
+        .diskFull, "The disk of \(path) has no room for a backup; nothing was written.",
         next: "make room on it, or name a file on another disk")
     }
     if error.isThereAlready {
       return .needsYes(
         "Overwrite \(path)? It is there already.",
-        next: "waymark backup --yes \(shellWord(path)), or another name")
+        next: "\(waymark: "backup --yes \(shellWord(path))"), or another name")
     }
     return .failed(
-      "file", "Can't write \(path): \(reason(error.errno).lowercased()).",
+      .file, "Can't write \(path): \(reason(error.errno).lowercased()).",
       next: Files.look(path, error.errno))
   }
 }

@@ -51,7 +51,7 @@ extension Node {
           text:
             "\(plural(last.overtaken.count, "record")) of \(sentence(last.request)) were changed on a device "
             + "that did not know of it: \(counts(last.overtaken)); those changes merged as usual",
-          next: "waymark history"))
+          next: .waymark("history")))
     }
     return notices
   }

@@ -62,7 +62,7 @@ extension Node {
 extension WaymarkError {
   static func diskFull(_ home: Home) -> WaymarkError {
     .failed(
-      "disk_full", "The disk of \(home.path) is full; nothing was written.",
+      .diskFull, "The disk of \(home.path) is full; nothing was written.",
       next: "make room on it (df -h \(home.path)), then try again")
   }
 }

@@ -27,7 +27,7 @@ extension Node {
     try checkOpen()
     guard network == nil else {
       throw WaymarkError.failed(
-        "serving", "This node serves already, at \(network?.listening ?? "?").", next: "waymark status")
+        .serving, "This node serves already, at \(network?.listening ?? "?").", next: .waymark("status"))
     }
     try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
@@ -72,18 +72,18 @@ extension Node {
         settings: identity.linkSettings, handlers: handlers(dialled: nil))
     } catch ListenError.addressInUse(let endpoint) {
       throw WaymarkError.failed(
-        "address_in_use", "\(endpoint) is in use by another program.",
-        next: "waymark run --listen with another port; 0 takes any free one")
+        .addressInUse, "\(endpoint) is in use by another program.",
+        next: "\(waymark: "run --listen") with another port; 0 takes any free one")
     } catch ListenError.notHere(let endpoint) {
       throw WaymarkError.failed(
-        "address_not_here", "\(endpoint) is not an address of this machine.",
-        next: "waymark run --listen [::]:7433, for all of them")
+        .addressNotHere, "\(endpoint) is not an address of this machine.",
+        next: "\(waymark: "run --listen [::]:7433"), for all of them")
     } catch ListenError.failed(let endpoint, let error) {
       throw WaymarkError.failed(
-        "listen", "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
+        .listen, "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
         next: error.code == EACCES
-          ? "waymark run --listen with a port of 1024 or more; the lower ones are for administrators"
-          : "waymark run --listen [::]:7433")
+          ? "\(waymark: "run --listen") with a port of 1024 or more; the lower ones are for administrators"
+          : .waymark("run --listen [::]:7433"))
     }
   }
 

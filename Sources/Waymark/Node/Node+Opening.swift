@@ -27,7 +27,7 @@ extension Node {
       guard !home.hasStore && !home.isReplacing else { return }
       do {
         _ = try initialize(home: home, name: name, issuers: issuers)
-      } catch let failure as WaymarkError where failure.code == "already_there" {
+      } catch let failure as WaymarkError where failure.code == .alreadyThere {
         // Another process has just made it.
       } catch {
         throw WaymarkError.opening(home, error)
@@ -56,7 +56,7 @@ extension Node {
     while true {
       do {
         return try await body()
-      } catch let failure as WaymarkError where failure.code == "store_held" || failure == .busy {
+      } catch let failure as WaymarkError where failure.code == .storeHeld || failure == .busy {
         guard ContinuousClock.now < end else { throw failure }
         try await Task.sleep(for: .milliseconds(50))
       }

@@ -34,7 +34,7 @@ extension Node {
     guard replicator.isSpent else { return }
     let notice = NodeStatus.Notice.incarnationsSpent
     throw WaymarkError.failed(
-      notice.reason.rawValue, notice.text.capitalizedFirst + ".", next: notice.next ?? "waymark members")
+      notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
   }
 
   /// Ends the own logs behind the last sets with a good date, and writes the rest again under a new incarnation.
@@ -54,12 +54,12 @@ extension Node {
 
 extension WaymarkError {
   fileprivate static let lastIncarnation = failed(
-    "incarnations_spent",
+    .incarnationsSpent,
     "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",
-    next: "waymark invite, on another device; then here waymark join TICKET")
+    next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 
   fileprivate static let tooManyStatements = failed(
-    "too_many_statements",
+    .tooManyStatements,
     "The circle holds as many statements of this device as it may: nothing was changed.",
-    next: "waymark invite, on another device; then here waymark join TICKET")
+    next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 }

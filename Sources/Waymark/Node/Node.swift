@@ -59,7 +59,7 @@ public actor Node {
 
   /// Opens the node of a home: reads the keys, takes the lock, reads the store.
   ///
-  /// - Throws: `HomeError` for keys and modes, `StoreError` for the store.
+  /// - Throws: `WaymarkError` for keys and modes, `StoreError` for the store.
   package init(
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
@@ -103,7 +103,7 @@ public actor Node {
     // A device that was taken out of the circle goes on showing what it holds.
     let wasMember = stored.circle.evaluation.hasCertificate(identity.device)
     guard isMember || wasMember || stored.waiting?.device == identity.device else {
-      throw HomeError(
+      throw WaymarkError.home(
         .keyMissing, "The keys in \(home.keys) are not those of a member of the circle in this store.",
         next: "put the right key file back, or join the circle anew")
     }

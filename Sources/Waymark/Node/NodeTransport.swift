@@ -99,8 +99,8 @@ extension ProcessGuard {
   package static func takeDescriptors() throws {
     guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
     throw WaymarkError.failed(
-      "too_few_files",
+      .tooFewFiles,
       "A process may have only \(count) files open at once here; a node needs \(Limits.descriptorsMin).",
-      next: "ulimit -n \(Limits.descriptorsUseful), then waymark run")
+      next: "ulimit -n \(Limits.descriptorsUseful), then \(waymark: "run")")
   }
 }

@@ -6,10 +6,10 @@ import Wire
 extension WaymarkError {
   package static func runsAlready(_ home: Home, _ process: Int32?) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.storeHeld, code: "already_running",
+      exitCode: ExitCode.storeHeld, code: .alreadyRunning,
       message: "A node runs already; the store in \(home.path) is held by "
         + "\(process.map { "process \($0)" } ?? "it").",
-      next: "waymark status; for a second node on this machine, --home DIR")
+      next: "\(waymark: "status"); for a second node on this machine, --home DIR")
   }
 
   /// - Parameter hasBegun: whether the node had taken the command.
@@ -20,11 +20,11 @@ extension WaymarkError {
     let unknown = hasBegun ? " Whether it carried out the command is not known." : ""
     let number = process.map { "\($0)" } ?? "PROCESS"
     return WaymarkError(
-      exitCode: ExitCode.notRunning, code: "not_answering",
+      exitCode: ExitCode.notRunning, code: .notAnswering,
       message: "\(name) \(what)\(unknown)",
       next: isStopped
         ? "kill -CONT \(number), or fg in its terminal"
-        : "kill -CONT \(number), or fg in its terminal; if that does not help, kill \(number) and waymark run"
+        : "kill -CONT \(number), or fg in its terminal; if that does not help, kill \(number) and \(waymark: "run")"
     )
   }
 
@@ -37,14 +37,14 @@ extension WaymarkError {
   }
 
   package static let hungUp = WaymarkError(
-    exitCode: ExitCode.failed, code: "hung_up", message: "The running node hung up before it answered.",
-    next: "waymark status")
+    exitCode: ExitCode.failed, code: .hungUp, message: "The running node hung up before it answered.",
+    next: .waymark("status"))
 
   package static let cancelled = WaymarkError.failed(
-    "cancelled", "The command was cancelled; nothing was changed.", next: "the same again")
+    .cancelled, "The command was cancelled; nothing was changed.", next: "the same again")
 
   package static let closed = WaymarkError(
-    exitCode: ExitCode.failed, code: "closed", message: "This node has been closed.",
+    exitCode: ExitCode.failed, code: .closed, message: "This node has been closed.",
     next: "open the home again")
 
   /// Why something of a store that is open failed.
@@ -54,43 +54,42 @@ extension WaymarkError {
   static func opening(_ home: Home, _ error: any Error, _ verb: String = "opened") -> WaymarkError {
     switch error {
     case let failure as WaymarkError: return failure
-    case let error as HomeError: return WaymarkError(error)
     case is CancellationError: return .cancelled
     case _ where isInterrupted(error): return .cancelled
     case StoreError.storeIsHeld(let holder) where holder == ProcessInfo.processInfo.processIdentifier:
       return WaymarkError(
-        exitCode: ExitCode.storeHeld, code: "store_held",
+        exitCode: ExitCode.storeHeld, code: .storeHeld,
         message: "The store in \(home.path) is open in this process already.",
         next: "use the node that has it, or close that first")
     case StoreError.storeIsHeld(let holder):
       return WaymarkError(
-        exitCode: ExitCode.storeHeld, code: "store_held",
+        exitCode: ExitCode.storeHeld, code: .storeHeld,
         message:
           "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
         next: "end that process, or use another --home")
     case StoreError.newerSchema(let found, let known):
       return .failed(
-        "newer_store",
+        .newerStore,
         "The store in \(home.path) was written by a newer version of Waymark (schema \(found), this one reads "
           + "\(known)); nothing was changed.",
-        next: "bring this program up to date; waymark version says which this is")
+        next: "bring this program up to date; \(waymark: "version") says which this is")
     case StoreError.damaged(let why):
       return .failed(
-        "store", "The store in \(home.path) can't be \(verb): it is damaged: \(why).",
-        next: "waymark verify --deep")
+        .store, "The store in \(home.path) can't be \(verb): it is damaged: \(why).",
+        next: .waymark("verify --deep"))
     case StatementError.wrongCircle:
       return .failed(
-        "store",
+        .store,
         "The store in \(home.path) can't be \(verb): it holds no circle, as a file that is empty or cut off.",
         next: home.restoreAdvice(now: systemWall()))
     case StoreError.damagedSet:
       return .failed(
-        "damaged_set",
+        .damagedSet,
         "The disk of \(home.path) has altered a change set that this needs; the rest of the store is not affected.",
-        next: "waymark status says which; once another device has sent it again, try again")
+        next: "\(waymark: "status") says which; once another device has sent it again, try again")
     case StoreError.lockFailed(let code):
       return .failed(
-        "file",
+        .file,
         "The store in \(home.path) can't be \(verb): its lock can't be taken: \(reason(code).lowercased()).",
         next: code == EROFS
           ? "see whether the disk is mounted for reading only: findmnt -T \(shellWord(home.path))"
@@ -103,23 +102,23 @@ extension WaymarkError {
     case _ where (try? BackupFile(path: home.store)) != nil:
       let kept = home.path + "/backup.waymark"
       return .failed(
-        "is_backup", "\(home.store) is a backup file, and no store.",
-        next: "mv \(shellWord(home.store)) \(shellWord(kept)), then waymark restore \(shellWord(kept))")
+        .isBackup, "\(home.store) is a backup file, and no store.",
+        next: "mv \(shellWord(home.store)) \(shellWord(kept)), then \(waymark: "restore \(shellWord(kept))")")
     case _ where isDamagedFile(error):
       // Damage outside what is signed is repaired from that. Else nothing but a copy helps.
       let isSignedPartWhole = Store.isSignedPartReadable(home.store)
       return .failed(
-        "store", "The store in \(home.path) can't be \(verb): its file is damaged (\(error)).",
-        next: isSignedPartWhole ? "waymark verify --deep --repair" : home.restoreAdvice(now: systemWall()))
+        .store, "The store in \(home.path) can't be \(verb): its file is damaged (\(error)).",
+        next: isSignedPartWhole ? .waymark("verify --deep --repair") : home.restoreAdvice(now: systemWall()))
     default:
       return .failed(
-        "store", "The store in \(home.path) can't be \(verb): \(error).", next: "waymark verify --deep")
+        .store, "The store in \(home.path) can't be \(verb): \(error).", next: .waymark("verify --deep"))
     }
   }
 }
 
 extension WaymarkError {
   package static let busy = WaymarkError.failed(
-    "busy", "\(Limits.controlClientsMax) other commands talk to the node already.",
+    .busy, "\(Limits.controlClientsMax) other commands talk to the node already.",
     next: "wait until one of them has ended, then try again")
 }

@@ -44,7 +44,7 @@ extension Node {
       do { return try await body(pace) } catch is ChangeSetsRemoved {}
     }
     throw WaymarkError.failed(
-      "busy", "The change history was rewritten several times while it was read.", next: "try again")
+      .busy, "The change history was rewritten several times while it was read.", next: "try again")
   }
 }
 

@@ -54,14 +54,9 @@ extension Inventory {
       await Task.yield()
     }
     throw WaymarkError.failed(
-      WaymarkError.notComparableCode, "There are too many records to compare, or they change all the time.",
-      next: "waymark sync on --yes turns sync on without comparing")
+      .notComparable, "There are too many records to compare, or they change all the time.",
+      next: "\(waymark: "sync on --yes") turns sync on without comparing")
   }
-}
-
-extension WaymarkError {
-  /// Of what can't be compared, although the peer is there and willing.
-  static let notComparableCode = "not_comparable"
 }
 
 /// How many records of a kind are where.

@@ -39,7 +39,7 @@ struct LaneComparison {
     } catch let failure as WaymarkError {
       return .unknown(failure)
     } catch {
-      return .unknown(.failed("store", "The store can't be read: \(error).", next: "waymark verify --deep"))
+      return .unknown(.failed(.store, "The store can't be read: \(error).", next: .waymark("verify --deep")))
     }
   }
 

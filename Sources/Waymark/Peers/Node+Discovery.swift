@@ -233,7 +233,8 @@ extension Finder {
         text: Reason.notDiscovering.sentence() + ": "
           + (isTaken ? "another program has UDP port \(Self.port)" : "\(trouble)"),
         next: isTaken
-          ? "ss -ulpn sport = :\(Self.port), then end that program; or waymark run --no-discovery" : nil)
+          ? "ss -ulpn sport = :\(Self.port), then end that program; or \(waymark: "run --no-discovery")" : nil
+      )
     }
     guard places.isEmpty else { return nil }
     return NodeStatus.Notice(

@@ -64,22 +64,22 @@ extension WaymarkError {
   /// Why a peer can't be asked for its heads although its lane is open.
   fileprivate static func tooManyHeads(_ peer: String, isSyncOn: Bool) -> WaymarkError {
     .failed(
-      notComparableCode,
+      .notComparable,
       "\(peer) has more than \(Limits.headsPerMessageMax) logs and branches, too many for one answer.",
       next: isSyncOn
-        ? "waymark history, then waymark revoke NAME for the device that began so many logs"
-        : "waymark sync on --preview, then waymark sync on, which merges the records of both")
+        ? "\(waymark: "history"), then \(waymark: "revoke NAME") for the device that began so many logs"
+        : "\(waymark: "sync on --preview"), then \(waymark: "sync on"), which merges the records of both")
   }
 
   fileprivate static func refused(_ reason: Reason, by peer: String) -> WaymarkError {
     .failed(
-      reason.rawValue, "\(peer) can't be asked: \(reason.sentence(peer: peer)).",
-      next: reason.next(peer: peer) ?? "waymark why \(shellWord(peer))")
+      reason, "\(peer) can't be asked: \(reason.sentence(peer: peer)).",
+      next: reason.next(peer: peer) ?? .waymark("why \(shellWord(peer))"))
   }
 
   fileprivate static func unanswered(by peer: String) -> WaymarkError {
     .failed(
-      "no_answer", "\(peer) did not answer within \(Limits.answerMillisecondsMax / 1_000) seconds.",
-      next: "waymark peers")
+      .noAnswer, "\(peer) did not answer within \(Limits.answerMillisecondsMax / 1_000) seconds.",
+      next: .waymark("peers"))
   }
 }

@@ -107,7 +107,7 @@ indirect enum QueryTerm: Hashable, Sendable {
 
   static func unsupported(_ property: String) -> WaymarkError {
     .failed(
-      "unsupported_property",
+      .unsupportedProperty,
       "Can't filter or sort by \(property): it is not a stored property of the record.",
       next: "name a stored property, such as \\.name, and filter or sort by others in Swift")
   }

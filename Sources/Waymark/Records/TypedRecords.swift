@@ -45,7 +45,7 @@ package struct TypedRecords {
     guard kind == Registry.attachment, let output else { return shown }
     guard let data = record[AttachmentInput.dataField], data != .null else {
       throw WaymarkError.failed(
-        "no_content", "This attachment has no content.", next: "waymark attachment edit ID file=PATH")
+        .noContent, "This attachment has no content.", next: .waymark("attachment edit ID file=PATH"))
     }
     return try shown.written(contents.bytes(of: data), to: output, in: home, overwrites: overwrites)
   }
@@ -148,8 +148,8 @@ package struct TypedRecords {
     let trash = NameResolver(store: store, scope: .gone)
     if try trash.find(kind, name).isEmpty, let visible = try names.find(kind, name).first {
       throw WaymarkError.failed(
-        "not_deleted", "The \(kind.name) “\(kind.title(of: visible) ?? visible.key.id.uuid)” is not deleted.",
-        next: "waymark \(kind.name) list --deleted")
+        .notDeleted, "The \(kind.name) “\(kind.title(of: visible) ?? visible.key.id.uuid)” is not deleted.",
+        next: .waymark("\(kind.name) list --deleted"))
     }
     return try trash.resolve(kind, name)
   }
@@ -160,14 +160,14 @@ package struct TypedRecords {
     guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
     else {
       return .failed(
-        "hidden", "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.",
-        next: "waymark history \(shellWord(title))")
+        .hidden, "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.",
+        next: .waymark("history \(shellWord(title))"))
     }
     let name = try store.title(above) ?? above.id.uuid
     return .failed(
-      "hidden",
+      .hidden,
       "The \(kind.name) “\(title)” is not deleted itself; it is hidden with \(aboveKind.name) “\(name)”.",
-      next: "waymark \(aboveKind.name) restore \(shellWord(name))")
+      next: .waymark("\(aboveKind.name) restore \(shellWord(name))"))
   }
 
   // MARK: Profile
@@ -180,7 +180,7 @@ package struct TypedRecords {
     guard let output else { return shown }
     guard let picture = held[ProfileWrite.avatar], !picture.isEmpty else {
       throw WaymarkError.failed(
-        "no_content", "The profile has no picture.", next: "waymark profile set avatar=FILE")
+        .noContent, "The profile has no picture.", next: .waymark("profile set avatar=FILE"))
     }
     return try shown.written(contents.bytes(of: picture), to: output, in: home, overwrites: overwrites)
   }
@@ -269,10 +269,10 @@ extension Store {
     guard users.isEmpty || force else {
       let name = record.text(FixedRecords.organizationName) ?? record.key.id.uuid
       throw WaymarkError(
-        exitCode: ExitCode.needsYes, code: "in_use",
+        exitCode: ExitCode.needsYes, code: .inUse,
         message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"); "
           + "with --force they read as None.",
-        next: "waymark organization delete \(shellWord(name)) --force", candidates: users)
+        next: .waymark("organization delete \(shellWord(name)) --force"), candidates: users)
     }
   }
 }

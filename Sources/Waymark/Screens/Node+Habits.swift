@@ -42,7 +42,7 @@ extension Node {
 
   private func entries(of habit: Habit.ID, _ day: Day?, _ zone: TimeZone) throws -> HabitDayEntries {
     guard let habit = try store.visible(Registry.habit, RecordID(habit)) else {
-      throw WaymarkError.notFound("habit", habit.uuidString, next: "waymark habit list")
+      throw WaymarkError.notFound("habit", habit.uuidString, next: .waymark("habit list"))
     }
     return try HabitDayEntries(
       store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: wall())

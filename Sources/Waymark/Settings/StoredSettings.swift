@@ -61,9 +61,9 @@ package struct StoredSettings {
     after.append((key, value))
     guard !Preferences.isOverLimit(after) else {
       throw WaymarkError.failed(
-        "too_many_settings",
+        .tooManySettings,
         "There is no room for “\(shortened(key))”: at most \(Limits.settingsKeysMax) settings and 1 MiB in all.",
-        next: "waymark settings list")
+        next: .waymark("settings list"))
     }
     // Its life goes with each value: what is set later than it was unset elsewhere, unaware, is set.
     return [EntryDraft(.put, Self.recordKey(key), [(Fields.life, .bool(true))] + fields)]

@@ -13,11 +13,11 @@ extension Node {
     guard request.text("peer") == nil else {
       throw WaymarkError.usage(
         "--deep and --repair are about this device alone.",
-        next: "waymark verify --deep, or waymark verify PEER")
+        next: "\(waymark: "verify --deep"), or \(waymark: "verify PEER")")
     }
     guard !isVerifying else {
       throw WaymarkError.failed(
-        "busy", "The store is being verified already.", next: "wait until that is done, then try again")
+        .busy, "The store is being verified already.", next: "wait until that is done, then try again")
     }
     _ = try home.storage.directory(for: "A second fold of the log")
     isVerifying = true
@@ -64,7 +64,7 @@ struct DeepCheck: Sendable {
       }
     } catch  where isNoRoom(error) {
       throw WaymarkError.failed(
-        "disk_full",
+        .diskFull,
         "The disk of \(home.path) has no room for folding the log a second time; nothing was changed.",
         next: "make room on it (df -h \(shellWord(home.path))), then try again")
     } catch {
@@ -91,7 +91,7 @@ struct DeepCheck: Sendable {
       try Store(path: home.store, refolds: true, isLocked: true).rest()
     } catch  where !isNoRoom(error) {
       throw WaymarkError.failed(
-        "store", "The store in \(home.path) can't be repaired: \(error).",
+        .store, "The store in \(home.path) can't be repaired: \(error).",
         next: home.restoreAdvice(now: systemWall()))
     }
     outcome.after = try await run(events)
@@ -134,7 +134,7 @@ struct DeepOutcome: Sendable {
       request.command,
       [
         .init("deep", true), .init("ok", .bool(now.isClean)), .init("text", .string(text)),
-        .init("next", .text(next(now))), .init("statements", .integer(found.statements)),
+        .init("next", .text(next(now)?.description)), .init("statements", .integer(found.statements)),
         .init("changeSets", .integer(found.changeSets)), .init("rows", .integer(found.rows)),
         .init("found", .integer(found.counts.values.reduce(0, +))),
         .init("findings", .array(found.findings.map(\.json))),
@@ -156,23 +156,23 @@ struct DeepOutcome: Sendable {
   }
 
   /// What helps, by the worst that was found.
-  private func next(_ report: DeepReport) -> String? {
+  private func next(_ report: DeepReport) -> Step? {
     if let count = report.counts[.log] {
       let restoring = home.restoreAdvice(now: wall)
       // Other devices send again what is damaged; what is missing or forged they can't.
       return hasPeers && count == report.damagedSets.count
-        ? "waymark run, until a device that has the damaged change sets connects; if none does, "
-          + restoring
+        ? "\(waymark: "run"), until a device that has the damaged change sets connects; if none does, \(restoring)"
         : restoring
     }
     let isRepaired = after != nil
     if isClosed, isRestorable {
-      return backup == nil ? "waymark verify --deep --repair" : home.restoreAdvice(now: wall)
+      return backup == nil ? .waymark("verify --deep --repair") : home.restoreAdvice(now: wall)
     }
     if report.counts[.index] != nil || isRepaired && !report.isClean {
-      return "waymark backup FILE, then waymark restore FILE: that builds everything from what is signed"
+      return
+        "\(waymark: "backup FILE"), then \(waymark: "restore FILE"): that builds everything from what is signed"
     }
-    return report.isClean ? nil : "waymark verify --deep --repair"
+    return report.isClean ? nil : .waymark("verify --deep --repair")
   }
 }
 

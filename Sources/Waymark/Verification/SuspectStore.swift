@@ -36,9 +36,9 @@ package enum SuspectStore {
     if forBackup, outcome.isLogWhole { return }
     let document = outcome.document(request)
     throw WaymarkError.failed(
-      "store_damaged",
+      .storeDamaged,
       "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
-      next: document["next"]?.string ?? "waymark verify --deep")
+      next: document["next"]?.string.map { Step($0) } ?? .waymark("verify --deep"))
   }
 
   /// What the system takes for written since a sync failed, the disk may not have.

@@ -24,7 +24,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     if let format = LogFormat(rawValue: name) { return format }
     let known = allCases.map(\.rawValue).joined(separator: ", ")
     throw WaymarkError.usage(
-      "WAYMARK_LOG_FORMAT can't be “\(printable(name))”: it is one of \(known).", next: "waymark help run")
+      "WAYMARK_LOG_FORMAT can't be “\(printable(name))”: it is one of \(known).", next: .waymark("help run"))
   }
 
   /// The journal says which file it reads from: who sends standard error elsewhere gets plain text there.
@@ -63,7 +63,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     switch self {
     case .text: nil
     case .journal:
-      "<3>" + printable(failure.message) + (failure.next.map { " Next: \(printable($0))" } ?? "")
+      "<3>" + printable(failure.message) + (failure.next.map { " Next: \(printable($0.description))" } ?? "")
     case .json: failure.line.text(.line)
     }
   }

@@ -57,7 +57,8 @@ struct ServiceCommands {
     for path in [Self.program, home.path, service.passphraseFile ?? ""]
     where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       throw WaymarkError.usage(
-        "A service can't have “\(printable(path))” in it: a path of one line.", next: "waymark help service")
+        "A service can't have “\(printable(path))” in it: a path of one line.", next: .waymark("help service")
+      )
     }
   }
 
@@ -65,23 +66,23 @@ struct ServiceCommands {
   private func check() throws {
     guard home.hasStore else {
       throw WaymarkError(
-        exitCode: ExitCode.noStore, code: "no_store",
+        exitCode: ExitCode.noStore, code: .noStore,
         message: "There is no Waymark store in \(home.path) that a service could serve.",
-        next: "waymark init, or waymark join TICKET")
+        next: "\(waymark: "init"), or \(waymark: "join TICKET")")
     }
     if home.keyStates.device == .sealed, service.passphraseFile == nil {
       throw WaymarkError(
-        exitCode: ExitCode.badKey, code: "passphrase_needed",
+        exitCode: ExitCode.badKey, code: .passphraseNeeded,
         message:
           "The key of this device is sealed with a passphrase, and a service has nobody to ask for it.",
-        next: "WAYMARK_PASSPHRASE_FILE=FILE waymark service install")
+        next: "WAYMARK_PASSPHRASE_FILE=FILE \(waymark: "service install")")
     }
     let isOurs = ServiceManager(service).state.active == "active"
     guard isOurs || !ControlClient.isRunning(home) else {
       throw WaymarkError(
-        exitCode: ExitCode.storeHeld, code: "already_running",
+        exitCode: ExitCode.storeHeld, code: .alreadyRunning,
         message: "The node of \(home.path) runs already, and not as a service.",
-        next: "end it with Ctrl-C where it runs, then waymark service install")
+        next: "end it with Ctrl-C where it runs, then \(waymark: "service install")")
     }
   }
 
@@ -108,13 +109,13 @@ struct ServiceCommands {
         .init("active", isInstalled ? state.active.map(JSON.string) ?? .null : .null),
         .init("enabled", isInstalled ? state.enabled.map(JSON.string) ?? .null : .null),
         .init("text", state.text.map(JSON.string) ?? .null), .init("running", .bool(running)),
-        .init("next", .string(next(isInstalled, state.active))),
+        .init("next", .string(next(isInstalled, state.active).description)),
       ])
   }
 
-  private func next(_ isInstalled: Bool, _ active: String?) -> String {
+  private func next(_ isInstalled: Bool, _ active: String?) -> Step {
     guard isInstalled else { return "waymark service install" }
-    return active == "active" || active == nil ? service.logCommand : service.startCommand
+    return active == "active" || active == nil ? Step(service.logCommand) : Step(service.startCommand)
   }
 
   private func document(_ command: String, _ service: Service, _ members: [JSON.Member]) -> JSON {
@@ -164,7 +165,7 @@ struct ServiceManager {
       try FileManager.default.createDirectory(atPath: "/" + folder, withIntermediateDirectories: true)
     } catch {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: "file", message: "The folder /\(folder) can't be made.",
+        exitCode: ExitCode.failed, code: .file, message: "The folder /\(folder) can't be made.",
         next: "ls -ld /\(folder)")
     }
     try TextFile.replace(file, text)
@@ -191,7 +192,7 @@ struct ServiceManager {
     }
     guard unlink(file) == 0 else {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: "file", message: "\(file) can't be removed.", next: "ls -l \(file)")
+        exitCode: ExitCode.failed, code: .file, message: "\(file) can't be removed.", next: "ls -l \(file)")
     }
     guard service.manager == .systemd else { return }
     // One that had failed would be listed for ever.
@@ -232,13 +233,13 @@ struct ServiceManager {
     let said = outcome.said.split(separator: "\n").first.map { ": \(printable(String($0)))" } ?? ""
     guard outcome.code == nil else {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: "service_manager",
+        exitCode: ExitCode.failed, code: .serviceManager,
         message: "\(file) is written, but `\(typed)` failed\(said).",
         next: words.contains("restart")
-          ? service.logCommand : "log in as yourself, then waymark service install")
+          ? Step(service.logCommand) : "log in as yourself, then \(waymark: "service install")")
     }
     throw WaymarkError(
-      exitCode: ExitCode.failed, code: "service_manager",
+      exitCode: ExitCode.failed, code: .serviceManager,
       message:
         "\(file) is written, but there is no \(words[0]) to read it: this system starts services otherwise.",
       next: "have it run \(service.program) --home \(shellWord(service.home)) run")

@@ -1,3 +1,5 @@
+import Waymark
+
 /// What stresses a word. The word itself always says the same.
 enum Stress: String, Sendable {
   case none = ""
@@ -12,6 +14,8 @@ enum Stress: String, Sendable {
 struct Page {
   let width: Int
   let hasColor: Bool
+  /// The home that was typed, which commands of this device have to name.
+  var home: String?
   private(set) var lines: [String] = []
 
   init(width: Int, hasColor: Bool) {
@@ -37,6 +41,16 @@ struct Page {
   /// Text that may be longer than a line, broken between words; lines after the first are indented.
   mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
     for line in wrapped(text, width: width, indent: indent) { self.line(line, stress) }
+  }
+
+  /// A sentence with commands in it.
+  mutating func paragraph(_ sentence: Step, indent: Int = 0) {
+    paragraph(sentence.text(home: home), indent: indent)
+  }
+
+  /// `Next: waymark sync on`
+  mutating func next(_ step: Step?) {
+    if let step { paragraph("Next: \(printable(step.text(home: home)))") }
   }
 
   /// An empty line, unless there is one or nothing yet.

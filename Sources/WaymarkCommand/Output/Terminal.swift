@@ -95,13 +95,13 @@ struct Terminal: Sendable {
     let isFull = [ENOSPC, EDQUOT, EFBIG].contains(code)
     if isDone {
       return WaymarkError(
-        exitCode: ExitCode.outputLost, code: "output_lost",
+        exitCode: ExitCode.outputLost, code: .outputLost,
         message: "The command has been carried out; only its output can't be written to standard output: "
           + "\(String(cString: strerror(code)).lowercased()).",
-        next: "don't run it again; waymark history shows what was done")
+        next: "don't run it again; \(waymark: "history") shows what was done")
     }
     return WaymarkError(
-      exitCode: ExitCode.failed, code: isFull ? "disk_full" : "output",
+      exitCode: ExitCode.failed, code: isFull ? .diskFull : .output,
       message: "Can't write to standard output: \(String(cString: strerror(code)).lowercased()).",
       next: isFull
         ? "make room where it goes, or send it elsewhere" : "send it elsewhere, as to a file: > FILE")

@@ -30,7 +30,9 @@ extension Rendering {
         "\(counted(missing, "change set")) of the backup \(missing == 1 ? "is" : "are") damaged and missing here. waymark "
           + "status names what peers are asked for.", .careful)
     }
-    if isPreview { return notes.paragraph("Nothing was changed. Next: waymark restore without --preview") }
+    if isPreview {
+      return notes.paragraph("Nothing was changed. Next: \(waymark: "restore") without --preview")
+    }
     if document["admitted"]?.boolean == false {
       notes.paragraph(
         "This device is not in the circle yet: what it holds can be read, not written.", .careful)

@@ -19,7 +19,8 @@ extension Rendering {
     ])
     if document["wasMember"]?.boolean == true {
       return notes.paragraph(
-        "This device (\(name)) has joined with this ticket already; nothing was done. Next: waymark status")
+        "This device (\(name)) has joined with this ticket already; nothing was done. Next: \(waymark: "status")"
+      )
     }
     if let asked = document["askedName"]?.string, asked != document["name"]?.string {
       notes.paragraph(
@@ -32,32 +33,32 @@ extension Rendering {
     {
       notes.paragraph(
         "“\(printable(former))” stays in the circle with the keys from before. "
-          + "To take it out: waymark revoke \(id.prefix(16)), on an admin device")
+          + "To take it out: \(waymark: "revoke \(id.prefix(16))", on: "an admin device")")
     }
     if let rewritten = document["rewritten"]?.integer, rewritten > 0 {
       notes.paragraph(
         "\(counted(rewritten, "record")) that the revocation had left out \(rewritten == 1 ? "is" : "are") written "
-          + "again: waymark history")
+          + "again: \(waymark: "history")")
     }
     if let aside = document["keysAside"]?.string {
       notes.paragraph(
         "The keys that were here without a store are in \(printable(aside)) now. With a backup of that store, and the "
-          + "keys back in their place: waymark restore FILE")
+          + "keys back in their place: \(waymark: "restore FILE")")
     }
     notes.paragraph(
       word == "init"
-        ? "Next: waymark service install, or waymark run in another terminal; then waymark invite, for your next device"
-        : "Next: waymark service install, or waymark run")
+        ? "Next: \(waymark: "service install"), or \(waymark: "run") in another terminal; then \(waymark: "invite"), for your next device"
+        : "Next: \(waymark: "service install"), or \(waymark: "run")")
   }
 
   /// What a command has to say that has no layout of its own.
   mutating func said(_ document: JSON) {
-    said(document["text"]?.string, next: document["next"]?.string)
+    said(document["text"]?.string, next: document["next"]?.string.map { Step($0) })
   }
 
   /// A sentence, and what to do next.
-  mutating func said(_ text: String?, next: String?) {
+  mutating func said(_ text: String?, next: Step?) {
     if let text { notes.paragraph(printable(text)) }
-    if let next { notes.paragraph("Next: \(printable(next))") }
+    notes.next(next)
   }
 }

@@ -22,7 +22,7 @@ extension Rendering {
       if peer["certificatesEqual"]?.boolean == false {
         data.paragraph("  the certificates of the circle are still on their way", indent: 2)
       }
-      if let next = peer["next"]?.string { notes.paragraph("Next: \(printable(next))") }
+      notes.next(peer["next"]?.string.map { Step($0) })
     }
   }
 

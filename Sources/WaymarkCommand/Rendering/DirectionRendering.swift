@@ -61,7 +61,7 @@ extension Rendering {
     }
     data.table(table)
     guard document["preview"]?.boolean != true else {
-      return notes.paragraph("Nothing is deleted. Next: waymark cleanup")
+      return notes.paragraph("Nothing is deleted. Next: \(waymark: "cleanup")")
     }
     notes.paragraph("Deleted \(counted(document["deleted"]?.integer ?? 0, "trip")).")
     wayBack(document)
@@ -75,7 +75,7 @@ extension Rendering {
     guard document["preview"]?.boolean != true else {
       return notes.paragraph(
         "\(sets) dated ahead, up to \(newest); this machine's clock says \(document["now"]?.string ?? ""). "
-          + "Nothing is changed. Next: waymark restamp")
+          + "Nothing is changed. Next: \(waymark: "restamp")")
     }
     notes.paragraph("\(sets) dated ahead, up to \(newest), written again with the present time.")
     wayBack(document)
@@ -85,7 +85,7 @@ extension Rendering {
   mutating func wayBack(_ document: JSON) {
     if let backup = document["backup"]?.string { notes.paragraph("Backup: \(printable(backup))") }
     if let operation = document["operation"]?.string {
-      notes.paragraph("To take it back: waymark undo \(shortID(operation))")
+      notes.paragraph("To take it back: \(waymark: "undo \(shortID(operation))")")
     }
   }
 }

@@ -33,7 +33,7 @@ extension Rendering {
     guard let file = document["file"]?.string else {
       let isRunning = document["running"]?.boolean == true
       data.line("no service · the node \(isRunning ? "runs all the same" : "does not run")")
-      return notes.paragraph("Next: waymark service install")
+      return notes.paragraph("Next: \(waymark: "service install")")
     }
     let active = document["active"]?.string ?? "unknown"
     let enabled = document["enabled"]?.string == "enabled" ? " · starts at every login" : ""

@@ -14,11 +14,11 @@ extension Rendering {
     let names = preview.peers.map { printable($0.name) }
     pairs.append(("asked", names.isEmpty ? "no other device" : names.joined(separator: ", ")))
     for peer in preview.notAsked {
-      let next = peer.next.map { " · \(printable($0))" } ?? ""
+      let next = peer.next.map { " · \(words($0))" } ?? ""
       pairs.append(("not asked", "\(printable(peer.name)), because \(printable(peer.text))\(next)"))
     }
     data.pairs(pairs)
-    if !preview.preference { notes.paragraph("Next: waymark sync on --yes") }
+    if !preview.preference { notes.paragraph("Next: \(waymark: "sync on --yes")") }
   }
 
   private mutating func counts(_ preview: SyncPreview) {

@@ -6,13 +6,22 @@ struct Rendering {
   var data: Page
   var notes: Page
   let time: TimeText
-  /// The home that was typed, which steps of this device have to name.
-  var home: String?
+  /// The home that was typed, which commands of this device have to name.
+  private let home: String?
 
-  init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText) {
+  init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText, home: String? = nil)
+  {
     data = Page(width: width, hasColor: hasColor)
     notes = Page(width: notesWidth, hasColor: notesHaveColor)
     self.time = time
+    self.home = home
+    data.home = home
+    notes.home = home
+  }
+
+  /// A step within a line.
+  func words(_ step: Step, inRowOf row: String? = nil) -> String {
+    printable(step.text(home: home, inRowOf: row))
   }
 
   /// Lays out the document of a command.

@@ -20,7 +20,7 @@ extension Rendering {
     if let text = document["text"]?.string {
       data.line(data.paint("out of the circle", .bad))
       data.paragraph(printable(text))
-      if let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
+      notes.next(document["next"]?.string.map { Step($0) })
     } else if premium["active"]?.boolean == true {
       let until = premium["validUntil"]?.string.map { " until \(time.full($0))" } ?? ""
       data.line("premium\(until) · source: \(printable(premium["source"]?.string ?? ""))", .good)

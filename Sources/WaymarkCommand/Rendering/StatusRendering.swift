@@ -101,7 +101,7 @@ extension Rendering {
     guard let cause = status.causes.first(where: { $0.reason == reason && $0.peer == nil }) else {
       return reason.rawValue
     }
-    return printable(cause.text) + (cause.next.map { " (\(printable($0)))" } ?? "")
+    return printable(cause.text) + (cause.next.map { " (\(words($0)))" } ?? "")
   }
 
   private func syncText(_ lane: Lane, _ peers: [Peer]) -> String {
@@ -146,7 +146,8 @@ extension Rendering {
   private func closingLines(_ status: NodeStatus) -> [(text: String, stress: Stress)] {
     var lines: [(text: String, stress: Stress)] = []
     if !status.isServing, !status.peers.isEmpty {
-      lines.append(("The node does not run here, so nothing is exchanged: waymark run", .careful))
+      lines.append(
+        ("The node does not run here, so nothing is exchanged: \(words(.waymark("run")))", .careful))
     }
     // The rows say nothing of what this machine itself lacks.
     for cause in status.causes where cause.reason == .noRoute && cause.peer == nil {
@@ -164,12 +165,15 @@ extension Rendering {
     if status.conflicts > 0, !isNoticed {
       let verb = status.conflicts == 1 ? "waits" : "wait"
       lines.append(
-        ("\(counted(Int64(status.conflicts), "conflict")) \(verb) for you: waymark conflicts", .careful))
+        (
+          "\(counted(Int64(status.conflicts), "conflict")) \(verb) for you: \(words(.waymark("conflicts")))",
+          .careful
+        ))
     }
     return lines
   }
 
-  private func following(_ next: String?) -> String { next.map { ": \(printable($0))" } ?? "." }
+  private func following(_ next: Step?) -> String { next.map { ": \(words($0))" } ?? "." }
 
   private func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 }
@@ -221,9 +225,9 @@ extension Rendering {
     if peer.reason == .offline, let seen = lastSeen(peer) {
       parts.append(seen)
     } else {
-      parts.append(short(peer.sentence, peer))
+      parts.append(peer.reason.sentence(inRowOf: peer.name))
     }
-    if let next = peer.next { parts.append(shortStep(next, peer)) }
+    if let next = peer.next { parts.append(words(next, inRowOf: peer.name)) }
     return parts.joined(separator: " · ")
   }
 
@@ -235,34 +239,6 @@ extension Rendering {
     case .given: "given by you"
     case .incoming: "from where it dialled"
     }
-  }
-
-  /// The row begins with the name: it need not be said again.
-  private func short(_ text: String, _ peer: Peer) -> String {
-    let name = peer.name
-    guard !name.isEmpty else { return text }
-    let shorter = [
-      ("the address of \(name)", "its address"), ("the clock of \(name)", "its clock"),
-      ("premium of \(name)", "its premium"), ("off on \(name)", "off there"), ("with \(name)", "with it"),
-    ]
-    let text = shorter.reduce(text) { replacing($1.0, with: $1.1, in: $0) }
-    return text.hasPrefix(name + " ") ? "it" + text.dropFirst(name.count) : text
-  }
-
-  /// What is to be typed stays as it is; only where, behind it, is in the row already.
-  private func shortStep(_ next: String, _ peer: Peer) -> String {
-    let place = ", on \(peer.name)"
-    return next.hasSuffix(place) ? next.dropLast(place.count) + ", there" : next
-  }
-
-  /// Whole words only: one name may begin another.
-  private func replacing(_ phrase: String, with shorter: String, in text: String) -> String {
-    guard let found = text.firstRange(of: phrase) else { return text }
-    let before = text[..<found.lowerBound].last
-    let after = text[found.upperBound...].first
-    let isPart = [before, after].contains { $0.map { $0.isLetter || $0.isNumber } ?? false }
-    guard !isPart else { return text }
-    return text[..<found.lowerBound] + shorter + text[found.upperBound...]
   }
 
   /// `last seen 13:02 at 192.168.1.23`, of a peer that is not connected.

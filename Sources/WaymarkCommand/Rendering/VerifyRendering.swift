@@ -16,7 +16,7 @@ extension Rendering {
     if let backup = document["backup"]?.string {
       notes.paragraph("A backup was taken before: \(printable(backup))")
     }
-    if let next = document["next"]?.string { notes.paragraph("Next: \(printable(next))") }
+    notes.next(document["next"]?.string.map { Step($0) })
   }
 
   /// `trip Rome (0196f0a2): differs from the log in name, startDate`

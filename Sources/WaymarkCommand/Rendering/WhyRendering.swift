@@ -25,7 +25,7 @@ extension Rendering {
     let text = sentence(printable(cause.text), of: cause.peer?.name)
     data.paragraph("\(text). (\(cause.reason.rawValue))", stress, indent: 2)
     if let next = cause.next {
-      data.paragraph("  Next: \(printable(NextStep.meaning(next, home: home)))", indent: 2)
+      data.paragraph("  Next: \(words(next))", indent: 2)
     } else {
       data.line("  \(cause.reason.remedy == .time ? "Nothing to do: it passes by itself." : "")")
     }

@@ -100,7 +100,7 @@ struct CommandParser {
   /// `-5` is a number and `-` standard input; other single dashes are mistakes.
   private func refuseShortOption(_ argument: String) throws {
     guard argument.hasPrefix("-"), let second = argument.dropFirst().first, second.isLetter else { return }
-    throw WaymarkError.usage("There is no option \(argument).", next: "waymark help")
+    throw WaymarkError.usage("There is no option \(argument).", next: .waymark("help"))
   }
 
   private func option(named flag: String) -> CommandSpec.Option? {
@@ -126,10 +126,10 @@ struct CommandParser {
   }
 
   /// The page of what has been typed so far.
-  private func helpOn(_ operands: [String]) -> String {
+  private func helpOn(_ operands: [String]) -> Step {
     let known = table.map(\.words).filter { operands.starts(with: $0) }.max { $0.count < $1.count }
     let group = table.contains { $0.words.first == operands.first } ? Array(operands.prefix(1)) : []
-    return (["waymark help"] + (known ?? group)).joined(separator: " ")
+    return .waymark((["help"] + (known ?? group)).joined(separator: " "))
   }
 
   private func apply(_ option: Option, to globals: inout GlobalOptions) throws {
@@ -164,19 +164,20 @@ struct CommandParser {
       let meant = Suggestion.nearest(to: first, among: Array(Set(table.map { $0.words[0] })))
       return .usage(
         "There is no command “\(printable(first))”." + (meant.map { " Did you mean `waymark \($0)`?" } ?? ""),
-        next: "waymark help")
+        next: .waymark("help"))
     }
     let actions = group.map { $0.words.dropFirst().joined(separator: " ") }
     guard words.count > 1 else {
       return .usage(
-        "`waymark \(first)` needs one of: \(actions.joined(separator: ", ")).", next: "waymark help \(first)")
+        "`waymark \(first)` needs one of: \(actions.joined(separator: ", ")).",
+        next: .waymark("help \(first)"))
     }
     let meant = Suggestion.nearest(to: words[1], among: actions)
     let hint =
       meant.map { " Did you mean `waymark \(first) \($0)`?" }
       ?? " There is: \(actions.joined(separator: ", "))."
     return .usage(
-      "`waymark \(first)` has no “\(printable(words[1]))”." + hint, next: "waymark help \(first)")
+      "`waymark \(first)` has no “\(printable(words[1]))”." + hint, next: .waymark("help \(first)"))
   }
 
   // MARK: Arguments
@@ -188,7 +189,7 @@ struct CommandParser {
         if operand.isOptional { continue }
         throw WaymarkError.usage(
           "`waymark \(spec.name)` needs \(operand.placeholder): \(spec.usage)",
-          next: "waymark help \(spec.name)")
+          next: .waymark("help \(spec.name)"))
       }
       guard operand.isRepeated else {
         request[operand.key] = try value(first, operand.type, operand.placeholder, spec)
@@ -200,7 +201,7 @@ struct CommandParser {
     }
     if let extra = rest.first {
       throw WaymarkError.usage(
-        "“\(printable(extra))” is too much here: \(spec.usage)", next: "waymark help \(spec.name)")
+        "“\(printable(extra))” is too much here: \(spec.usage)", next: .waymark("help \(spec.name)"))
     }
   }
 
@@ -213,12 +214,12 @@ struct CommandParser {
       {
         throw WaymarkError.usage(
           "`waymark \(spec.name)` has no option \(option.flag); write \(field)=VALUE.",
-          next: "waymark help \(spec.name)")
+          next: .waymark("help \(spec.name)"))
       }
       throw WaymarkError.usage(
         "`waymark \(spec.name)` has no option \(option.flag)"
           + (options.isEmpty ? "." : "; it has \(options.joined(separator: ", "))."),
-        next: "waymark help \(spec.name)")
+        next: .waymark("help \(spec.name)"))
     }
     guard let text = option.value else {
       request[found.requestKey] = true
@@ -229,7 +230,7 @@ struct CommandParser {
     if found.isRepeated {
       request[key] = .array((request[key]?.array ?? []) + [read])
     } else if request[key] != nil {
-      throw WaymarkError.usage("\(found.flag) is given twice.", next: "waymark help \(spec.name)")
+      throw WaymarkError.usage("\(found.flag) is given twice.", next: .waymark("help \(spec.name)"))
     } else {
       request[key] = read
     }
@@ -245,21 +246,21 @@ struct CommandParser {
       guard let milliseconds = Duration.milliseconds(in: text) else {
         throw WaymarkError.usage(
           "\(name) can't be “\(printable(text))”: write a number and a unit, such as 30s, 10m, 2h or 1d.",
-          next: "waymark help \(spec.name)")
+          next: .waymark("help \(spec.name)"))
       }
       return .integer(milliseconds)
     case .words(let allowed):
       guard allowed.contains(text) else {
         throw WaymarkError.usage(
           "\(name) can't be “\(printable(text))”: it is \(Self.either(allowed)).",
-          next: "waymark help \(spec.name)")
+          next: .waymark("help \(spec.name)"))
       }
       return .string(text)
     case .field:
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
         throw WaymarkError.usage(
           "“\(printable(text))” is no field; write name=value.",
-          next: "waymark help \(spec.name)")
+          next: .waymark("help \(spec.name)"))
       }
       return [.string(String(text[..<equals])), .string(String(text[text.index(after: equals)...]))]
     }
@@ -274,7 +275,7 @@ struct CommandParser {
   private func absolute(_ path: String) throws -> String {
     if path.hasPrefix("/") { return path }
     guard !path.isEmpty else {
-      throw WaymarkError.usage("The name of a file is empty.", next: "waymark help")
+      throw WaymarkError.usage("The name of a file is empty.", next: .waymark("help"))
     }
     return try (directory ?? workingDirectory()) + "/" + path
   }

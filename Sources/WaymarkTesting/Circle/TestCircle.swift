@@ -185,7 +185,7 @@ public final class TestCircle: Sendable {
     await device.node.close()
     guard let home = device.home else {
       throw WaymarkError.failed(
-        "in_memory", "Nothing is left of \(name), which was in memory.",
+        .inMemory, "Nothing is left of \(name), which was in memory.",
         next: "make the circle with storage: .directories")
     }
     let node = try Node(home: home.home, in: environment(device.machine))

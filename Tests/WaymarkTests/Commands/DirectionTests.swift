@@ -87,7 +87,7 @@ import WaymarkTesting
     #expect(refused.exitCode == ExitCode.needsYes)
     #expect(refused.message.contains("1 trip added") && refused.message.contains("2 trips deleted"))
     #expect(refused.message.contains("Sync of records is turned on"))
-    #expect(refused.next == "waymark mirror --from bob --yes")
+    #expect(refused.next?.description == "waymark mirror --from bob --yes")
     #expect(try await trips(circle, "alice") == ["Oslo", "Rome"])
     #expect(!FileManager.default.fileExists(atPath: circle["alice"].home.backups))
     #expect(try await run(circle, "alice", "sync.status")["preference"] == false)
@@ -120,7 +120,7 @@ import WaymarkTesting
     let circle = try await premium(["alice", "bob"], syncing: [])
     defer { circle.end() }
     let closed = try #require(try await failure(circle, "alice", "mirror", ["from": "bob", "yes": true]))
-    #expect([closed.code, "\(closed.exitCode)"] == ["peer_sync_off", "3"])
+    #expect([closed.code.rawValue, "\(closed.exitCode)"] == ["peer_sync_off", "3"])
     let nobody = try #require(try await failure(circle, "alice", "mirror", ["from": "dora"]))
     #expect(nobody.exitCode == ExitCode.usage)
     #expect(try await failure(circle, "alice", "mirror")?.exitCode == ExitCode.usage)

@@ -95,8 +95,8 @@ struct EntitlementTests {
     try #require(try await alice.run("sync.status")["premium"]?["source"] == "none")
     let refused = try #require(try await failure(alice, "sync.on"))
     #expect(refused.exitCode == ExitCode.needsPremium)
-    #expect(refused.code == "free_tier")
-    #expect(refused.next?.contains("entitlement install") == true)
+    #expect(refused.code == .freeTier)
+    #expect(refused.next?.description.contains("entitlement install") == true)
     #expect(try await alice.run("sync.off")["preference"] == false)
   }
 
@@ -111,7 +111,7 @@ struct EntitlementTests {
     #expect(mode == 0o600)
     let path = try await issue(alice, key, until: "2027-03-01")
     let file: JSON = ["file": .string(path)]
-    #expect(try await failure(alice, "entitlement.install", file)?.code == "unknown_issuer")
+    #expect(try await failure(alice, "entitlement.install", file)?.code == .unknownIssuer)
     try await alice.run("issuer.trust", ["file": .string(key + ".pub")])
     let installed = try await alice.run("entitlement.install", file)
     #expect(installed["added"] == true)

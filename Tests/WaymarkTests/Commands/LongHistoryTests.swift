@@ -86,7 +86,7 @@ struct LongHistoryTests {
     let task = Task { await alice.node.answer(to: request) }
     task.cancel()
     let failure = await #expect(throws: WaymarkError.self) { try await task.value.get() }
-    #expect(failure?.code == "cancelled")
+    #expect(failure?.code == .cancelled)
   }
 }
 

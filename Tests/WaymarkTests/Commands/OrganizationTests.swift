@@ -30,7 +30,7 @@ struct OrganizationTests {
       "transportation.add", fields("trip=Rome", "name=Flight", "organization=Alpha Air"))
     let refused = try #require(try await failure(alice, "organization.delete", ["id": "Alpha Air"]))
     #expect(refused.exitCode == ExitCode.needsYes)
-    #expect(refused.next?.contains("--force") == true)
+    #expect(refused.next?.description.contains("--force") == true)
     try await alice.run("organization.delete", ["id": "Alpha Air", "force": true])
     let flight = try await alice.run("transportation.show", ["id": "Flight"])
     #expect(flight["organizationName"] == "None")

@@ -87,7 +87,7 @@ extension SocketCircle {
     #expect(
       failure?.message == "alice has more than 8192 logs and branches, too many for one answer.",
       "\(String(describing: failure))")
-    #expect(failure?.next?.hasPrefix("waymark sync on --preview") == true)
+    #expect(failure?.next?.description.hasPrefix("waymark sync on --preview") == true)
   }
 
   @Test func `the same data counts as the same, whoever imported it`() async throws {
@@ -124,7 +124,8 @@ extension SocketCircle {
     let circle = try await twoHistories()
     defer { circle.end() }
     let refused = try #require(try await circle.failure("bob", "sync.on"))
-    #expect(refused.exitCode == ExitCode.needsYes && refused.next?.contains("sync on --yes") == true)
+    #expect(
+      refused.exitCode == ExitCode.needsYes && refused.next?.description.contains("sync on --yes") == true)
     #expect(try await circle.run("bob", "sync.status")["preference"] == false)
     try await circle.run("bob", "sync.on", ["yes": true])
     try await circle.waitForSync("bob")
@@ -160,7 +161,7 @@ extension SocketCircle {
     let circle = try await SocketCircle.make(["alice", "bob"])
     defer { circle.end() }
     let free = try #require(try await circle.failure("alice", "sync.on", ["preview": true]))
-    #expect(free.exitCode == ExitCode.needsPremium && free.next?.contains("help premium") == true)
+    #expect(free.exitCode == ExitCode.needsPremium && free.next?.description.contains("help premium") == true)
     try await circle.waitForSync("alice")
     #expect(try await circle.run("alice", "verify")["verdict"] == "equal", "settings are compared")
     let alone = try await TestNode.founder("alone")

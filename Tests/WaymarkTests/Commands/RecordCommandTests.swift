@@ -107,7 +107,7 @@ struct RecordCommandTests {
     let before = try await alice.run("status")["lanes"]
     let failure = try #require(try await failure(alice, row.command, fields(row.pairs, id: "Rome")))
     #expect(failure.exitCode == ExitCode.usage)
-    #expect(failure.code == row.code)
+    #expect(failure.code.rawValue == row.code)
     #expect(failure.message.contains(row.named), "\(failure.message)")
     #expect(try await alice.run("status")["lanes"] == before)
   }
@@ -119,7 +119,7 @@ struct RecordCommandTests {
     #expect(try await alice.run("trip.show", ["id": "ROME"])["name"] == "Rome")
     let failure = try #require(try await failure(alice, "trip.show", ["id": "Ro"]))
     #expect(failure.exitCode == ExitCode.usage)
-    #expect(failure.code == "ambiguous")
+    #expect(failure.code == .ambiguous)
     #expect(failure.candidates.count == 2)
   }
 
@@ -137,7 +137,7 @@ struct RecordCommandTests {
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
     try await alice.run("trip.delete", ["id": "Rome"])
     #expect(try await alice.run("lodging.list")["lodgings"] == [])
-    #expect(try await failure(alice, "trip.show", ["id": "Rome"])?.code == "not_found")
+    #expect(try await failure(alice, "trip.show", ["id": "Rome"])?.code == .notFound)
     #expect(try await alice.run("status")["counts"]?["lodging"] == 0)
   }
 

@@ -101,7 +101,7 @@ struct ResolveTests {
     #expect(shown["winner"]?["value"] == "Eau")
     #expect(shown["losers"]?[0]?["value"] == "Wasser")
     #expect(shown["choices"]?.array?.compactMap { $0["take"]?.string } == ["winner", "loser"])
-    #expect(try await circle.failure("alice", "conflicts.show", ["id": "zz"])?.code == "not_found")
+    #expect(try await circle.failure("alice", "conflicts.show", ["id": "zz"])?.code == .notFound)
     let wrong = try await circle.failure(
       "alice", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "carol"])
     #expect(wrong?.exitCode == ExitCode.usage)
@@ -126,7 +126,7 @@ struct ResolveTests {
     let refused = try await circle.failure(
       "carol", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "loser"])
     #expect(refused?.exitCode == ExitCode.usage)
-    #expect(refused?.code == "ambiguous")
+    #expect(refused?.code == .ambiguous)
     #expect(refused?.candidates.count == 2)
     try await circle.run("carol", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "bob"])
     try await circle.inSync("alice", "bob", "carol")

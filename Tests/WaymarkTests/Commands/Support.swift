@@ -11,7 +11,16 @@ extension Node {
     _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
   ) async throws -> JSON {
     let request = ControlRequest(command: command, arguments: arguments)
-    return named(command, try await answer(to: request, CommandCall(tell: tell)).get())
+    guard let type = Commands.named[command] else {
+      return try await answer(to: request, CommandCall(tell: tell)).get()
+    }
+    return named(command, try await run(request, type, CommandCall(tell: tell)))
+  }
+
+  private func run(
+    _ request: ControlRequest, _ type: (some NodeCommand).Type, _ call: CommandCall
+  ) async throws -> JSON {
+    try AnswerCoding.document(try await answer(try request.command(as: type), call).get())
   }
 }
 
@@ -62,7 +71,7 @@ extension ControlClient {
   private static func run(
     _ request: ControlRequest, _ type: (some NodeCommand).Type, _ home: Home
   ) async throws -> JSON {
-    try AnswerCoding.encode(try await perform(try request.command(as: type), home: home))
+    try AnswerCoding.document(try await perform(try request.command(as: type), home: home))
   }
 }
 

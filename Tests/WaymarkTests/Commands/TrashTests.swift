@@ -19,8 +19,8 @@ struct TrashTests {
     #expect(lodging?["deleted"] == false)
     #expect(lodging?["hiddenBy"]?["name"] == "Rome")
     let refused = try await failure(alice, "lodging.restore", ["id": "Casa"])
-    #expect(refused?.code == "hidden")
-    #expect(refused?.next == "waymark trip restore Rome")
+    #expect(refused?.code == .hidden)
+    #expect(refused?.next?.description == "waymark trip restore Rome")
     try await alice.run("trip.restore", ["id": "Rome"])
     #expect(try await alice.run("lodging.show", ["id": "Casa"])["tripName"] == "Rome")
     #expect(try await alice.run("trip.list", ["deleted": true])["trips"] == [])
@@ -38,9 +38,9 @@ struct TrashTests {
   @Test func `what is there is not restored, and what never was is not found`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
-    #expect(try await failure(alice, "trip.restore", ["id": "Rome"])?.code == "not_deleted")
-    #expect(try await failure(alice, "trip.restore", ["id": "Oslo"])?.code == "not_found")
-    #expect(try await failure(alice, "organization.restore", ["id": "None"])?.code == "not_deleted")
+    #expect(try await failure(alice, "trip.restore", ["id": "Rome"])?.code == .notDeleted)
+    #expect(try await failure(alice, "trip.restore", ["id": "Oslo"])?.code == .notFound)
+    #expect(try await failure(alice, "organization.restore", ["id": "None"])?.code == .notDeleted)
     #expect(try await alice.run("history")["operations"]?.array?.count == 1)
   }
 
@@ -51,7 +51,7 @@ struct TrashTests {
       try await alice.run("trip.delete", ["id": id])
     }
     let refused = try await failure(alice, "trip.restore", ["id": "Rome"])
-    #expect(refused?.code == "ambiguous")
+    #expect(refused?.code == .ambiguous)
     #expect(refused?.candidates.count == 2)
   }
 

@@ -34,7 +34,7 @@ struct UndoTests {
     #expect(try await count(alice, "trips") == 0)
     let refused = try await failure(alice, "undo")
     #expect(refused?.exitCode == ExitCode.failed)
-    #expect(refused?.code == "nothing_to_undo")
+    #expect(refused?.code == .nothingToUndo)
   }
 
   @Test func `an undo can be undone, and that too, and the first again`() async throws {
@@ -52,7 +52,7 @@ struct UndoTests {
     // The edit counts again, so it is what plain undo takes.
     #expect(try await alice.run("undo")["operation"]?["id"] == edit)
     #expect(try await name() == "Rome")
-    #expect(try await failure(alice, "undo", ["operation": edit])?.code == "nothing_to_undo")
+    #expect(try await failure(alice, "undo", ["operation": edit])?.code == .nothingToUndo)
   }
 
   @Test func `an operation undone says so, and by which one`() async throws {
@@ -171,7 +171,7 @@ struct UndoTests {
     try await alice.run("undo")
     try await alice.run("undo")
     #expect(try await alice.run("profile.show")["name"] == .null)
-    #expect(try await failure(alice, "undo")?.code == "nothing_to_undo")
+    #expect(try await failure(alice, "undo")?.code == .nothingToUndo)
   }
 
   @Test func `a setting goes back, and so does one that was unset`() async throws {
@@ -222,9 +222,9 @@ struct UndoTests {
     let (digit, two) = try #require(digits.first { $0.value.count > 1 })
     let refused = try #require(try await failure(alice, "undo", ["operation": .string(digit)]))
     #expect(refused.exitCode == ExitCode.usage)
-    #expect(refused.code == "ambiguous")
+    #expect(refused.code == .ambiguous)
     #expect(refused.candidates.map { String($0.prefix(32)) }.sorted() == two.sorted())
-    #expect(try await failure(alice, "undo", ["operation": "xyz"])?.code == "not_found")
+    #expect(try await failure(alice, "undo", ["operation": "xyz"])?.code == .notFound)
     #expect(try await count(alice, "trips") == 17)
   }
 }

@@ -143,7 +143,7 @@ import Wire
     ]
     for plant in plants {
       plant()
-      #expect(throws: HomeError.self) { try ControlServer(at: place, handler: Self.echo) }
+      #expect(throws: WaymarkError.self) { try ControlServer(at: place, handler: Self.echo) }
       var status = stat()
       #expect(lstat(place.path, &status) == 0, "it was taken away")
       #expect(try bytes(other) == [1])
@@ -180,19 +180,19 @@ import Wire
     #expect(throws: Never.self) { try place.check() }
     for open: mode_t in [0o701, 0o710, 0o777, 0o1777] {
       chmod(runtime, open)
-      #expect(throws: HomeError.self, "\(String(open, radix: 8))") { try place.check() }
+      #expect(throws: WaymarkError.self, "\(String(open, radix: 8))") { try place.check() }
       #expect(try LineSocket.connect(to: place) == nil)
     }
     chmod(runtime, 0o700)
     if geteuid() == 0 {
       chown(runtime, 65_534, 65_534)
-      #expect(throws: HomeError.self) { try place.check() }
+      #expect(throws: WaymarkError.self) { try place.check() }
     } else {
       print("skipped: only root can give a directory away")
     }
     rmdir(runtime)
     symlink(folder.path, runtime)
-    #expect(throws: HomeError.self) { try place.check() }
+    #expect(throws: WaymarkError.self) { try place.check() }
   }
 
   @Test func `a long home has one place for its socket, however it is spelled`() throws {
@@ -402,7 +402,7 @@ import Wire
       let failure = await #expect(throws: WaymarkError.self) {
         try await ControlClient.run("trip.add", home: home)
       }
-      #expect(failure?.code == "not_answering" && failure?.exitCode == ExitCode.notRunning)
+      #expect(failure?.code == .notAnswering && failure?.exitCode == ExitCode.notRunning)
       #expect(failure?.message.contains("(process \(ProcessInfo.processInfo.processIdentifier))") == true)
       #expect(asked.withLock { $0 } == ["ping"])
     }

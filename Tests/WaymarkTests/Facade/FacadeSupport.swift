@@ -32,7 +32,7 @@ func refusal(_ body: () async throws -> Void) async throws -> String? {
     try await body()
     return nil
   } catch let error as WaymarkError {
-    return error.code
+    return error.code.rawValue
   }
 }
 

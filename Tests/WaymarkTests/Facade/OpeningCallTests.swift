@@ -47,9 +47,9 @@ struct OpeningCallTests {
       await opened.close()
       Issue.record("a store of schema 99 was opened")
     } catch let error as WaymarkError {
-      #expect(error.code == "newer_store")
+      #expect(error.code == .newerStore)
       #expect(error.message.contains("newer version of Waymark (schema 99, this one reads "))
-      #expect(error.next?.hasPrefix("bring this program up to date") == true)
+      #expect(error.next?.description.hasPrefix("bring this program up to date") == true)
     }
   }
 
@@ -76,7 +76,7 @@ struct OpeningCallTests {
     #expect(try await refusal { _ = try await node.joiner(within: .seconds(60)) } == "closed")
     try "no key".write(toFile: home.deviceKey, atomically: true, encoding: .utf8)
     chmod(home.deviceKey, 0o600)
-    #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "keyDamaged")
+    #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "key_damaged")
     var short = Array("x".utf8)
     #expect(try await refusal { _ = try Passphrase(wiping: &short) } == "bad_passphrase")
   }

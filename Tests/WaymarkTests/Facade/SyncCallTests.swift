@@ -38,7 +38,7 @@ struct SyncCallTests {
     #expect(state.premium.source == .none && state.premium.validUntil == nil)
     #expect(state.step == .buyPremium)
     #expect(state.sentence == "Without premium, settings sync and records stay on this device.")
-    #expect(try await failure { try await alice.node.turnSyncOn() }?.code == "free_tier")
+    #expect(try await failure { try await alice.node.turnSyncOn() }?.code == .freeTier)
     #expect(try await alice.node.turnSyncOff() == state)
     await alice.close()
   }
@@ -91,7 +91,7 @@ struct SyncCallTests {
       (Data(repeating: 65, count: 100_000), "no_certificate"),
     ] {
       let refused = try await failure { try await alice.node.install(entitlement: bytes) }
-      #expect(refused?.code == code)
+      #expect(refused?.code.rawValue == code)
     }
     #expect(try await alice.node.syncState().step == .buyPremium)
     await alice.close()
@@ -110,7 +110,7 @@ struct SyncCallTests {
     #expect(preview.peers.map(\.name) == ["alice"] && preview.notAsked == [])
     #expect(preview.profile?.state == .onlyHere && preview.profile?.winnerName == "bob")
     let asked = try await failure { try await circle["bob"].turnSyncOn() }
-    #expect(asked?.code == "needs_yes")
+    #expect(asked?.code == .needsYes)
     #expect(try await circle["bob"].syncState().preference == false)
     #expect(try await circle["bob"].turnSyncOn(isConfirmed: true).isActive)
     try await circle.inSync()
@@ -136,11 +136,11 @@ struct SyncCallTests {
     let closed = try await failure {
       try await circle["alice"].waitUntilInSync(lane: .records, timeout: .milliseconds(100))
     }
-    #expect(closed?.code == "peer_sync_off")
+    #expect(closed?.code == .peerSyncOff)
     let alone = try await TestNode.founder("carol")
     let idle = try await failure { try await alone.node.waitUntilInSync(timeout: .zero) }
-    #expect(idle?.code == "not_running")
-    #expect(try await failure { _ = try await alone.node.syncPreview() }?.code == "not_running")
+    #expect(idle?.code == .notRunning)
+    #expect(try await failure { _ = try await alone.node.syncPreview() }?.code == .notRunning)
     await alone.close()
   }
 
@@ -153,8 +153,8 @@ struct SyncCallTests {
     async let joiner = failure { _ = try await alice.joiner(within: .seconds(60)) }
     try await Task.sleep(for: .milliseconds(200))
     await alice.close()
-    #expect(try await wait?.code == "closed")
-    #expect(try await joiner?.code == "closed")
+    #expect(try await wait?.code == .closed)
+    #expect(try await joiner?.code == .closed)
     #expect(ContinuousClock.now - began < .seconds(30))
   }
 
@@ -170,8 +170,8 @@ struct SyncCallTests {
   #else
     @Test func `a build without the trait has no mock purchases`() async throws {
       let alice = try await TestNode.founder("alice")
-      #expect(try await failure { try await alice.node.buyMockPremium() }?.code == "usage")
-      #expect(try await failure { try await alice.node.cancelMockPremium() }?.code == "usage")
+      #expect(try await failure { try await alice.node.buyMockPremium() }?.code == .usage)
+      #expect(try await failure { try await alice.node.cancelMockPremium() }?.code == .usage)
       await alice.close()
     }
   #endif

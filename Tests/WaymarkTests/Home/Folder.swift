@@ -27,12 +27,12 @@ final class Folder: Sendable {
 }
 
 /// Why something of a home was refused; nil if it was not.
-func code(_ body: () throws -> Void) -> HomeError.Code? {
+func code(_ body: () throws -> Void) -> Reason? {
   do {
     try body()
     return nil
   } catch {
-    return (error as? HomeError)?.code
+    return (error as? WaymarkError)?.code
   }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Whose the directory of a node is, and what lies in it.
 struct HomeDirectoryTests {
-  private func code(_ home: Home) -> HomeError.Code? { WaymarkTests.code { try home.prepare() } }
+  private func code(_ home: Home) -> Reason? { WaymarkTests.code { try home.prepare() } }
 
   /// What is said of a home that is refused.
   private func sentence(_ home: Home) -> String {
@@ -13,7 +13,7 @@ struct HomeDirectoryTests {
       try home.prepare()
       return ""
     } catch {
-      return (error as? HomeError)?.message ?? "\(error)"
+      return (error as? WaymarkError)?.message ?? "\(error)"
     }
   }
 
@@ -24,7 +24,7 @@ struct HomeDirectoryTests {
     case ofOther, keysOfOther, storeOfOther, storeLink, storeOpen, walLink, tokenPipe, settingsOfOther
   }
 
-  static let expected: [Before: HomeError.Code] = [
+  static let expected: [Before: Reason] = [
     .fullOpen: .wrongMode, .fullOpenToGroup: .wrongMode, .keysOpen: .wrongMode, .file: .unwritable,
     .link: .unwritable, .ofOther: .wrongOwner, .keysOfOther: .wrongOwner, .storeOfOther: .wrongOwner,
     .storeLink: .unwritable, .walLink: .unwritable, .tokenPipe: .unwritable, .settingsOfOther: .wrongOwner,

@@ -45,7 +45,7 @@ struct HomeLockTests {
         _ = try Node.initialize(home: home, name: "device \(number)")
         made.withLock { $0.append("made") }
       } catch {
-        made.withLock { $0.append((error as? WaymarkError)?.code ?? "\(error)") }
+        made.withLock { $0.append((error as? WaymarkError)?.code.rawValue ?? "\(error)") }
       }
     }
     let outcomes = made.withLock { $0 }
@@ -98,9 +98,9 @@ struct HomeLockTests {
       _ = try Node.open(home)
       Issue.record("an empty store was opened")
     } catch let error as WaymarkError {
-      #expect(error.code == "store")
+      #expect(error.code == .store)
       #expect(error.message.contains("holds no circle"))
-      #expect(error.next?.contains("waymark restore FILE") == true)
+      #expect(error.next?.description.contains("waymark restore FILE") == true)
     }
     let present = try PresentStore(home)
     #expect(present.trouble?.contains("holds no circle") == true)

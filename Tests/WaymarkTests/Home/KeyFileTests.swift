@@ -42,7 +42,7 @@ struct KeyFileTests {
   func `a file that is not as a key has to be is refused at once and left alone`(_ wrong: Wrong) throws {
     let folder = try Folder()
     let path = folder.file("device.key")
-    var expected = HomeError.Code.keyDamaged
+    var expected = Reason.keyDamaged
     if ![.missing, .folder, .pipe].contains(wrong) {
       try KeyFile.create(try secret(.device), .device, at: path)
     }

@@ -12,7 +12,7 @@ struct OutputFileTests {
       try OutputFile(path, in: home, overwrites: yes).write([1, 2, 3])
       return nil
     } catch {
-      return (error as? WaymarkError)?.code ?? "\(error)"
+      return (error as? WaymarkError)?.code.rawValue ?? "\(error)"
     }
   }
 
@@ -158,6 +158,6 @@ struct OutputFileTests {
     let home = Home(path: try Folder().path)
     let failure = WaymarkError.opening(home, StoreError.lockFailed(errno: EROFS))
     #expect(failure.message.contains("read-only file system") && !failure.message.contains("errno"))
-    #expect(failure.next?.contains("findmnt") == true)
+    #expect(failure.next?.description.contains("findmnt") == true)
   }
 }

@@ -200,7 +200,7 @@ import WaymarkTesting
         try await body(alice.node)
         return nil
       } catch let error as WaymarkError {
-        return error.code
+        return error.code.rawValue
       } catch {
         return "\(error)"
       }

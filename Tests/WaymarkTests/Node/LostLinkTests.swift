@@ -26,7 +26,7 @@ struct LostLinkTests {
       do {
         joined = try await Joining(home: home, ticket: ticket.line, name: "bob").join()
       } catch let failure as WaymarkError {
-        #expect(["unreachable", "ticket_refused"].contains(failure.code), "after \(cut) bytes: \(failure)")
+        #expect([.unreachable, .ticketRefused].contains(failure.code), "after \(cut) bytes: \(failure)")
         if await node.circle.evaluation.members.count == 2 { lostAfterCertificate += 1 }
       }
       relay.end()

@@ -71,8 +71,8 @@ struct RepairTests {
       await #expect(throws: WaymarkError.self) {
         _ = try await ControlClient.run("trip.list", home: home)
       })
-    #expect(refused.code == "store_damaged")
-    #expect(refused.next == "waymark verify --deep --repair")
+    #expect(refused.code == .storeDamaged)
+    #expect(refused.next?.description == "waymark verify --deep --repair")
     let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: file) }
     _ = try await ControlClient.run("backup", ["file": .string(file)], home: home)
@@ -99,7 +99,7 @@ struct RepairTests {
       _ = try await ControlClient.run("backup", ["file": .string(file)], home: home)
       #expect(isWhole)
     } catch let failure as WaymarkError {
-      #expect(!isWhole && failure.code == "store_damaged", "\(failure)")
+      #expect(!isWhole && failure.code == .storeDamaged, "\(failure)")
     }
     #expect(FileManager.default.fileExists(atPath: file) == isWhole)
     #expect(home.isSuspect)
@@ -128,7 +128,7 @@ struct RepairTests {
     ]
     for attempt in attempts {
       let failure = try #require(await #expect(throws: WaymarkError.self) { try await attempt(alice.node) })
-      #expect(failure.code == "store" && failure.next == "waymark verify --deep")
+      #expect(failure.code == .store && failure.next?.description == "waymark verify --deep")
       #expect(failure.message.hasPrefix("The store in \(alice.home.path) can't be read: "))
     }
   }

@@ -166,7 +166,7 @@ struct RestampTests {
     let incarnation = try await circle.run("alice", "status")["incarnation"]
     await #expect {
       try await circle.run("alice", "restamp", ["yes": true])
-    } throws: { ($0 as? WaymarkError)?.code == "clock_disputed" }
+    } throws: { ($0 as? WaymarkError)?.code == .clockDisputed }
     #expect(try await circle.run("alice", "status")["incarnation"] == incarnation)
     // What Bob has written tells the same where he is not connected.
     try await circle.run("bob", "settings.set", ["key": "colorScheme", "value": "light"])
@@ -177,7 +177,7 @@ struct RestampTests {
     let alone = try Node(home: circle.home("alice"), wall: { systemWall() - Self.year })
     await #expect {
       _ = try await alone.run("restamp", ["yes": true])
-    } throws: { ($0 as? WaymarkError)?.code == "clock_disputed" }
+    } throws: { ($0 as? WaymarkError)?.code == .clockDisputed }
     await alone.close()
   }
 
@@ -196,13 +196,13 @@ struct RestampTests {
     let end = try await alice.run("status")["incarnation"]
     await alice.node.leave("a test")
     #expect(try await alice.run("status")["incarnation"] == end)
-    #expect(try await failure(alice, "trip.add", fields("name=more"))?.code == "incarnations_spent")
+    #expect(try await failure(alice, "trip.add", fields("name=more"))?.code == .incarnationsSpent)
     #expect(try await alice.run("status")["notices"]?[0]?["reason"] == "incarnations_spent")
     await alice.close()
     let again = try Node(home: alice.home, wall: systemWall)
     await #expect {
       _ = try await again.run("trip.add", fields("name=more"))
-    } throws: { ($0 as? WaymarkError)?.code == "incarnations_spent" }
+    } throws: { ($0 as? WaymarkError)?.code == .incarnationsSpent }
     #expect(
       try await again.run("trip.list")["trips"]?.array?.count == Limits.incarnationsMax)
     await again.close()

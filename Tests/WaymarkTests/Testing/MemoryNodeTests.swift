@@ -49,11 +49,11 @@ struct MemoryNodeTests {
       ("verify", ["deep": true]), ("cleanup", ["yes": true]),
     ] {
       let failure = try await failure { _ = try await perform(node, command, arguments) }
-      #expect(failure?.code == "in_memory", "\(command)")
-      #expect(failure?.next?.contains("directory") == true)
+      #expect(failure?.code == .inMemory, "\(command)")
+      #expect(failure?.next?.description.contains("directory") == true)
     }
     let control = try await failure { try await node.serveControl() }
-    #expect(control?.code == "in_memory")
+    #expect(control?.code == .inMemory)
     let directory = try TestHome()
     try await directory.home.prepareForTest()
     let file = directory.home.path + "/copy.waymark"
@@ -73,7 +73,7 @@ struct MemoryNodeTests {
     let arguments: JSON = ["file": .string(key + ".pub")]
     #expect(try await perform(circle["alice"], "issuer.trust", arguments)["added"] == true)
     let failure = try await failure { _ = try await perform(circle["bob"], "issuer.trust", arguments) }
-    #expect(failure?.code == "root_key")
+    #expect(failure?.code == .rootKey)
     await circle.close()
   }
 

@@ -213,7 +213,7 @@ struct TestCircleTests {
   @Test func `of a device in memory nothing is left`() async throws {
     let circle = try await TestCircle("alice")
     let failure = await #expect(throws: WaymarkError.self) { try await circle.reopen("alice") }
-    #expect(failure?.code == "in_memory")
+    #expect(failure?.code == .inMemory)
   }
 
   @Test func `who waits for what can't come is told for what`() async throws {

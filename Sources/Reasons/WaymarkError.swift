@@ -1,34 +1,32 @@
-import Wire
-
 /// Why something was not done: what happened, to what, and what to do next.
 ///
 /// ```swift
 /// do {
 ///   try await node.turnSyncOn()
-/// } catch let error as WaymarkError where error.code == "needs_yes" {
+/// } catch let error as WaymarkError where error.code == .needsYes {
 ///   show(try await node.syncPreview())
 /// }
 /// ```
 public struct WaymarkError: Error, Hashable, Sendable {
   /// What the process ends with; see `ExitCode`.
   package let exitCode: Int32
-  /// A word for programs.
+  /// What programs go by.
   ///
-  /// Of what a person enters: `bad_value` for a value that a field can't hold, `usage` for what makes no sense (a record
-  /// without what it needs, another None), `not_found`, `in_use`, `ambiguous`. Of premium: `free_tier`,
-  /// `entitlement_expired`, `entitlement_not_yet_valid`, `needs_yes`. Of the node: `closed`, `store_held`, `disk_full`,
-  /// `store_broken`, `not_running` where it would have to serve. Each call names what is its own.
-  public let code: String
+  /// Of what a person enters: `badValue` for a value that a field can't hold, `usage` for what makes no sense (a record
+  /// without what it needs, another None), `notFound`, `inUse`, `ambiguous`. Of premium: `freeTier`,
+  /// `entitlementExpired`, `entitlementNotYetValid`, `needsYes`. Of the node: `closed`, `storeHeld`, `diskFull`,
+  /// `storeBroken`, `notRunning` where it would have to serve. Each call names what is its own.
+  public let code: Reason
   /// A sentence for people.
   public let message: String
   /// What to do next, for whoever reads a log: often a command of `waymark`. An app shows its own step.
-  public let next: String?
+  public let next: Step?
   /// What an ambiguous name could have meant.
   package let candidates: [String]
 
-  /// An error with a word for programs, a sentence and a next step for people.
+  /// An error with a code for programs, a sentence and a next step for people.
   package init(
-    exitCode: Int32, code: String, message: String, next: String? = nil, candidates: [String] = []
+    exitCode: Int32, code: Reason, message: String, next: Step? = nil, candidates: [String] = []
   ) {
     self.exitCode = exitCode
     self.code = code
@@ -72,13 +70,13 @@ package enum ExitCode {
 
 extension WaymarkError {
   /// Something in the world went against it: a file that is not there, a broken export.
-  package static func failed(_ code: String, _ message: String, next: String) -> WaymarkError {
+  package static func failed(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }
 
   /// What was typed is not a command that makes sense.
-  package static func usage(_ message: String, next: String? = nil) -> WaymarkError {
-    WaymarkError(exitCode: ExitCode.usage, code: "usage", message: message, next: next)
+  package static func usage(_ message: String, next: Step? = nil) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.usage, code: .usage, message: message, next: next)
   }
 
   /// A value that a field can't hold.
@@ -86,34 +84,32 @@ extension WaymarkError {
     _ field: String, _ value: String, allowed: String
   ) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.usage, code: "bad_value",
+      exitCode: ExitCode.usage, code: .badValue,
       message: "\(field) can't be “\(shortened(value))”: \(allowed).")
   }
 
-  package static func notFound(_ what: String, _ name: String, next: String? = nil) -> WaymarkError {
+  package static func notFound(_ what: String, _ name: String, next: Step? = nil) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.usage, code: "not_found", message: "There is no \(what) “\(shortened(name))”.",
+      exitCode: ExitCode.usage, code: .notFound, message: "There is no \(what) “\(shortened(name))”.",
       next: next)
   }
 
   package static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.usage, code: "ambiguous",
+      exitCode: ExitCode.usage, code: .ambiguous,
       message: "“\(shortened(name))” could be more than one \(what). Type more of the name, or an id.",
       candidates: candidates)
   }
 
-  package static func needsYes(_ message: String, next: String) -> WaymarkError {
-    WaymarkError(exitCode: ExitCode.needsYes, code: "needs_yes", message: message, next: next)
+  /// What is wrong with the files of a node; what is wrong with a key has an exit code of its own.
+  package static func home(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
+    WaymarkError(
+      exitCode: code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: code, message: message,
+      next: next)
   }
-}
 
-extension WaymarkError {
-  /// What is wrong with the files of a node, with the exit code of its kind.
-  package init(_ error: HomeError) {
-    self.init(
-      exitCode: error.code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: error.code.rawValue,
-      message: error.message, next: error.next)
+  package static func needsYes(_ message: String, next: Step) -> WaymarkError {
+    WaymarkError(exitCode: ExitCode.needsYes, code: .needsYes, message: message, next: next)
   }
 }
 
@@ -124,5 +120,15 @@ extension WaymarkError: Codable {
     case message
     case next
     case candidates
+  }
+}
+
+extension Reason {
+  /// Whether it is a key that can't be had.
+  package var concernsKeys: Bool {
+    switch self {
+    case .keyMissing, .keyDamaged, .keyExposed, .passphraseNeeded, .wrongPassphrase, .badPassphrase: true
+    default: false
+    }
   }
 }

@@ -1,0 +1,151 @@
+/// What to do next: words for a person, in which the commands of `waymark` are values.
+///
+/// ```swift
+/// let step: Step = "\(waymark: "run", on: "phone"); if it is lost: \(waymark: "revoke phone")"
+/// ```
+///
+/// Whoever shows a step writes its sentence: a command that is typed on this device names the home if one was typed.
+public struct Step: Hashable, Sendable {
+  /// A piece of a step.
+  public enum Part: Hashable, Sendable {
+    /// Words.
+    case text(String)
+    /// What is typed after the word `waymark`, and on which device: nil is this one.
+    case command(String, on: String?)
+  }
+
+  /// The pieces, in the order in which they are read.
+  public private(set) var parts: [Part]
+
+  package init(_ parts: [Part]) { self.parts = parts }
+
+  /// Words alone.
+  package init(_ text: String) { parts = [.text(text)] }
+
+  /// One command: what is typed after the word `waymark`, and on which device if it is not this one.
+  package static func waymark(_ words: String, on device: String? = nil) -> Step {
+    Step([.command(words, on: device)])
+  }
+
+  /// The step as a sentence without its stop.
+  ///
+  /// - Parameters:
+  ///   - home: what commands of this device name as their home; nil for the one that is meant anyway.
+  ///   - row: the device that the reader is being told of, so that its name need not be said again.
+  package func text(home: String?, inRowOf row: String? = nil) -> String {
+    parts.map { part in
+      switch part {
+      case .text(let text): return text
+      case .command(let words, let device?):
+        return "waymark \(words), " + (device == row ? "there" : "on \(device)")
+      case .command(let words, nil):
+        guard let home, !Self.needNoHome.contains(String(words.prefix { $0 != " " })) else {
+          return "waymark \(words)"
+        }
+        return "waymark --home \(shellWord(home)) \(words)"
+      }
+    }.joined()
+  }
+
+  /// The step with other words and arguments.
+  package func mapText(_ transform: (String) -> String) -> Step {
+    Step(
+      parts.map { part in
+        switch part {
+        case .text(let text): .text(transform(text))
+        case .command(let words, let device): .command(transform(words), on: device)
+        }
+      })
+  }
+
+  private static let needNoHome: Set<String> = ["help", "version", "--home"]
+
+  package static func + (left: Step, right: Step) -> Step { Step(left.parts + right.parts) }
+}
+
+extension Step: CustomStringConvertible {
+  public var description: String { text(home: nil) }
+}
+
+extension Step: ExpressibleByStringInterpolation {
+  public init(stringLiteral text: String) { parts = [.text(text)] }
+
+  public init(stringInterpolation: StringInterpolation) { parts = stringInterpolation.parts }
+
+  /// Collects the pieces of a literal.
+  public struct StringInterpolation: StringInterpolationProtocol {
+    fileprivate var parts: [Part] = []
+
+    public init(literalCapacity: Int, interpolationCount: Int) {}
+
+    public mutating func appendLiteral(_ text: String) { appendInterpolation(text) }
+
+    public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+      let text = value.description
+      guard !text.isEmpty else { return }
+      if case .text(let before) = parts.last {
+        parts[parts.count - 1] = .text(before + text)
+      } else {
+        parts.append(.text(text))
+      }
+    }
+
+    public mutating func appendInterpolation(_ step: Step) { parts += step.parts }
+
+    /// A command: what is typed after the word `waymark`, and the device on which, if it is not this one.
+    public mutating func appendInterpolation(waymark words: String, on device: String? = nil) {
+      parts.append(.command(words, on: device))
+    }
+  }
+}
+
+/// A sentence, but on the control socket: there commands stay values, as only who asked knows which home was typed.
+extension Step: Codable {
+  public func encode(to encoder: any Encoder) throws {
+    guard encoder.userInfo[.keepsSteps] as? Bool == true else {
+      var container = encoder.singleValueContainer()
+      return try container.encode(text(home: encoder.userInfo[.home] as? String))
+    }
+    var container = encoder.unkeyedContainer()
+    for part in parts {
+      switch part {
+      case .text(let text): try container.encode(text)
+      case .command(let words, let device): try container.encode(Command(waymark: words, on: device))
+      }
+    }
+  }
+
+  public init(from decoder: any Decoder) throws {
+    if let text = try? decoder.singleValueContainer().decode(String.self) {
+      parts = [.text(text)]
+      return
+    }
+    var container = try decoder.unkeyedContainer()
+    parts = []
+    while !container.isAtEnd {
+      if let text = try? container.decode(String.self) {
+        parts.append(.text(text))
+      } else {
+        let command = try container.decode(Command.self)
+        parts.append(.command(command.waymark, on: command.on))
+      }
+    }
+  }
+
+  private struct Command: Codable {
+    let waymark: String
+    let on: String?
+  }
+}
+
+extension CodingUserInfoKey {
+  /// The home that commands of this device name, as a string.
+  package static let home = named("waymark.home")
+  /// Whether commands in steps stay values.
+  package static let keepsSteps = named("waymark.steps")
+
+  private static func named(_ name: String) -> CodingUserInfoKey {
+    guard let key = CodingUserInfoKey(rawValue: name) else { preconditionFailure("a key without a name") }
+    return key
+  }
+}

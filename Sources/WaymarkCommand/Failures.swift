@@ -1,0 +1,15 @@
+import Waymark
+
+extension Invocation {
+  /// The failure with a next step, and one that means the home that was typed.
+  func completing(_ failure: WaymarkError) -> WaymarkError {
+    var next = failure.next
+    if next == nil, failure.code == .ambiguous { next = .waymark("help ids") }
+    if next == nil, failure.exitCode == ExitCode.usage {
+      next = .waymark("help \(words.joined(separator: " "))")
+    }
+    return WaymarkError(
+      exitCode: failure.exitCode, code: failure.code, message: failure.message,
+      next: next.map { Step($0.text(home: options.home)) }, candidates: failure.candidates)
+  }
+}

@@ -18,18 +18,14 @@ package struct StoreLock: ~Copyable {
   private init(path: String) throws {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw StoreError.lockFailed(errno: errno) }
+    // Whatever is thrown from here on, `deinit` closes the file. To close it here as well would, a moment later, close
+    // whatever another thread has opened in between.
     let code = Self.take(descriptor)
     guard code == 0 else {
       let holder = Self.holder(descriptor)
-      close(descriptor)
       throw code == EWOULDBLOCK ? StoreError.storeIsHeld(by: holder) : StoreError.lockFailed(errno: code)
     }
-    do {
-      try leaveName()
-    } catch {
-      close(descriptor)
-      throw error
-    }
+    try leaveName()
   }
 
   /// Writes whose lock it is, over the name that is there: on a full disk there is no room for a first one, and the

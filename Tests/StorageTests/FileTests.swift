@@ -3,8 +3,15 @@ import Records
 import Replication
 import SQLite
 import Storage
+import Synchronization
 import Testing
 import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 @Suite struct FileTests {
   private func inFolder(_ body: (String) throws -> Void) throws {
@@ -41,6 +48,32 @@ import Wire
       #expect(throws: StoreError.storeIsHeld(by: ProcessInfo.processInfo.processIdentifier)) {
         try Store(path: path)
       }
+      _ = store
+    }
+  }
+
+  /// It closed its file twice: the second time that could be a file that another thread had opened in between.
+  @Test func `a lock that is refused closes no file of another thread`() throws {
+    try inFolder { path in
+      let store = try Store(path: path)
+      let isOver = Atomic(false)
+      let losses = Atomic(0)
+      let threads = (0..<2).map { _ in
+        let thread = Thread {
+          while !isOver.load(ordering: .relaxed) {
+            if close(open("/dev/null", O_RDONLY | O_CLOEXEC)) != 0 { losses.add(1, ordering: .relaxed) }
+          }
+        }
+        thread.start()
+        return thread
+      }
+      let end = ContinuousClock.now + .milliseconds(500)
+      while ContinuousClock.now < end {
+        if (try? StoreLock(store: path)) != nil { Issue.record("the lock was given twice") }
+      }
+      isOver.store(true, ordering: .relaxed)
+      while !threads.allSatisfy(\.isFinished) { usleep(1_000) }
+      #expect(losses.load(ordering: .relaxed) == 0)
       _ = store
     }
   }

@@ -66,10 +66,13 @@ let package = Package(
     shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
     shell("Home", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Storage"]),
     shell(
+      "Model",
+      ["Wire", "JSONDocument", "Sodium", "Replication", "Records", "Storage", "Exchange", "Home"]),
+    shell(
       "Waymark",
       [
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Exchange", "Home",
+        "Engine", "Transport", "Exchange", "Home", "Model",
       ]),
     shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
     shell(
@@ -160,8 +163,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Records", "Replication",
-        "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Model", "Records",
+        "Replication", "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -35,8 +35,3 @@ extension SyncState.Premium {
     ]
   }
 }
-
-/// RFC 3339, or null if there is no such time.
-func timeJSON(_ moment: Moment?, zone: String? = nil) -> JSON {
-  moment.map { .string(CivilTime.text($0, zone: zone)) } ?? .null
-}

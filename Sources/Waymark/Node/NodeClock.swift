@@ -2,7 +2,7 @@ package import Dispatch
 import Replication
 import Sodium
 import Transport
-package import Wire
+import Wire
 
 #if canImport(Glibc)
   import Glibc
@@ -78,12 +78,6 @@ package func systemWall() -> Int64 {
 #else
   private let clockAhead: Int64 = 0
 #endif
-
-/// Sixteen bytes that nobody has had before.
-package func random16() -> Bytes16 {
-  var random = SecureRandom()
-  return Bytes16(random.next(), random.next())
-}
 
 /// Decides jitter; nothing secret.
 func randomSeed() -> UInt64 {

@@ -1,0 +1,187 @@
+public import Foundation
+import JSONDocument
+import Records
+package import Replication
+public import Wire
+
+/// A device by its key, and what it is called on this one.
+public struct DeviceReference: Hashable, Sendable, Codable, Identifiable {
+  /// The key that names it.
+  public let device: DeviceKey
+  /// What it is called here.
+  public let name: String
+
+  public var id: DeviceKey { device }
+
+  package init(device: DeviceKey, name: String) { (self.device, self.name) = (device, name) }
+}
+
+/// What sort of thing a record is: `trip`, `habit`, `setting`.
+///
+/// Kinds of a newer version, which this one only keeps and passes on, read `kind 77`.
+public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// What a kind is called; its number if it is one of a newer version.
+  package init(_ number: KindNumber) {
+    self.init(rawValue: Registry.kind(number)?.name ?? "kind \(number.rawValue)")
+  }
+
+  public var description: String { rawValue }
+
+  /// See ``Trip``.
+  public static let trip = RecordKind(rawValue: "trip")
+  /// See ``Lodging``.
+  public static let lodging = RecordKind(rawValue: "lodging")
+  /// See ``Transportation``.
+  public static let transportation = RecordKind(rawValue: "transportation")
+  /// See ``Activity``.
+  public static let activity = RecordKind(rawValue: "activity")
+  /// See ``Organization``.
+  public static let organization = RecordKind(rawValue: "organization")
+  /// See ``Address``.
+  public static let address = RecordKind(rawValue: "address")
+  /// See ``Attachment``.
+  public static let attachment = RecordKind(rawValue: "attachment")
+  /// See ``Habit``.
+  public static let habit = RecordKind(rawValue: "habit")
+  /// See ``HabitCategory``.
+  public static let category = RecordKind(rawValue: "category")
+  /// An entry of a habit.
+  public static let log = RecordKind(rawValue: "log")
+  /// See ``Profile``.
+  public static let profile = RecordKind(rawValue: "profile")
+  /// See ``Setting``.
+  public static let setting = RecordKind(rawValue: "setting")
+}
+
+/// A record by its kind and id, with its name, whether people can see it or not.
+public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
+  /// The kind of the record.
+  public let kind: RecordKind
+  public let id: UUID
+  /// Nil if it has none.
+  public let name: String?
+
+  package init(kind: RecordKind, id: UUID, name: String?) {
+    (self.kind, self.id, self.name) = (kind, id, name)
+  }
+}
+
+/// How many records of one kind were written, or would be, and how.
+public struct RecordCounts: Hashable, Sendable, Codable {
+  /// The kind of the records.
+  public let kind: RecordKind
+  /// Records that are new.
+  public let added: Int
+  /// Records of which fields were written.
+  public let changed: Int
+  /// Records that were deleted.
+  public let deleted: Int
+  /// Records that were brought back.
+  public let restored: Int
+
+  package init(kind: RecordKind, added: Int, changed: Int, deleted: Int, restored: Int) {
+    self.kind = kind
+    (self.added, self.changed, self.deleted, self.restored) = (added, changed, deleted, restored)
+  }
+}
+
+/// The value of a field, of any type, for showing it; also of fields that this version does not know.
+///
+/// Keeps the order of what it consists of, and the digits of numbers.
+public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
+  /// Nothing, or no value yet.
+  case none
+  /// True or false.
+  case flag(Bool)
+  /// A whole number.
+  case integer(Int64)
+  /// Any other number.
+  case number(Double)
+  /// Text, and what is written as text: days, times, ids.
+  case text(String)
+  /// Several values in order.
+  case list([ShownValue])
+  /// A value of several parts, as an amount with its currency.
+  case parts([Part])
+
+  /// A named part of a value, or a field of a record.
+  public struct Part: Hashable, Sendable {
+    /// What it is called.
+    public let name: String
+    /// What it holds.
+    public let value: ShownValue
+
+    package init(_ name: String, _ value: ShownValue) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The value on one line.
+  public var description: String {
+    switch self {
+    case .none: "–"
+    case .flag(let flag): flag ? "yes" : "no"
+    case .integer(let number): "\(number)"
+    case .number(let number): "\(number)"
+    case .text(let text): text
+    case .list(let values): values.map(\.description).joined(separator: ", ")
+    case .parts(let parts):
+      parts.filter { $0.value != .none }.map { "\($0.name) \($0.value)" }.joined(separator: ", ")
+    }
+  }
+}
+
+extension ShownValue: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .none
+    } else if let flag = try? container.decode(Bool.self) {
+      self = .flag(flag)
+    } else if let text = try? container.decode(String.self) {
+      self = .text(text)
+    } else if let number = try? container.decode(Int64.self) {
+      self = .integer(number)
+    } else if let number = try? container.decode(Double.self) {
+      self = .number(number)
+    } else if let list = try? container.decode([ShownValue].self) {
+      self = .list(list)
+    } else {
+      self = .parts(try [Part](fieldsFrom: decoder))
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .none: try container.encodeNil()
+    case .flag(let flag): try container.encode(flag)
+    case .integer(let number): try container.encode(number)
+    case .number(let number): try container.encode(number)
+    case .text(let text): try container.encode(text)
+    case .list(let values): try container.encode(values)
+    case .parts(let parts): try parts.encodeFields(to: encoder)
+    }
+  }
+}
+
+extension [ShownValue.Part] {
+  /// Reads the members of an object.
+  package init(fieldsFrom decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: DocumentKey.self)
+    self = try container.allKeys.map {
+      ShownValue.Part($0.stringValue, try container.decode(ShownValue.self, forKey: $0))
+    }
+  }
+
+  /// Writes them as the members of an object.
+  package func encodeFields(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: DocumentKey.self)
+    for part in self { try container.encode(part.value, forKey: DocumentKey(part.name)) }
+  }
+}

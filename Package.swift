@@ -69,10 +69,12 @@ let package = Package(
       "Model",
       ["Wire", "JSONDocument", "Sodium", "Replication", "Records", "Storage", "Exchange", "Home"]),
     shell(
+      "ChangeHistory", ["Wire", "JSONDocument", "Replication", "Records", "Storage", "Home", "Model"]),
+    shell(
       "Waymark",
       [
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Exchange", "Home", "Model",
+        "Engine", "Transport", "Exchange", "Home", "Model", "ChangeHistory",
       ]),
     shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
     shell(
@@ -163,7 +165,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Model", "Records",
+        "ChangeHistory", "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Model",
+        "Records",
         "Replication", "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),

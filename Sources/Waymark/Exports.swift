@@ -1,5 +1,6 @@
 // The values that cross the library's boundary live with the bytes and files they are made of: ids and JSON; homes,
-// passphrases, errors; records and queries.
+// passphrases, errors; records and queries; history.
+@_exported public import ChangeHistory
 @_exported public import Home
 @_exported public import Model
 @_exported public import Wire

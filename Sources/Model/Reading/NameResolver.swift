@@ -1,3 +1,4 @@
+package import Foundation
 import Home
 package import Records
 import Replication
@@ -165,5 +166,31 @@ extension NameResolver {
       throw WaymarkError.ambiguous("record", text, Self.shown(labels))
     }
     return first.1
+  }
+
+  /// What a message calls the record of any kind that a text means, or those that it can mean; empty for none.
+  package func anyRecordLabels(_ text: String) throws -> [String] {
+    do {
+      let record = try anyRecord(text)
+      let kind = Registry.kind(record.key.kind)
+      return ["\(kind?.name ?? "record") \(kind.map { label($0, record) } ?? record.key.id.uuid)"]
+    } catch let failure as WaymarkError {
+      return failure.candidates
+    }
+  }
+
+  /// The record with an id, whether people can see it or not.
+  ///
+  /// - Parameter kind: nil for whatever has the id.
+  package func record(_ id: UUID, _ kind: RecordKind?) throws -> RecordRow {
+    let text = RecordID(id).uuid
+    guard let kind else { return try anyRecord(text) }
+    guard let known = Registry.kind(named: kind.rawValue) else {
+      throw WaymarkError.notFound("kind of record", kind.rawValue)
+    }
+    guard let row = try store.record(RecordKey(kind: known.number, id: RecordID(id))) else {
+      throw WaymarkError.notFound(known.name, text)
+    }
+    return row
   }
 }

@@ -33,7 +33,7 @@ extension Store {
   }
 
   /// What people call a record, whether they can see it or not.
-  func title(_ key: RecordKey) throws -> String? {
+  package func title(_ key: RecordKey) throws -> String? {
     guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
     if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
     guard kind.number == KindNumbers.log else { return kind.title(of: record) }

@@ -1,3 +1,4 @@
+public import struct ChangeHistory.Conflict
 import Membership
 import Records
 import Replication
@@ -50,7 +51,7 @@ extension Reading<[Conflict]> {
   /// The conflicts that wait for a look.
   public static var conflicts: Reading {
     Reading(.conflicts, Topic.records) { node, _ in
-      var reader = node.conflictReader
+      var reader = ConflictReader(node.historyReader)
       return try reader.all()
     }
   }
@@ -59,9 +60,7 @@ extension Reading<[Conflict]> {
 extension Reading<[MassDelete]> {
   /// Large deletions by other devices, until they are undone or acknowledged.
   public static var massDeletes: Reading {
-    Reading(.massDeletes, Topic.all) { node, _ in
-      try node.largeDeletions().map { MassDelete($0, deviceName: node.name(of: $0.device)) }
-    }
+    Reading(.massDeletes, Topic.all) { node, _ in try node.historyReader.massDeletes() }
   }
 }
 
@@ -70,12 +69,7 @@ extension Reading<[History.Operation]> {
   ///
   /// - Parameter limit: from 1 on.
   public static func history(limit: Int = 20) -> Reading {
-    Reading(.history, Topic.records) { node, _ in
-      // Views show few: no pause is needed.
-      try Node.check(limit)
-      let history = node.historyReader
-      return try node.store.operations(limit: limit).map { try history.operation($0) }
-    }
+    Reading(.history, Topic.records) { node, _ in try node.historyReader.operations(limit) }
   }
 }
 

@@ -31,7 +31,8 @@ extension Node {
       log.info("sync", "\(lane) closed with \(name(of: device)): \(Reason(reason).rawValue)")
     case .inSync(let device):
       log.debug("sync", "in sync with \(name(of: device))")
-      noteSeen(with: device)
+      let open = Lane.allCases.filter { replica.session(with: device)?[$0].isOpen ?? false }
+      remembered.seenSets.note(open, upTo: store.newestNumber)
       rememberSoon()
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
@@ -63,7 +64,8 @@ extension Node {
       log.error("log", "this device can write no more, it has begun too many logs: \(why)")
     case .laidOutAnew:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
-      renumberSeen()
+      remembered.seenSets.renumber(upTo: store.newestNumber)
+      do { try remembered.seenSets.save(to: store) } catch { replicator.storeFailed(error) }
       settingsDidFold()
       watching.changed(Topic.all)
     case .damaged(let sets):
@@ -127,7 +129,7 @@ extension Node {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
     found += directionNotices()
-    found += try largeDeletions().map(notice)
+    found += try historyReader.massDeletes().map(NodeStatus.Notice.massDelete)
     let clock = clockAgreement(now)
     found += try [
       replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),

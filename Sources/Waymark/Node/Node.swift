@@ -45,8 +45,6 @@ public actor Node {
   var lastJoined: DeviceKey?
   var waiters = Waiters()
   var watching = Watching()
-  /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
-  var seenSets: [Lane: Int64]
   var questions = Questions()
   var remembered: Remembered
   var counters = Counters()
@@ -108,7 +106,6 @@ public actor Node {
         next: "put the right key file back, or join the circle anew")
     }
     waiting = isMember || wasMember ? nil : stored.waiting
-    seenSets = try Self.seenSets(store)
     remembered = try Remembered(store, names: try Self.peerNames(store))
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
@@ -200,10 +197,6 @@ extension MetaKey {
   static let addresses = "peer-addresses"
   /// Devices the person paused, in hexadecimal, a line each.
   static let paused = "paused-peers"
-  /// What operations of other devices deleted, as JSON.
-  static let deletions = "deletions"
-  /// For each lane the newest set number when the device was last in sync.
-  static let seen = "seen-sets"
   /// When and where each peer was last connected.
   static let seenPeers = "seen-peers"
   /// The time in the last beacon that was believed of each device, each line a device and that time.

@@ -18,13 +18,14 @@ struct Remembered: Sendable {
   var names: [DeviceKey: String] = [:]
   /// The time in the last beacon that was believed of each.
   private(set) var beacons: [DeviceKey: Int64] = [:]
-  /// What was here when this device was last in sync is not kept yet.
-  var isSeenNews = false
+  /// What was here when this device was last in sync.
+  var seenSets: SeenSets
   /// A timer is under way.
   var isDue = false
 
   /// - Parameter names: what the person calls other devices on this one.
   init(_ store: Store, names: [DeviceKey: String]) throws {
+    seenSets = try SeenSets(store)
     seen = try Self.seenPeers(store)
     holdings = try store.holdings()
     self.names = names
@@ -123,7 +124,7 @@ extension Node {
         try remembered.keep(replica, members, in: store)
         if network != nil { try remembered.keep(seen: seenPeers(among: members), in: store) }
         if let times = network?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
-        if remembered.isSeenNews { try rememberSeenSets() }
+        if remembered.seenSets.isNews { try remembered.seenSets.save(to: store) }
       }
     } catch {
       remembered = before

@@ -1,10 +1,11 @@
+import Model
 import Records
 import Replication
-import Storage
+package import Storage
 import Wire
 
 /// What an operation did, in numbers, or to which record.
-struct OperationContent {
+package struct OperationContent {
   /// How many records of one kind were written, and how.
   struct Count: Hashable {
     var added = 0
@@ -28,7 +29,7 @@ struct OperationContent {
   /// What of the only record was written, if that is not all of it.
   private(set) var fieldNames: [String] = []
 
-  init(_ operation: Operation, _ store: Store) throws {
+  package init(_ operation: Operation, _ store: Store) throws {
     var run = Run()
     var records: Set<RecordKey> = []
     var fields: Set<FieldNumber> = []

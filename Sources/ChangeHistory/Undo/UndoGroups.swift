@@ -1,7 +1,8 @@
 // Protocol/merge.md, "Operations and undo"
 
+import Model
 import Replication
-import Storage
+package import Storage
 import Wire
 
 /// Operations together with those that undid them, those that undid these, and so on: a group says no more than
@@ -56,7 +57,7 @@ extension Operation {
   /// The operation by which this one is undone now; nil if it counts.
   ///
   /// A depth-first search with a stack of its own: a member can write a chain of undos of any length.
-  func undo(in store: Store) throws -> Operation? {
+  package func undo(in store: Store) throws -> Operation? {
     var visited: Set<OperationKey> = [key]
     var path = [(operation: self, undos: try store.undos(of: key.id)[...])]
     while true {

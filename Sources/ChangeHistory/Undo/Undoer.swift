@@ -1,8 +1,10 @@
+import Model
+import Home
 import Foundation
 import Records
-import Replication
+package import Replication
 import Storage
-import Wire
+package import Wire
 
 /// The operation that is to be undone.
 package enum UndoTarget: Sendable {
@@ -13,16 +15,34 @@ package enum UndoTarget: Sendable {
 }
 
 /// Finds the operation that a person means, plans its undo, and says what came of it.
-struct Undoer {
+package struct Undoer {
   let history: HistoryReader
   let isForced: Bool
   let wall: () -> Moment
 
+  package init(history: HistoryReader, isForced: Bool, wall: @escaping () -> Moment) {
+    (self.history, self.isForced, self.wall) = (history, isForced, wall)
+  }
+
   private var store: Store { history.store }
+
+  /// Undoes the operation, or says what that would do.
+  ///
+  /// - Parameter write: writes the entries as one operation that undoes the one with an id.
+  package func undo(
+    _ target: UndoTarget, isPreview: Bool, _ pace: Pace,
+    write: (_ undone: OperationID, _ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
+  ) async throws -> UndoSummary {
+    let (operation, plan) = try await plan(target, pace)
+    if plan.change.drafts.isEmpty, !isPreview { throw try nothingToUndo(operation, plan) }
+    let undo =
+      isPreview ? nil : try write(operation.key.id, plan.change.drafts, plan.change.leastClock)
+    return try summary(operation, plan, undo: undo, isPreview: isPreview)
+  }
 
   /// The plan for the store as it is now: if records change while it is made, it is made again, and the last time
   /// without a break.
-  func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
+  private func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
     for _ in 0..<3 {
       let version = store.recordsVersion
       let planned = try await planOnce(target, pace)
@@ -81,7 +101,7 @@ struct Undoer {
 
   // MARK: The outcome
 
-  func summary(
+  private func summary(
     _ operation: Storage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool
   ) throws -> UndoSummary {
     UndoSummary(
@@ -91,7 +111,7 @@ struct Undoer {
 
   private func leftAlone(_ left: UndoPlan.LeftAlone) throws -> UndoSummary.LeftAlone {
     let kind = Registry.kind(left.record.kind)
-    let record = try history.reference(left.record)
+    let record = try store.reference(left.record)
     switch left.reason {
     case .changedSince(let fields, let by):
       let author = by.log.device
@@ -103,11 +123,11 @@ struct Undoer {
     case .usedBy(let users):
       return UndoSummary.LeftAlone(
         kind: record.kind, id: record.id, name: record.name, reason: .inUse, fields: [],
-        users: try users.map(history.reference), by: nil, byName: nil, time: nil)
+        users: try users.map(store.reference), by: nil, byName: nil, time: nil)
     }
   }
 
-  func nothingToUndo(_ operation: Storage.Operation, _ plan: UndoPlan) throws -> WaymarkError {
+  private func nothingToUndo(_ operation: Storage.Operation, _ plan: UndoPlan) throws -> WaymarkError {
     let short = Self.short(operation.key.id)
     guard plan.left.isEmpty else {
       return WaymarkError(
@@ -126,7 +146,7 @@ struct Undoer {
 
   private func sentence(_ left: UndoPlan.LeftAlone) throws -> String {
     let kind = Registry.kind(left.record.kind)
-    let record = "\(kind?.name ?? "record") \(try history.title(left.record) ?? left.record.id.uuid)"
+    let record = "\(kind?.name ?? "record") \(try store.title(left.record) ?? left.record.id.uuid)"
     switch left.reason {
     case .changedSince(let fields, let by):
       let names = fields.map { Self.fieldName($0, kind) }.joined(separator: ", ")

@@ -1,28 +1,30 @@
 // Protocol/merge.md, "Resolving"
 
+import Model
+import Home
 import Records
-import Replication
+package import Replication
 import Storage
-import Wire
+package import Wire
 
 /// A conflict, and the side of it that is to show.
-struct ConflictDecision {
+package struct ConflictDecision {
   let conflict: StoredConflict
   let side: StoredConflict.Side
 }
 
 /// Finds the side of a conflict that a person means.
-struct ConflictResolver {
+package struct ConflictResolver {
   private var reader: ConflictReader
   private let store: Store
 
-  init(_ reader: ConflictReader) {
-    self.reader = reader
-    store = reader.store
+  package init(_ history: HistoryReader) {
+    reader = ConflictReader(history)
+    store = history.store
   }
 
   /// - Parameter take: `winner`, `loser`, or the name or the beginning of the id of a device.
-  mutating func decision(_ id: String, taking take: String) throws -> ConflictDecision {
+  package mutating func decision(_ id: String, taking take: String) throws -> ConflictDecision {
     let conflict = try reader.find(id)
     switch take {
     case "winner": return ConflictDecision(conflict: conflict, side: conflict.winner)
@@ -43,7 +45,7 @@ struct ConflictResolver {
   }
 
   /// Keeps what shows, in all conflicts.
-  func winners() throws -> [ConflictDecision] {
+  package func winners() throws -> [ConflictDecision] {
     try store.conflicts().map { ConflictDecision(conflict: $0, side: $0.winner) }
   }
 
@@ -74,7 +76,7 @@ struct ConflictResolver {
   }
 
   /// Writes one ordinary operation that follows all sides, and so settles the conflicts everywhere.
-  func resolve(
+  package func resolve(
     _ decisions: [ConflictDecision], now: Moment,
     write: (_ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
   ) throws -> Conflict.Resolution {

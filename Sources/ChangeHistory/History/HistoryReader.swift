@@ -1,19 +1,30 @@
+import Model
+import Home
 import Foundation
 import Records
 import Replication
-import Storage
-import Wire
+package import Storage
+package import Wire
 
 /// Reads what was done in the circle, and to one record, from the change history.
-struct HistoryReader {
+package struct HistoryReader {
   let store: Store
   let own: DeviceKey
   let deviceName: (DeviceKey) -> String
 
+  package init(store: Store, own: DeviceKey, deviceName: @escaping (DeviceKey) -> String) {
+    (self.store, self.own, self.deviceName) = (store, own, deviceName)
+  }
+
   // MARK: Operations
 
   /// The newest operations, and whether there are more.
-  func operations(_ limit: Int, _ pace: Pace) async throws -> (newest: [History.Operation], hasMore: Bool) {
+  ///
+  /// - Parameter limit: from 1 on.
+  package func operations(
+    _ limit: Int, _ pace: Pace
+  ) async throws -> (newest: [History.Operation], hasMore: Bool) {
+    try Self.check(limit)
     var walk = OperationWalk(store)
     var found: [History.Operation] = []
     while found.count < limit, let operation = try walk.next() {
@@ -23,8 +34,18 @@ struct HistoryReader {
     return (found, try walk.next() != nil)
   }
 
+  /// The newest operations, few enough to need no break.
+  package func operations(_ limit: Int) throws -> [History.Operation] {
+    try Self.check(limit)
+    return try store.operations(limit: limit).map { try operation($0) }
+  }
+
+  private static func check(_ limit: Int) throws {
+    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
+  }
+
   /// - Parameter content: what it did, where that is known already.
-  func operation(_ operation: Storage.Operation, _ content: OperationContent? = nil) throws
+  package func operation(_ operation: Storage.Operation, _ content: OperationContent? = nil) throws
     -> History.Operation
   {
     let content = try content ?? OperationContent(operation, store)
@@ -33,37 +54,25 @@ struct HistoryReader {
       id: key.id, verb: operation.verb, time: Date(milliseconds: operation.clock.milliseconds),
       device: key.device, deviceName: deviceName(key.device), isOwn: key.device == own,
       undoes: operation.undone, undoneBy: try operation.undo(in: store)?.key.id,
-      counts: content.recordCounts, record: try content.single.map(reference), fields: content.fieldNames)
+      counts: content.recordCounts, record: try content.single.map(store.reference),
+      fields: content.fieldNames)
   }
 
   // MARK: Records
 
-  /// A record by kind, id and name; the name also of one that is deleted.
-  func reference(_ key: RecordKey) throws -> RecordReference {
-    RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: try title(key))
-  }
-
-  /// What people call a record, whether they can see it or not.
-  func title(_ key: RecordKey) throws -> String? {
-    guard let kind = Registry.kind(key.kind), let record = try store.record(key) else { return nil }
-    if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
-    guard kind.number == KindNumbers.log else { return kind.title(of: record) }
-    let habit = record[kind.number("habitID")]?.asRecordID
-      .map { RecordKey(kind: KindNumbers.habit, id: $0) }
-    let parts = [try habit.flatMap(title), record[kind.number("date")]?.part(2).asText]
-    return parts.compactMap(\.self).joined(separator: " ")
-  }
-
   private func record(_ row: RecordRow) throws -> History.Record {
     History.Record(
-      kind: RecordKind(row.key.kind), id: UUID(row.key.id), name: try title(row.key),
+      kind: RecordKind(row.key.kind), id: UUID(row.key.id), name: try store.title(row.key),
       state: row.isVisible ? .visible : row.isAlive ? .hidden : .deleted)
   }
 
   // MARK: One record
 
   /// The newest writes to a record.
-  func history(of row: RecordRow, _ limit: Int, _ pace: Pace) async throws -> History.OfRecord {
+  ///
+  /// - Parameter limit: from 1 on.
+  package func history(of row: RecordRow, _ limit: Int, _ pace: Pace) async throws -> History.OfRecord {
+    try Self.check(limit)
     let history = try await RecordHistory(of: row.key, in: store, pace)
     var values = ShownValues(store: store)
     var writes: [History.Write] = []
@@ -106,7 +115,7 @@ struct HistoryReader {
   // MARK: Where values came from
 
   /// Who wrote each value of a record, and what it won against.
-  func explanation(of row: RecordRow, _ pace: Pace) async throws -> RecordExplanation {
+  package func explanation(of row: RecordRow, _ pace: Pace) async throws -> RecordExplanation {
     let history = try await RecordHistory(of: row.key, in: store, pace)
     var writes: [FieldNumber: [FieldWrite]] = [:]
     for index in history.newest(history.count) {

@@ -1,15 +1,15 @@
-import Engine
+import Model
 import JSONDocument
 import Records
 import Replication
-import Storage
-import Wire
+package import Storage
+package import Wire
 
 /// Deletions by other devices, counted by operation, so that a large one is said until someone takes note.
 ///
 /// An operation may come in several batches and across restarts, so the counts are kept in the store, in the
 /// transaction of the batch.
-struct MassDeletes: Sendable {
+package struct MassDeletes: Sendable {
   /// What one operation took out of sight so far.
   struct Tally: Hashable, Sendable {
     let operation: OperationID
@@ -100,6 +100,11 @@ extension MassDeletes {
   }
 }
 
+extension MetaKey {
+  /// What operations of other devices deleted, as JSON.
+  fileprivate static let deletions = "deletions"
+}
+
 extension MassDeletes.Tally {
   fileprivate init?(_ json: JSON) {
     guard let operation = json["operation"]?.string.flatMap({ OperationID(hex: $0) }),
@@ -125,81 +130,30 @@ extension MassDeletes.Tally {
   }
 }
 
-// MARK: In the node
-
-extension Node {
+extension MassDeletes {
   /// Counts what a batch of other devices' sets took out of sight, inside its transaction.
-  func noteDeletions(_ report: CommitReport) throws {
-    let losses = try store.losses(report, exceptBy: identity.device, seen: seenSets)
+  package static func note(
+    _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SeenSets
+  ) throws {
+    let losses = try store.losses(report, exceptBy: own, seen: seen.newest)
     guard !losses.isEmpty else { return }
     var deletes = try MassDeletes(store)
     deletes.add(losses, visible: try store.visibleCounts())
     try deletes.save(to: store)
   }
 
-  /// Large deletions that nobody has undone or acknowledged.
-  func largeDeletions() throws -> [MassDeletes.Tally] {
-    try MassDeletes(store).large.filter { try store.undos(of: $0.operation).isEmpty }
-  }
-
-  func acknowledgeDeletions() throws {
+  /// Forgets the large ones: a person has taken note of them.
+  package static func acknowledge(in store: Store) throws {
     var deletes = try MassDeletes(store)
     deletes.acknowledge()
     try deletes.save(to: store)
-    nodeChanged()
   }
+}
 
-  /// All that is here now is what everyone has: from here on, what disappears was there to be seen.
-  ///
-  /// While a device fetches the history of its circle, old deletions come after what they deleted, and nobody
-  /// has lost anything.
-  func noteSeen(with device: DeviceKey) {
-    let newest = store.newestNumber
-    let open = Lane.allCases.filter { replica.session(with: device)?[$0].isOpen ?? false }
-    guard open.contains(where: { seenSets[$0] != newest }) else { return }
-    for lane in open { seenSets[lane] = newest }
-    remembered.isSeenNews = true
-  }
-
-  /// The sets have other numbers now: what was seen before, was here before.
-  func renumberSeen() {
-    for lane in seenSets.keys { seenSets[lane] = store.newestNumber }
-    saveSeen()
-  }
-
-  private func saveSeen() {
-    do { try rememberSeenSets() } catch { replicator.storeFailed(error) }
-  }
-
-  func rememberSeenSets() throws {
-    try store.setMetaLines(
-      MetaKey.seen, Lane.allCases.map { "\($0.rawValue) \(seenSets[$0] ?? 0)" })
-    remembered.isSeenNews = false
-  }
-
-  static func seenSets(_ store: Store) throws -> [Lane: Int64] {
-    var seen: [Lane: Int64] = [:]
-    for line in try store.metaLines(MetaKey.seen) {
-      let parts = line.split(separator: " ")
-      guard parts.count == 2, let lane = UInt8(parts[0]).flatMap(Lane.init), let number = Int64(parts[1])
-      else { continue }
-      seen[lane] = number
-    }
-    return seen
-  }
-
-  /// What `status` says of a large deletion.
-  func notice(of tally: MassDeletes.Tally) -> NodeStatus.Notice {
-    let parts = tally.large.map { kind, count in
-      let name = Registry.kind(kind).map { count.before == 1 ? $0.name : $0.plural } ?? "records"
-      return "\(count.deleted) of \(count.before) \(name)"
-    }
-    let operation = tally.operation.description.prefix(8)
-    return NodeStatus.Notice(
-      .massDelete,
-      text: "\(name(of: tally.device)) deleted \(parts.joined(separator: " and ")) at "
-        + "\(CivilTime.text(tally.time)) (if that was meant: waymark status --acknowledge)",
-      next: "waymark undo \(operation)",
-      .massDelete(MassDelete(tally, deviceName: name(of: tally.device))))
+extension HistoryReader {
+  /// Large deletions that nobody has undone or acknowledged.
+  package func massDeletes() throws -> [MassDelete] {
+    try MassDeletes(store).large.filter { try store.undos(of: $0.operation).isEmpty }
+      .map { MassDelete($0, deviceName: deviceName($0.device)) }
   }
 }

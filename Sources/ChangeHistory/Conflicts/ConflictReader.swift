@@ -1,24 +1,26 @@
+import Model
+import Home
 import Foundation
 import JSONDocument
 import Records
 import Replication
-import Storage
+package import Storage
 import Wire
 
 /// Shows the conflicts that the store has found, with names and values as people read them.
-struct ConflictReader {
+package struct ConflictReader {
   let store: Store
   private let history: HistoryReader
   private var values: ShownValues
 
-  init(_ history: HistoryReader) {
+  package init(_ history: HistoryReader) {
     store = history.store
     self.history = history
     values = ShownValues(store: history.store)
   }
 
   /// The conflict whose id begins with a text.
-  func find(_ prefix: String) throws -> StoredConflict {
+  package func find(_ prefix: String) throws -> StoredConflict {
     let conflicts = try store.conflicts()
     let found = prefix.isEmpty ? [] : conflicts.filter { $0.id.hasPrefix(prefix.lowercased()) }
     guard let first = found.first else {
@@ -30,17 +32,17 @@ struct ConflictReader {
     return first
   }
 
-  mutating func all() throws -> [Conflict] { try store.conflicts().map { try conflict($0) } }
+  package mutating func all() throws -> [Conflict] { try store.conflicts().map { try conflict($0) } }
 
-  mutating func conflict(_ conflict: StoredConflict) throws -> Conflict {
+  package mutating func conflict(_ conflict: StoredConflict) throws -> Conflict {
     let row = try store.record(conflict.record)
     return Conflict(
       id: conflict.id, kind: RecordKind(conflict.record.kind), record: UUID(conflict.record.id),
-      name: try history.title(conflict.record), field: fieldName(conflict), reason: .init(conflict.reason),
+      name: try store.title(conflict.record), field: fieldName(conflict), reason: .init(conflict.reason),
       isVisible: row?.isVisible ?? false,
       hiddenBy: try conflict.hiddenBy.map { key in
         Conflict.HidingRecord(
-          kind: RecordKind(key.kind), record: UUID(key.id), name: try history.title(key))
+          kind: RecordKind(key.kind), record: UUID(key.id), name: try store.title(key))
       },
       winner: try side(conflict.winner, conflict),
       losers: try conflict.losers.map { try side($0, conflict) })
@@ -98,13 +100,13 @@ struct ConflictReader {
 
   /// `trip · Rome · name`
   func title(_ conflict: StoredConflict) throws -> String {
-    [RecordKind(conflict.record.kind).rawValue, try history.title(conflict.record), fieldName(conflict)]
+    [RecordKind(conflict.record.kind).rawValue, try store.title(conflict.record), fieldName(conflict)]
       .compactMap(\.self).joined(separator: " · ")
   }
 
   /// A record in a sentence: `trip “Rome”`.
   private func phrase(_ key: RecordKey) throws -> String {
-    "\(RecordKind(key.kind)) " + (try history.title(key).map { "“\(shortened($0))”" } ?? key.id.uuid)
+    "\(RecordKind(key.kind)) " + (try store.title(key).map { "“\(shortened($0))”" } ?? key.id.uuid)
   }
 
   func author(_ side: StoredConflict.Side) -> String { history.deviceName(side.stamp.device) }
@@ -121,7 +123,7 @@ struct ConflictReader {
   }
 
   /// The decisions that are possible, and what each does.
-  func options(_ conflict: StoredConflict) throws -> [Conflict.Option] {
+  package func options(_ conflict: StoredConflict) throws -> [Conflict.Option] {
     func option(_ take: String, _ effect: String) -> Conflict.Option {
       Conflict.Option(
         take: take, effect: effect,
@@ -171,4 +173,4 @@ extension Conflict.Reason {
 }
 
 /// A conflict as the store finds it; `Conflict` is what applications see.
-typealias StoredConflict = Storage.Conflict
+package typealias StoredConflict = Storage.Conflict

@@ -1,3 +1,4 @@
+public import Model
 public import Foundation
 import Records
 import Replication
@@ -165,70 +166,5 @@ public enum History {
       case deviceName
       case isOwn = "own"
     }
-  }
-}
-
-extension Node {
-  /// What was done in the circle, newest first.
-  ///
-  /// - Parameter limit: from 1 on.
-  public func history(limit: Int = 20) async throws -> [History.Operation] {
-    try await newestOperations(limit).newest
-  }
-
-  /// The newest operations, and whether there are more.
-  package func newestOperations(
-    _ limit: Int
-  ) async throws -> (newest: [History.Operation], hasMore: Bool) {
-    try await sayingWhy {
-      try Self.check(limit)
-      return try await inSlices { try await historyReader.operations(limit, $0) }
-    }
-  }
-
-  /// Who wrote what to a record, and what each write replaced, newest first; also of a record that is deleted.
-  ///
-  /// - Parameters:
-  ///   - record: the id of the record.
-  ///   - kind: nil for whatever has the id.
-  ///   - limit: from 1 on.
-  /// - Throws: `WaymarkError` with the code `not_found`.
-  public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
-    -> History.OfRecord
-  {
-    try await history(limit) { try self.row(of: record, kind) }
-  }
-
-  /// As ``history(of:_:limit:)``, of the record that a name or the beginning of an id means; `profile` is the profile.
-  package func history(ofRecordNamed name: String, limit: Int) async throws -> History.OfRecord {
-    try await history(limit) { try self.names.anyRecord(name) }
-  }
-
-  private func history(_ limit: Int, _ find: () throws -> RecordRow) async throws -> History.OfRecord {
-    try await sayingWhy {
-      try Self.check(limit)
-      return try await inSlices { try await historyReader.history(of: try find(), limit, $0) }
-    }
-  }
-
-  static func check(_ limit: Int) throws {
-    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
-  }
-
-  var historyReader: HistoryReader {
-    HistoryReader(store: store, own: identity.device) { self.name(of: $0) }
-  }
-
-  /// A record by its id, whether people can see it or not.
-  func row(of record: UUID, _ kind: RecordKind?) throws -> RecordRow {
-    let id = record.uuidString.lowercased()
-    guard let kind else { return try names.anyRecord(id) }
-    guard let kind = Registry.kind(named: kind.rawValue) else {
-      throw WaymarkError.notFound("kind of record", kind.rawValue)
-    }
-    guard let id = RecordText.id(id), let row = try store.record(RecordKey(kind: kind.number, id: id)) else {
-      throw WaymarkError.notFound(kind.name, id)
-    }
-    return row
   }
 }

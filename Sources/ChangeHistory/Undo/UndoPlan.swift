@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Operations and undo"
 
+import Model
 import Records
 import Replication
 import Storage

@@ -23,6 +23,7 @@ enum Commands {
     ShowProfile.self, SetProfile.self,
     ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
     ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+    Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
   ]
 }
 

@@ -69,7 +69,7 @@ struct Session: Sendable {
     var session = self
     session.terminal.isDone = invocation.changesSomething
     session.show(document)
-    return exitCode(for: document)
+    return 0
   }
 
   /// Performs a command that has a type, and shows its answer.
@@ -220,17 +220,6 @@ struct Session: Sendable {
 
   /// These print JSON lines, of which the document is the last.
   private var isStream: Bool { [["import"], ["backup"], ["restore"]].contains(invocation.words) }
-
-  /// What `verify` found, and what `--check` makes of a status.
-  private func exitCode(for document: JSON) -> Int32 {
-    if invocation.words == ["verify"], let isOk = document["ok"]?.boolean {
-      return isOk ? 0 : ExitCode.failed
-    }
-    if invocation.words == ["verify"], let verdict = document["verdict"]?.string {
-      return verdict == "equal" ? 0 : verdict == "differs" ? ExitCode.failed : ExitCode.notInSync
-    }
-    return 0
-  }
 
   // MARK: Commands that need no node
 

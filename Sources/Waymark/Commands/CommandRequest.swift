@@ -85,22 +85,15 @@ extension CommandRequest {
   package func performWithoutNode(
     _ home: Home, events: @escaping @Sendable (JSON) -> Void
   ) async throws -> JSON {
-    // `verify` tells more about a suspect store than that it is one.
-    if command != "verify" {
-      try await SuspectStore.check(home) { progress in
-        events([
-          "type": "progress", "stage": .string(progress.stage), "done": .integer(progress.done),
-          "total": .integer(progress.total),
-        ])
-      }
+    try await SuspectStore.check(home) { progress in
+      events([
+        "type": "progress", "stage": .string(progress.stage), "done": .integer(progress.done),
+        "total": .integer(progress.total),
+      ])
     }
-    do {
-      let node = try Node.open(home)
-      let result = await node.answer(self, events: events)
-      await node.close()
-      return try result.get()
-    } catch let failure as WaymarkError where failure.code == "store" && command == "verify" {
-      return try await DeepCheck(home).runClosed(self, events).document(self)
-    }
+    let node = try Node.open(home)
+    let result = await node.answer(self, events: events)
+    await node.close()
+    return try result.get()
   }
 }

@@ -16,13 +16,6 @@ extension Node {
     switch request.command {
     case "import": return try await importFiles(request, events)
     case "export": return try await exportFile(request)
-    case "verify" where request.flag("deep") || request.flag("repair"):
-      return try await verifyDeep(request, events)
-    case "verify": return try await verify(request)
-    case "cleanup": return try await cleanUp(request)
-    case "restamp": return try await restamp(request)
-    case "mirror": return try await mirror(request, events)
-    case "assert": return try await assertState(request, events)
     default: break
     }
     if let done = try await performWithNetwork(request, events) { return done }

@@ -241,7 +241,7 @@ public struct Joining: Sendable {
 
   private func heldRecords(_: HomeLock) throws -> [EntryDraft] {
     guard home.hasStore else { return [] }
-    return try Node.openStore(home, isLocked: true).visibleDrafts()
+    return try home.openStore(isLocked: true).visibleDrafts()
   }
 
 }

@@ -1,3 +1,4 @@
+import Engine
 public import Foundation
 import Records
 import Replication
@@ -78,6 +79,13 @@ public struct NodeStatus: Hashable, Sendable {
     public let completed: Date?
     /// Change sets that the disk has damaged.
     public let damaged: Int
+
+    init(_ check: Engine.StoreCheck, _ store: Store) {
+      checked = Int(clamping: min(check.last, store.newestNumber))
+      total = Int(clamping: store.newestNumber)
+      completed = check.completedAt.map(Date.init(milliseconds:))
+      damaged = store.damagedSets.count
+    }
   }
 
   /// How many records of each kind are visible; what every store begins with is left out.

@@ -221,7 +221,9 @@ extension Node {
 
   private func roundTrip(_ device: DeviceKey) async throws -> Duration {
     try checkOpen()
-    guard let session = replica.session(with: device) else { throw notReachable(device) }
+    guard let session = replica.session(with: device) else {
+      throw PeerInquiry(peer: device).notReachable(on: self)
+    }
     let before = session.echoes
     let began = ContinuousClock.now
     handle(.timer(.beat(session.link)))

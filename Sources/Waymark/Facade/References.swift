@@ -2,6 +2,7 @@ public import Foundation
 import JSONDocument
 import Records
 import Replication
+import Storage
 public import Wire
 
 /// A device by its key, and what it is called on this one.
@@ -62,6 +63,16 @@ public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
   public let id: UUID
   /// Nil if it has none.
   public let name: String?
+}
+
+extension RecordReference {
+  /// A record as it is in a store; a damaged one can't be read, and has no name.
+  init(_ key: RecordKey, in store: Store) {
+    let row = try? store.record(key)
+    self.init(
+      kind: RecordKind(key.kind), id: UUID(key.id),
+      name: row.flatMap { Registry.kind(key.kind)?.title(of: $0) })
+  }
 }
 
 /// How many records of one kind were written, or would be, and how.

@@ -136,7 +136,9 @@ extension Node {
   package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
     try await sayingWhy {
       try checkPremium()
-      if !replica.preference, !isConfirmed, let question = try await reasonToAsk(isAtTerminal: isAtTerminal) {
+      if !replica.preference, !isConfirmed,
+        let question = try await SyncComparison.question(isAtTerminal: isAtTerminal, on: self)
+      {
         throw question
       }
       // Peers were asked meanwhile.

@@ -76,7 +76,9 @@ extension Node {
         "store", "peers sent \(plural(sets.count, "damaged change set")) again: \(deviceNames.list(sets))")
     case .logNotShortened(let why):
       log.warning("store", "the store could not be tidied, and will be after the next change: \(why)")
-    case .override(let event): note(event)
+    case .override(let event):
+      if case .dropped = event { nodeChanged() }
+      if let line = event.line { log.info("direction", line) }
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -123,10 +125,10 @@ extension Node {
     if Preferences.isOverLimit(try storedSettings.held()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }
-    if isDiskFull {
+    if replicator.disk.isFull {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
-    found += directionNotices()
+    found += OverrideReport(replicator: replicator, names: names).notices
     found += try largeDeletions().map(notice)
     let clock = clockAgreement(now)
     found += try [

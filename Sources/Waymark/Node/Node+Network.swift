@@ -97,7 +97,7 @@ extension Node {
       serving.links[id]?.link.close()
       let device = replica.sessions[id]?.device
       handle(.closed(id))
-      forgetQuestions(id, of: device)
+      PeerInquiry.end(id, to: device, on: self)
     }
     network = nil
     nodeChanged()
@@ -182,7 +182,7 @@ extension Node {
       handle(.ended(id, ConnectionEnd(end)))
       if let device { disconnected(device) }
       handle(.closed(id))
-      forgetQuestions(id, of: device)
+      PeerInquiry.end(id, to: device, on: self)
       log.debug("link", "ended: \(end)")
     } else if let dialled {
       log.debug("link", "\(dialled): \(end)")

@@ -18,7 +18,6 @@ extension Node {
     try checkAdmitted()
     try checkIncarnation()
     try checkDisk()
-    try checkStore()
     let operation = OperationDraft(id: id, verb: verb, target: target)
     do {
       try replicator.write(operation, drafts, leastClock: leastClock, now: time)

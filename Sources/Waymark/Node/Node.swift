@@ -81,7 +81,7 @@ public actor Node {
     openingStoreOf home: Home, isLocked: Bool, in environment: NodeEnvironment, log: NodeLog
   ) throws {
     // The keys after the store, whose lock this has then: before, both might be replaced in between.
-    let store = try Self.openStore(home, isLocked: isLocked)
+    let store = try home.openStore(isLocked: isLocked)
     let identity = try Identity.load(from: home)
     home.protectStore()
     home.sweep()
@@ -144,7 +144,7 @@ public actor Node {
   /// Whoever was suspended looks again: the node may have closed meanwhile.
   package func checkOpen() throws {
     guard replicator.isOpen else { throw WaymarkError.closed }
-    try checkStore()
+    if let broken { throw broken }
   }
 
   /// Whether others have it perform commands, through a socket.

@@ -30,7 +30,9 @@ final class NodeShell: ReplicatorShell {
 
   func note(_ event: ReplicatorEvent) { onNode { $0.note(event) } }
 
-  func replied(_ link: LinkID, _ reply: Reply) -> Input? { node?.assumeIsolated { $0.asked(link, reply) } }
+  func replied(_ link: LinkID, _ reply: Reply) -> Input? {
+    node?.assumeIsolated { $0.questions.end(link, reply) }
+  }
 
   func noting(_ report: CommitReport) throws { try node?.assumeIsolated { try $0.noteDeletions(report) } }
 

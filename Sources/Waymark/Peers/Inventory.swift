@@ -27,7 +27,9 @@ extension Inventory {
 
   /// What a peer shows of its records, asked page by page.
   static func of(_ peer: DeviceKey, asking node: isolated Node) async throws -> Inventory {
-    try await collect(on: node) { try await node.ask(peer, .records, .inventory(after: $0)) }
+    try await collect(on: node) {
+      try await PeerInquiry(peer: peer).answer(.records, .inventory(after: $0), on: node)
+    }
   }
 
   /// Puts pages together; from the start if something was folded meanwhile.

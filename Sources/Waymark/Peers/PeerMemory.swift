@@ -115,7 +115,7 @@ extension Node {
   /// little, never too much.
   func remember() {
     remembered.isDue = false
-    guard replicator.isOpen, broken == nil, !isDiskFull else { return }
+    guard replicator.isOpen, broken == nil, !replicator.disk.isFull else { return }
     let before = remembered
     do {
       try store.atOnce {

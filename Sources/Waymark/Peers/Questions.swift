@@ -33,8 +33,11 @@ struct Questions {
     return .ask(link, first.lane, first.question)
   }
 
-  /// The question under way is over.
-  mutating func end(_ link: LinkID) -> Pending? { underWay[link].flatMap { remove(link, $0) } }
+  /// The question under way has its reply; gives the next one.
+  mutating func end(_ link: LinkID, _ reply: Reply) -> Input? {
+    underWay[link].flatMap { remove(link, $0) }?.continuation.resume(returning: reply)
+    return next(link)
+  }
 
   mutating func remove(_ link: LinkID, _ id: UInt64) -> Pending? {
     if underWay[link] == id { underWay[link] = nil }

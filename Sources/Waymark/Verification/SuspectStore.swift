@@ -1,7 +1,6 @@
 // Protocol/store.md, "A disk that fails"
 
 import Foundation
-import JSONDocument
 import Storage
 import Wire
 
@@ -24,21 +23,19 @@ package enum SuspectStore {
     _ home: Home, forBackup: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws {
     guard home.isSuspect, home.hasStore else { return }
-    let request = CommandRequest("verify", ["deep": true])
     let outcome: DeepOutcome
     do {
       try rewriteLog(home)
-      outcome = try await DeepCheck(home).runClosed(request) { WorkProgress($0).map(progress) }
+      outcome = try await DeepCheck(home).runClosed(repairing: false, progress)
     } catch {
       throw WaymarkError.opening(home, error)
     }
     if outcome.found.isClean { return home.forgetSuspicion() }
-    if forBackup, outcome.isLogWhole { return }
-    let document = outcome.document(request)
+    if forBackup, outcome.found.isLogWhole { return }
     throw WaymarkError.failed(
       "store_damaged",
-      "The disk of \(home.path) failed, and its store is damaged: \(document["text"]?.string ?? "").",
-      next: document["next"]?.string ?? "waymark verify --deep")
+      "The disk of \(home.path) failed, and its store is damaged: \(outcome.text).",
+      next: outcome.next ?? "waymark verify --deep")
   }
 
   /// What the system takes for written since a sync failed, the disk may not have.

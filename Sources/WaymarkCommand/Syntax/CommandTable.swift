@@ -23,6 +23,7 @@ enum CommandTable {
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
       ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+      Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
     ]
 
   /// In the order in which help lists them for each kind.
@@ -105,25 +106,9 @@ enum CommandTable {
   }
 
   private static let watching: [CommandSpec] = [
-    ShowStatus.syntax, WaitUntilInSync.syntax,
-    CommandSpec(
-      words: ["verify"], summary: "compare what is stored here with the connected peers",
-      operands: [.init(placeholder: "PEER", key: "peer", isOptional: true)],
-      options: [
-        .init(
-          flag: "--deep", placeholder: nil,
-          summary: "instead this device alone: every signature, and every row against the log"),
-        .init(
-          flag: "--repair", placeholder: nil,
-          summary: "and make damaged tables anew from the log, after a backup"),
-      ],
-      details: """
-        Ends with 0 if all is equal, 5 if change sets are still on their way, 1 if the same change sets gave
-        other data; then it names the records that differ. With --deep nobody is asked: it ends with 1 if
-        anything is not as the signed log says.
-        """),
-    ListPeers.syntax, AddPeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
-    TurnSyncOff.syntax, SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
+    ShowStatus.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
+    PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax, TurnSyncOff.syntax,
+    SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
     ShowConflict.syntax, ResolveConflicts.syntax,
   ]
 
@@ -240,6 +225,10 @@ enum CommandTable {
       flag: "--format", placeholder: "F", summary: summary,
       type: .words(names))
   }
+
+  private static let largeChanges = [
+    Mirror.syntax, AssertRecords.syntax, CleanUp.syntax, Restamp.syntax,
+  ]
 
   private static let about: [CommandSpec] = [
     CommandSpec(words: ["paths"], summary: "where the files of this node are"),

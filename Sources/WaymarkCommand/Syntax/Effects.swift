@@ -7,10 +7,7 @@ extension Invocation {
   var changesSomething: Bool {
     if arguments["preview"]?.boolean == true { return false }
     if ["output", "report", "write"].contains(where: { self[$0] != nil }) { return true }
-    switch words.joined(separator: " ") {
-    case "verify": return arguments["repair"]?.boolean == true
-    default: return !Self.readingWords.contains(words.last ?? "")
-    }
+    return !Self.readingWords.contains(words.last ?? "")
   }
 
   /// The last words of commands that only read.

@@ -104,7 +104,7 @@ struct DataCallTests {
     try await circle.inSync()
     let verdict = try await circle["alice"].verify()
     #expect(verdict.verdict == .equal && verdict.peers.map(\.name) == ["bob"])
-    #expect(verdict.peers.first?.lanes.records.verdict == "equal")
+    #expect(verdict.peers.first?.lanes.records == .equal)
     let deep = try await circle["alice"].verifyStore()
     #expect(deep.isSound && deep.found == 0 && deep.findings == [] && deep.isMended == nil)
     let bob = try await circle.device("bob")

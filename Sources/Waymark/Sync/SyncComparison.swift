@@ -1,5 +1,4 @@
 import Foundation
-import JSONDocument
 import Membership
 import Records
 import Replication
@@ -7,39 +6,44 @@ import Storage
 import Wire
 
 /// `sync on --preview`: what would become of the records here and on the peers, before anything is written.
-extension Node {
-  /// One peer as a preview sees it: what it shows, or why it can't be asked.
+struct SyncComparison {
+  /// One peer: what it shows, or why it can't be asked.
   private struct Asked {
     let peer: Member
     var inventory: Inventory?
     var failure: WaymarkError?
   }
 
-  func compareWithPeers() async throws -> SyncPreview {
-    try await waitForIntroductions()
-    let others = circle.evaluation.members.values.filter { $0.device != identity.device }
+  private let own: Inventory
+  private let asked: [Asked]
+  private let gate: Gate
+  private let device: DeviceKey
+  private let store: Store
+  private let names: DeviceNames
+
+  /// Asks all peers that are there.
+  static func run(on node: isolated Node) async throws -> SyncPreview {
+    try await PeerInquiry.waitForIntroductions(on: node)
+    let others = node.circle.evaluation.members.values.filter { $0.device != node.identity.device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     var asked: [Asked] = []
-    for peer in others { asked.append(await ask(peer, after: asked)) }
-    try checkOpen()
-    return preview(own: try await Inventory.own(of: self), asked)
+    for peer in others { asked.append(await ask(peer, after: asked, on: node)) }
+    try node.checkOpen()
+    let own = try await Inventory.own(of: node)
+    return SyncComparison(
+      own: own, asked: asked, gate: node.replica.ownGate(now: node.wall()), device: node.identity.device,
+      store: node.store, names: node.deviceNames
+    ).preview
   }
 
-  /// Peers that have just connected have not shown their certificates yet.
-  func waitForIntroductions() async throws {
-    _ = try await wait(milliseconds: Self.introductionMilliseconds) { node in
-      node.replica.sessions.values.allSatisfy { $0.isClosing || $0.isCurrent }
-    }
-  }
-
-  private func ask(_ peer: Member, after others: [Asked]) async -> Asked {
+  private static func ask(_ peer: Member, after others: [Asked], on node: isolated Node) async -> Asked {
     do {
-      // Who stands where another stands shows the same.
+      // Peers that folded the same show the same.
       // Of all answers the digests are never too many for a message.
-      let folded = try await ask(peer.device, .records, .digests).folded
+      let folded = try await PeerInquiry(peer: peer.device).answer(.records, .digests, on: node).folded
       let known = others.compactMap(\.inventory).first { $0.folded == folded }
       if let known { return Asked(peer: peer, inventory: known) }
-      return Asked(peer: peer, inventory: try await Inventory.of(peer.device, asking: self))
+      return Asked(peer: peer, inventory: try await Inventory.of(peer.device, asking: node))
     } catch let failure as WaymarkError {
       return Asked(peer: peer, failure: failure)
     } catch {
@@ -47,24 +51,21 @@ extension Node {
     }
   }
 
-  private static let introductionMilliseconds: Int64 = 3_000
-
   // MARK: Comparing
 
-  private func preview(own: Inventory, _ asked: [Asked]) -> SyncPreview {
+  private var preview: SyncPreview {
     let reached = asked.filter { $0.inventory != nil }
     let comparison = InventoryComparison(own: own, theirs: reached.compactMap(\.inventory))
-    let gate = replica.ownGate(now: wall())
     return SyncPreview(
       preference: gate.preference, isActive: gate.isOpen, premium: SyncState.Premium(gate),
       kinds: comparison.kindComparisons, total: SyncPreview.Comparison(comparison.total),
-      differing: differing(comparison), profile: profile(own, reached),
+      differing: differing(comparison), profile: profile(reached),
       peers: reached.map { peer in
         let comparison = InventoryComparison(own: own, theirs: peer.inventory.map { [$0] } ?? [])
         return SyncPreview.Asked(
           device: peer.peer.device, name: peer.peer.name, kinds: comparison.kindComparisons,
           total: SyncPreview.Comparison(comparison.total), differing: differing(comparison),
-          profile: profile(own, [peer]))
+          profile: profile([peer]))
       }, notAsked: asked.compactMap(notAsked))
   }
 
@@ -77,44 +78,27 @@ extension Node {
     }
   }
 
-  /// The names of some records that differ.
+  /// Some of the records that differ.
   private func differing(_ comparison: InventoryComparison) -> [RecordReference] {
-    comparison.differing.prefix(Self.namesMax).map { key in
-      // A damaged record can't be read, and is named by its id.
-      let row = try? store.record(key)
-      return RecordReference(
-        kind: RecordKind(key.kind), id: UUID(key.id),
-        name: row.flatMap { Registry.kind(key.kind)?.title(of: $0) })
-    }
+    comparison.differing.prefix(Self.namesMax).map { RecordReference($0, in: store) }
   }
 
-  /// A record by its kind, id, and name here.
-  func recordJSON(_ key: RecordKey) throws -> JSON {
-    // A damaged record can't be read, and is named by its id.
-    let row = try? store.record(key)
-    return [
-      "kind": .string(RecordKind(key.kind).rawValue), "id": .string(key.id.uuid),
-      "name": .text(row.flatMap { Registry.kind(key.kind)?.title(of: $0) }),
-    ]
-  }
-
-  /// How many records a document names.
-  static let namesMax = 20
+  private static let namesMax = 20
 
   // MARK: Profile
 
-  private func profile(_ own: Inventory, _ peers: [Asked]) -> SyncPreview.Profile? {
+  private func profile(_ peers: [Asked]) -> SyncPreview.Profile? {
     let held = peers.filter { $0.inventory?.profile != nil }
     let best = held.max { ($0.inventory?.profile ?? .lowest) < ($1.inventory?.profile ?? .lowest) }
     let outcome = ProfileOutcome(
       here: own.profile, there: best?.inventory?.profile,
       isSame: best?.inventory?.items[FixedRecords.profile] == own.items[FixedRecords.profile])
     guard outcome.here != nil || outcome.there != nil else { return nil }
-    let winner = outcome.isHere ? identity.device : best?.peer.device ?? identity.device
+    let winner = outcome.isHere ? device : best?.peer.device ?? device
     return SyncPreview.Profile(
       state: outcome.isSame
         ? .same : outcome.there == nil ? .onlyHere : outcome.here == nil ? .onlyThere : .differs,
-      winner: outcome.isHere ? .here : .there, winnerDevice: winner, winnerName: name(of: winner),
+      winner: outcome.isHere ? .here : .there, winnerDevice: winner, winnerName: names.name(of: winner),
       reason: outcome.reason?.rawValue, text: outcome.reason?.sentence, here: outcome.here.map(version),
       there: outcome.there.map(version))
   }
@@ -123,7 +107,7 @@ extension Node {
     let isTime = (0...Limits.timeMillisecondsMax).contains(rank.updatedAt)
     return SyncPreview.Profile.Version(
       updatedAt: isTime ? Date(milliseconds: rank.updatedAt) : nil, filledIn: rank.nonEmptyFields,
-      device: rank.stamp.device, deviceName: name(of: rank.stamp.device),
+      device: rank.stamp.device, deviceName: names.name(of: rank.stamp.device),
       written: Date(milliseconds: rank.stamp.clock.milliseconds))
   }
 }
@@ -153,18 +137,18 @@ extension WholeRecordRank {
 
 // MARK: Before sync is turned on
 
-extension Node {
+extension SyncComparison {
   /// What a person should see before sync is turned on; nil if there is nothing to see.
   ///
   /// Someone at a terminal is asked wherever records differ. A script is stopped only where two sets of data
-  /// meet for the first time: turning sync off and on again is no such thing.
+  /// meet for the first time: turning sync off and on again does not count.
   ///
   /// - Parameter isAtTerminal: whether a person can be asked.
-  package func reasonToAsk(isAtTerminal: Bool) async throws -> WaymarkError? {
-    guard network != nil, try isAtTerminal || hasRecords() else { return nil }
-    try await waitForIntroductions()
-    if !isAtTerminal, try await !meetsStrangers() { return nil }
-    let total = try await compareWithPeers().total
+  static func question(isAtTerminal: Bool, on node: isolated Node) async throws -> WaymarkError? {
+    guard node.network != nil, try isAtTerminal || hasRecords(node.store) else { return nil }
+    try await PeerInquiry.waitForIntroductions(on: node)
+    if !isAtTerminal, try await !meetsStrangers(node) { return nil }
+    let total = try await run(on: node).total
     guard
       isAtTerminal
         ? total.onlyHere + total.onlyThere + total.differing > 0 : total.onlyThere + total.differing > 0
@@ -175,23 +159,25 @@ extension Node {
       next: "waymark sync on --preview, then waymark sync on --yes")
   }
 
-  private func hasRecords() throws -> Bool {
+  private static func hasRecords(_ store: Store) throws -> Bool {
     try store.visibleCounts().contains { $0.key.lane == .records && $0.value > 0 }
   }
 
   /// Whether a peer that can be asked has records, and neither side has ever had a change of the other's logs.
-  private func meetsStrangers() async throws -> Bool {
-    let authors = Set(replica.records.heads.sorted.map(\.log.device))
-    for peer in Set(replica.sessions.values.compactMap(\.device)).sorted() where !authors.contains(peer) {
+  private static func meetsStrangers(_ node: isolated Node) async throws -> Bool {
+    let authors = Set(node.replica.records.heads.sorted.map(\.log.device))
+    let peers = Set(node.replica.sessions.values.compactMap(\.device)).sorted()
+    for peer in peers where !authors.contains(peer) {
       let heads: [LogHead]
-      do { heads = try await self.heads(of: peer, .records) } catch let failure as WaymarkError {
+      do { heads = try await PeerInquiry(peer: peer).recordHeads(on: node) } catch let failure as WaymarkError
+      {
         // So many logs can't be compared with those here: the person decides.
         if failure.code == WaymarkError.notComparableCode { return true }
         continue
       }
-      try checkOpen()
+      try node.checkOpen()
       guard !heads.isEmpty else { continue }
-      let known = Set(replica.records.heads.sorted.map(\.log))
+      let known = Set(node.replica.records.heads.sorted.map(\.log))
       if known.isDisjoint(with: heads.map(\.log)) { return true }
     }
     return false

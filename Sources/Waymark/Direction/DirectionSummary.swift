@@ -1,5 +1,4 @@
 public import Foundation
-import JSONDocument
 public import Wire
 
 /// Which records a forced direction is about.
@@ -10,26 +9,22 @@ public enum DirectionScope: Hashable, Sendable {
   case kind(RecordKind)
   /// A trip and all that belongs to it.
   case trip(UUID)
-
-  fileprivate var arguments: JSON {
-    switch self {
-    case .everything: [:]
-    case .kind(let kind): ["only": .string(kind.rawValue)]
-    case .trip(let id): ["trip": .id(id)]
-    }
-  }
 }
 
 /// What a forced direction would change or has changed.
-public struct DirectionSummary: Hashable, Sendable, Decodable {
+public struct DirectionSummary: Hashable, Sendable, Codable {
   /// Whether nothing was written.
   public let isPreview: Bool
   /// The peer whose state is wanted; nil for this device's own.
   public let from: DeviceReference?
+  /// The only kind that it is about; nil for all.
+  public let only: RecordKind?
+  /// The trip that it is about; nil for all records.
+  public let trip: UUID?
   /// Whether sync of records is turned on with it.
   public let turnsSyncOn: Bool
   /// What changes of each kind.
-  public let kinds: [RecordCounts]
+  public let kinds: [KindChanges]
   /// What changes, of all kinds together.
   public let total: Total
   /// Records that only another device has: whether they belong to the trip is not known here.
@@ -45,8 +40,24 @@ public struct DirectionSummary: Hashable, Sendable, Decodable {
   /// What others have changed meanwhile; it merged as usual.
   public let elsewhere: [Elsewhere]
 
+  /// The records of one kind.
+  public struct KindChanges: Hashable, Sendable, Codable {
+    /// The kind of the records.
+    public let kind: RecordKind
+    /// What several of the kind are called.
+    public let plural: String
+    /// Records that come.
+    public let added: Int
+    /// Records that become others.
+    public let changed: Int
+    /// Records that go.
+    public let deleted: Int
+    /// Records that come back out of the trash.
+    public let restored: Int
+  }
+
   /// All kinds together.
-  public struct Total: Hashable, Sendable, Decodable {
+  public struct Total: Hashable, Sendable, Codable {
     /// Records that come.
     public let added: Int
     /// Records that become others.
@@ -58,9 +69,11 @@ public struct DirectionSummary: Hashable, Sendable, Decodable {
   }
 
   /// Records of one kind that others have changed.
-  public struct Elsewhere: Hashable, Sendable, Decodable {
+  public struct Elsewhere: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
+    /// What several of the kind are called.
+    public let plural: String
     /// How many of them.
     public let records: Int
   }
@@ -68,6 +81,8 @@ public struct DirectionSummary: Hashable, Sendable, Decodable {
   private enum CodingKeys: String, CodingKey {
     case isPreview = "preview"
     case from
+    case only
+    case trip
     case turnsSyncOn
     case kinds
     case total
@@ -85,7 +100,7 @@ extension Node {
   public func mirrorPreview(
     of peer: DeviceKey, _ scope: DirectionScope = .everything
   ) async throws -> DirectionSummary {
-    try await direct("mirror", peer, scope, ["preview": true]) { _ in }
+    try await sayingWhy { try await ForcedDirection(from: peer, scope, isPreview: true).run(on: self) }
   }
 
   /// Makes this device's records, and so the circle's, equal to what a peer holds now.
@@ -104,12 +119,14 @@ extension Node {
     _ peer: DeviceKey, _ scope: DirectionScope = .everything,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> DirectionSummary {
-    try await direct("mirror", peer, scope, ["yes": true], progress)
+    try await sayingWhy {
+      try await ForcedDirection(from: peer, scope, isPreview: false).run(on: self, progress)
+    }
   }
 
   /// What ``assertState(_:progress:)`` would change on the other devices; writes nothing.
   public func assertPreview(_ scope: DirectionScope = .everything) async throws -> DirectionSummary {
-    try await direct("assert", nil, scope, ["preview": true]) { _ in }
+    try await sayingWhy { try await ForcedDirection(from: nil, scope, isPreview: true).run(on: self) }
   }
 
   /// Makes the circle's records equal to what this device holds now; see ``mirror(_:_:progress:)``.
@@ -117,41 +134,8 @@ extension Node {
   public func assertState(
     _ scope: DirectionScope = .everything, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> DirectionSummary {
-    try await direct("assert", nil, scope, ["yes": true], progress)
+    try await sayingWhy {
+      try await ForcedDirection(from: nil, scope, isPreview: false).run(on: self, progress)
+    }
   }
-
-  private func direct(
-    _ command: String, _ peer: DeviceKey?, _ scope: DirectionScope, _ how: JSON,
-    _ progress: @escaping @Sendable (WorkProgress) -> Void
-  ) async throws -> DirectionSummary {
-    var arguments = scope.arguments
-    for member in how.members ?? [] { arguments[member.key] = member.value }
-    if let peer { arguments["from"] = .string(peer.description) }
-    return try await typed(command, arguments, events: WorkProgress.events(progress))
-  }
-}
-
-/// What this device wrote while its clock ran ahead, and what became of it.
-public struct RestampSummary: Hashable, Sendable, Decodable {
-  /// How many change sets are dated ahead, or were.
-  public let changeSets: Int
-  /// The date of the newest; nil if there is none.
-  public let newest: Date?
-  /// What this device's clock says.
-  public let now: Date
-  /// The backup that was taken before; nil if nothing was done.
-  public let backup: String?
-}
-
-extension Node {
-  /// What is dated ahead of this device's clock; writes nothing.
-  ///
-  /// - Throws: `WaymarkError` with the code `clock_disputed` if it is this clock that is wrong.
-  public func restampPreview() async throws -> RestampSummary {
-    try await typed("restamp", ["preview": true])
-  }
-
-  /// Dates anew what this device wrote while its clock ran ahead, after a backup.
-  @discardableResult
-  public func restamp() async throws -> RestampSummary { try await typed("restamp", ["yes": true]) }
 }

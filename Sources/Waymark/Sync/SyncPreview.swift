@@ -190,7 +190,7 @@ extension Node {
     try await sayingWhy {
       try checkServing()
       try checkPremium()
-      return try await compareWithPeers()
+      return try await SyncComparison.run(on: self)
     }
   }
 }

@@ -3,33 +3,14 @@ import Replication
 import Storage
 import Wire
 
-/// What a comparison of one lane with one peer came to.
-enum LaneVerdict: Sendable {
-  case equal
-  /// Change sets are on their way, or wait for their time.
-  case notInSync(behind: UInt64, ahead: UInt64)
-  /// The same change sets, and other data.
-  case differs(LaneDifference)
-  /// The lane is closed, or the peer did not answer.
-  case unknown(WaymarkError)
-}
-
-/// Where two stores that folded the same change sets differ.
-struct LaneDifference: Sendable {
-  /// Records that are stored otherwise, in order, up to a number that is worth naming.
-  var records: [RecordKey] = []
-  var isCut = false
-  /// First bytes of record ids of which a digest is not the sum of its records.
-  var wrongHere: [UInt8] = []
-  var wrongThere: [UInt8] = []
-}
-
 /// Compares a lane with a peer: heads first, then digests, then the records behind those that differ.
 struct LaneComparison {
   let lane: Lane
   let peer: DeviceKey
 
-  func run(on node: isolated Node) async -> LaneVerdict {
+  private var inquiry: PeerInquiry { PeerInquiry(peer: peer) }
+
+  func run(on node: isolated Node) async -> PeerVerification.Lane {
     do {
       var verdict = try await attempt(on: node)
       for _ in 1..<Self.comparisonsMax where verdict == nil {
@@ -37,23 +18,27 @@ struct LaneComparison {
       }
       return verdict ?? .notInSync(behind: 0, ahead: 0)
     } catch let failure as WaymarkError {
-      return .unknown(failure)
+      return .notCompared(reason: failure.code, text: failure.message, next: failure.next)
     } catch {
-      return .unknown(.failed("store", "The store can't be read: \(error).", next: "waymark verify --deep"))
+      return .notCompared(
+        reason: "store", text: "The store can't be read: \(error).", next: "waymark verify --deep")
     }
   }
 
   private static let comparisonsMax = 3
-  static let differencesMax = 20
+  private static let differencesMax = 20
 
   /// Nil if something was folded on one side while it went on.
-  private func attempt(on node: isolated Node) async throws -> LaneVerdict? {
-    guard case .heads(let heads) = try await node.ask(peer, lane, .heads).content else { return nil }
+  private func attempt(on node: isolated Node) async throws -> PeerVerification.Lane? {
+    guard case .heads(let heads) = try await inquiry.answer(lane, .heads, on: node).content else {
+      return nil
+    }
     let (mine, theirs) = (node.replica[lane].heads, Heads(heads))
     guard mine.foldedHash == theirs.foldedHash else {
-      return .notInSync(behind: mine.missing(theirs), ahead: theirs.missing(mine))
+      return .notInSync(
+        behind: Int(clamping: mine.missing(theirs)), ahead: Int(clamping: theirs.missing(mine)))
     }
-    let answer = try await node.ask(peer, lane, .digests)
+    let answer = try await inquiry.answer(lane, .digests, on: node)
     let own = try node.store.answer(lane, .digests)
     guard answer.folded == own.folded, case .digests(let here) = own.content,
       case .digests(let there) = answer.content
@@ -65,25 +50,30 @@ struct LaneComparison {
 
   private func difference(
     here: [Bytes32], there: [Bytes32], at folded: Bytes32, on node: isolated Node
-  ) async throws -> LaneDifference? {
-    var found = LaneDifference()
+  ) async throws -> PeerVerification.Difference? {
+    var records: [RecordKey] = []
+    var (isCut, wrongHere, wrongThere) = (false, [String](), [String]())
     for bucket in UInt8.min...UInt8.max where here[Int(bucket)] != there[Int(bucket)] {
-      guard found.records.count < Self.differencesMax else {
-        found.isCut = true
+      guard records.count < Self.differencesMax else {
+        isCut = true
         break
       }
       guard
         let mine = try await bucketHashes(
           at: folded, on: node, { try node.store.answer(lane, .bucket(bucket, after: $0)) }),
         let theirs = try await bucketHashes(
-          at: folded, on: node, { try await node.ask(peer, lane, .bucket(bucket, after: $0)) })
+          at: folded, on: node, { try await inquiry.answer(lane, .bucket(bucket, after: $0), on: node) })
       else { return nil }
       let keys = Set(mine.keys).union(theirs.keys).filter { mine[$0] != theirs[$0] }
-      found.records += keys.sorted()
-      if mine.sum != here[Int(bucket)] { found.wrongHere.append(bucket) }
-      if theirs.sum != there[Int(bucket)] { found.wrongThere.append(bucket) }
+      records += keys.sorted()
+      if mine.sum != here[Int(bucket)] { wrongHere.append(hexadecimal([bucket])) }
+      if theirs.sum != there[Int(bucket)] { wrongThere.append(hexadecimal([bucket])) }
     }
-    return found
+    let named = records.prefix(Self.differencesMax)
+    return PeerVerification.Difference(
+      records: named.map { RecordReference($0, in: node.store) },
+      hasMore: isCut || named.count < records.count,
+      digestWrongHere: wrongHere, digestWrongThere: wrongThere)
   }
 
   /// Nil if something was folded meanwhile.

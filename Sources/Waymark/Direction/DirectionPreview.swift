@@ -1,5 +1,5 @@
 import Engine
-import JSONDocument
+import Foundation
 import Membership
 import Records
 import Replication
@@ -15,27 +15,20 @@ struct DirectionPreview {
     case restored
   }
 
-  /// What was typed, and what it means.
-  struct Scope {
-    var records = Direction.Scope()
-    var only: String?
-    var trip: String?
-  }
-
   let verb: String
   /// Whose state is wanted; nil for this device's own.
   let peer: Member?
-  let scope: Scope
+  let scope: ForcedDirection.Scope
   /// The peers whose state changes; empty where this device's does.
   var asked: [Member] = []
   /// Those that are not there: what only they hold is not taken back.
   var notAsked: [Member] = []
   private(set) var changes: [RecordKey: Change] = [:]
   /// Records that only another device has: it is not known here whether they belong to the trip.
-  var unknown: Set<RecordKey> = []
+  private(set) var unknown: Set<RecordKey> = []
   var turnsSyncOn = false
 
-  init(verb: String, peer: Member?, scope: Scope) {
+  init(verb: String, peer: Member?, scope: ForcedDirection.Scope) {
     self.verb = verb
     self.peer = peer
     self.scope = scope
@@ -47,9 +40,27 @@ struct DirectionPreview {
     notAsked = others.filter { other in !peers.contains { $0.device == other.device } }
   }
 
-  /// Of several peers the first counts.
-  mutating func add(_ key: RecordKey, _ change: Change) {
-    if changes[key] == nil { changes[key] = change }
+  /// Notes what changes where one inventory becomes another.
+  ///
+  /// - Parameter isHere: whether it is the store of this device that changes.
+  mutating func compare(from: Inventory, to: Inventory, isHere: Bool, in store: Store) throws {
+    let scope = scope.records
+    for key in Set(from.items.keys).union(to.items.keys) where scope.kind.map({ $0 == key.kind }) ?? true {
+      let change: Change
+      switch (from.items[key], to.items[key]) {
+      case (nil, _?):
+        // Whether another device has it in its trash, only that device knows.
+        change = try isHere && store.record(key)?.life == false ? .restored : .added
+      case (_?, nil): change = .deleted
+      case (let before, let after): if before == after { continue } else { change = .changed }
+      }
+      if try scope.trip.map({ try store.isUnder($0, key) }) ?? true {
+        // Of several peers the first counts.
+        if changes[key] == nil { changes[key] = change }
+      } else if Registry.kind(key.kind)?.parent != nil, try store.record(key) == nil {
+        unknown.insert(key)
+      }
+    }
   }
 
   /// The command as it is typed.
@@ -92,53 +103,38 @@ struct DirectionPreview {
     return counts.sorted { $0.key < $1.key }.map { (Registry.kind($0.key), $0.value) }
   }
 
-  // MARK: Document
+  // MARK: Summary
 
-  func document(
-    _ request: CommandRequest, isPreview: Bool, outcome: OverrideOutcome? = nil, backup: String? = nil
-  ) -> JSON {
-    Waymark.document(
-      verb,
-      [
-        .init("preview", .bool(isPreview)),
-        .init("from", peer.map(json) ?? .null),
-        .init("only", .text(scope.only)), .init("trip", .text(scope.records.trip?.id.uuid)),
-        .init("turnsSyncOn", .bool(turnsSyncOn)), .init("kinds", .array(counts.map(json))),
-        .init("total", json(total)), .init("unknown", .integer(unknown.count)),
-        .init("peers", .array(asked.map(json))), .init("notAsked", .array(notAsked.map(json))),
-        .init("operation", .text(outcome?.operation?.description)), .init("backup", .text(backup)),
-        .init("elsewhere", .array(elsewhere(outcome))),
-      ])
+  func summary(isPreview: Bool, outcome: OverrideOutcome? = nil, backup: String? = nil) -> DirectionSummary {
+    DirectionSummary(
+      isPreview: isPreview, from: peer.map { DeviceReference($0) },
+      only: scope.only.map(RecordKind.init(rawValue:)), trip: scope.records.trip.map { UUID($0.id) },
+      turnsSyncOn: turnsSyncOn, kinds: counts.map { DirectionSummary.KindChanges($0.kind, $0.counts) },
+      total: DirectionSummary.Total(changes.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }),
+      unknown: unknown.count, peers: asked.map { DeviceReference($0) },
+      notAsked: notAsked.map { DeviceReference($0) }, operation: outcome?.operation, backup: backup,
+      elsewhere: (outcome?.elsewhere ?? [:]).sorted { $0.key < $1.key }.map { number, count in
+        let kind = Registry.kind(number)
+        return DirectionSummary.Elsewhere(
+          kind: RecordKind(rawValue: kind?.name ?? "record"), plural: kind?.plural ?? "records",
+          records: count)
+      })
   }
+}
 
-  private func json(_ member: Member) -> JSON {
-    ["device": .string(member.device.description), "name": .string(member.name)]
+extension DirectionSummary.KindChanges {
+  fileprivate init(_ kind: Kind?, _ counts: [DirectionPreview.Change: Int]) {
+    self.init(
+      kind: RecordKind(rawValue: kind?.name ?? "record"), plural: kind?.plural ?? "records",
+      added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, deleted: counts[.deleted] ?? 0,
+      restored: counts[.restored] ?? 0)
   }
+}
 
-  private var total: [Change: Int] {
-    changes.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
-  }
-
-  private func json(_ kind: Kind?, _ counts: [Change: Int]) -> JSON {
-    var document: JSON = [
-      "kind": .string(kind?.name ?? "record"), "plural": .string(kind?.plural ?? "records"),
-    ]
-    for member in json(counts).members ?? [] { document[member.key] = member.value }
-    return document
-  }
-
-  private func json(_ counts: [Change: Int]) -> JSON {
-    .object(Change.allCases.map { .init($0.rawValue, .integer(counts[$0] ?? 0)) })
-  }
-
-  /// What others wrote after the direction was asked for: it merged as usual.
-  private func elsewhere(_ outcome: OverrideOutcome?) -> [JSON] {
-    (outcome?.elsewhere ?? [:]).sorted { $0.key < $1.key }.map { number, count in
-      let kind = Registry.kind(number)
-      return [
-        "kind": .string(kind?.name ?? "record"), "plural": .string(kind?.plural ?? "records"),
-        "records": .integer(count),
-      ]
-    }
+extension DirectionSummary.Total {
+  fileprivate init(_ counts: [DirectionPreview.Change: Int]) {
+    self.init(
+      added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, deleted: counts[.deleted] ?? 0,
+      restored: counts[.restored] ?? 0)
   }
 }

@@ -67,6 +67,6 @@ package struct Restamp: NodeCommand, ConfirmableCommand {
   package var isReadOnly: Bool { preview == true }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> RestampSummary {
-    try await node.restamp(isPreview: preview == true, isConfirmed: yes == true)
+    try await Restamper(isPreview: preview == true, isConfirmed: yes == true).run(on: node)
   }
 }

@@ -1,3 +1,4 @@
+import Engine
 public import Foundation
 import Replication
 import Storage
@@ -33,39 +34,62 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `clock_disputed` if it is this clock that is wrong.
   public func restampPreview() async throws -> RestampSummary {
-    try await restamp(isPreview: true, isConfirmed: false)
+    try await sayingWhy { try await Restamper(isPreview: true, isConfirmed: false).run(on: self) }
   }
 
   /// Re-timestamps what this device wrote while its clock ran ahead, after a backup.
   @discardableResult
   public func restamp() async throws -> RestampSummary {
-    try await restamp(isPreview: false, isConfirmed: true)
+    try await sayingWhy { try await Restamper(isPreview: false, isConfirmed: true).run(on: self) }
+  }
+}
+
+/// Re-timestamps what this device wrote while its clock ran ahead.
+package struct Restamper {
+  private let isPreview: Bool
+  private let isConfirmed: Bool
+
+  package init(isPreview: Bool, isConfirmed: Bool) {
+    self.isPreview = isPreview
+    self.isConfirmed = isConfirmed
   }
 
-  package func restamp(isPreview: Bool, isConfirmed: Bool) async throws -> RestampSummary {
-    try await sayingWhy {
-      try checkAdmitted()
-      try checkDisk()
-      let now = wall()
-      let clock = clockAgreement(now)
-      let ended = try clock.logsAhead()
-      let count = try store.countBehind(ended)
-      let newest = store.newestClock(of: identity.device).milliseconds
-      func summary(backup: String? = nil, _ incarnation: String? = nil) -> RestampSummary {
-        RestampSummary(
-          isPreview: isPreview, changeSets: count,
-          newest: ended.isEmpty ? nil : Date(milliseconds: newest), now: Date(milliseconds: now),
-          incarnation: incarnation, backup: backup)
-      }
-      if ended.isEmpty { return summary() }
-      if case .disputed(let other) = clock.verdict { throw WaymarkError.wallDisputed(now, other) }
-      if isPreview { return summary() }
-      guard isConfirmed else { throw WaymarkError.restampNeedsYes(count, newest: newest, now: now) }
-      let backup = try await backUp(before: "restamp")
-      try checkOpen()
-      // What was written while the backup was taken is dated ahead too.
-      try writeAgain(try clockAgreement(wall()).logsAhead())
-      return summary(backup: backup, incarnation.description)
+  package func run(on node: isolated Node) async throws -> RestampSummary {
+    try node.checkAdmitted()
+    try node.checkDisk()
+    let now = node.wall()
+    let clock = node.clockAgreement(now)
+    let ended = try clock.logsAhead()
+    let count = try node.store.countBehind(ended)
+    let newest = node.store.newestClock(of: node.identity.device).milliseconds
+    func summary(backup: String? = nil, _ incarnation: String? = nil) -> RestampSummary {
+      RestampSummary(
+        isPreview: isPreview, changeSets: count,
+        newest: ended.isEmpty ? nil : Date(milliseconds: newest), now: Date(milliseconds: now),
+        incarnation: incarnation, backup: backup)
+    }
+    if ended.isEmpty { return summary() }
+    if case .disputed(let other) = clock.verdict { throw WaymarkError.wallDisputed(now, other) }
+    if isPreview { return summary() }
+    guard isConfirmed else { throw WaymarkError.restampNeedsYes(count, newest: newest, now: now) }
+    let backup = try await node.backUp(before: "restamp")
+    try node.checkOpen()
+    // What was written while the backup was taken is dated ahead too.
+    try reauthor(try node.clockAgreement(node.wall()).logsAhead(), on: node)
+    return summary(backup: backup, node.incarnation.description)
+  }
+
+  /// Ends the own logs behind the last sets with a good date, and writes the rest again under a new incarnation.
+  private func reauthor(_ ended: [EndedLog], on node: isolated Node) throws {
+    try node.checkIncarnation()
+    do {
+      try node.withRoom { try node.turn { try $0.restamp(ended, now: node.time) } }
+    } catch WritingAgainError.lastIncarnation {
+      throw WaymarkError.lastIncarnation
+    } catch WritingAgainError.tooManyStatements {
+      throw WaymarkError.tooManyStatements
+    } catch WritingAgainError.diskIsFull {
+      throw WaymarkError.diskFull(node.home)
     }
   }
 }
@@ -86,4 +110,14 @@ extension WaymarkError {
         + "\(CivilTime.text(other)) or later: dating anything by this clock would be wrong, and nothing was changed.",
       next: "set this machine's clock, then waymark restamp")
   }
+
+  fileprivate static let lastIncarnation = failed(
+    "incarnations_spent",
+    "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",
+    next: "waymark invite, on another device; then here waymark join TICKET")
+
+  fileprivate static let tooManyStatements = failed(
+    "too_many_statements",
+    "The circle holds as many statements of this device as it may: nothing was changed.",
+    next: "waymark invite, on another device; then here waymark join TICKET")
 }

@@ -22,7 +22,7 @@ extension Node {
 
   /// A peer by unique prefix of its id, or by its name.
   package func peer(named name: String) throws -> Member {
-    let found = peersMatching(name)
+    let found = deviceNames.members(matching: name, but: identity.device)
     guard let first = found.first else {
       throw WaymarkError.notFound("peer", name, next: "waymark peers")
     }
@@ -30,24 +30,6 @@ extension Node {
       throw WaymarkError.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
     }
     return first
-  }
-
-  /// The peers that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
-  /// how it begins.
-  func peersMatching(_ name: String) -> [Member] {
-    let folded = name.lowercased()
-    let others = circle.evaluation.members.values.filter { $0.device != identity.device }
-      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-    let exact = others.filter { peerNames($0).contains(name) || $0.device.description == folded }
-    guard exact.isEmpty, !folded.isEmpty else { return exact }
-    return others.filter { peer in
-      peer.device.description.hasPrefix(folded)
-        || peerNames(peer).contains { $0.lowercased().hasPrefix(folded) }
-    }
-  }
-
-  private func peerNames(_ peer: Member) -> [String] {
-    [remembered.names[peer.device], peer.name].compactMap(\.self)
   }
 
   // MARK: wait

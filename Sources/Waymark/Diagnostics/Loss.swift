@@ -79,7 +79,7 @@ extension Node {
     if let started = network?.startedAt, now - started < Self.settlingMilliseconds { return nil }
     guard member != nil else { return nil }
     let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in
-      guard member.device != identity.device, !isPaused(member.device) else { return nil }
+      guard member.device != identity.device, !peering.isPaused(member.device) else { return nil }
       let last = lastSeen(of: member.device, now) ?? replica.lastSync[member.device] ?? member.issued
       return now - last > Self.unseenMilliseconds ? (member, last) : nil
     }.sorted { ($0.1, $0.0.device) < ($1.1, $1.0.device) }

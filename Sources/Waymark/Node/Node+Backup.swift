@@ -1,4 +1,3 @@
-import Dispatch
 import Membership
 import Storage
 import Wire
@@ -67,31 +66,6 @@ extension Node {
     return BackupAbout(
       created: wall(), program: WaymarkVersion.text, device: identity.device,
       name: member?.name ?? waiting?.name ?? "", kept: kept)
-  }
-}
-
-/// Runs long work on a thread of its own, away from the node and from the threads that all tasks share.
-///
-/// It stays part of the task: work that looks at `Task.isCancelled` ends with its command.
-func offNode<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-  try await withTaskExecutorPreference(BlockingExecutor.shared) { try await concurrently(body) }
-}
-
-@concurrent
-private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
-  try Task.checkCancellation()
-  let result = try body()
-  try Task.checkCancellation()
-  return result
-}
-
-/// Threads that may block.
-private final class BlockingExecutor: TaskExecutor {
-  static let shared = BlockingExecutor()
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
   }
 }
 

@@ -74,19 +74,3 @@ extension Node {
     }
   }
 }
-
-extension WaymarkError {
-  static func diskFull(_ home: Home) -> WaymarkError {
-    .failed(
-      "disk_full", "The disk of \(home.path) is full; nothing was written.",
-      next: "make room on it (df -h \(home.path)), then try again")
-  }
-
-  static func brokenStore(_ home: Home, _ error: any Error) -> WaymarkError {
-    .failed(
-      "store_broken",
-      "The disk of \(home.path) failed (\(error)): nothing goes on with it, and whether the last change was written shows "
-        + "at the next start. Nothing that was acknowledged before is lost by this.",
-      next: "see what is wrong with the disk (dmesg), then waymark run: it verifies the store first")
-  }
-}

@@ -50,7 +50,7 @@ extension Node {
   }
 
   private func beginServing(_ listener: any NodeListener, _ peers: [String]) throws {
-    for address in try storedAddresses() + peers { handle(.addressGiven(address)) }
+    for address in try store.metaLines(MetaKey.addresses) + peers { handle(.addressGiven(address)) }
     learnAddresses()
     listener.start()
     logGate()

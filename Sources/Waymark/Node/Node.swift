@@ -48,7 +48,7 @@ public actor Node {
   /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
   var seenSets: [Lane: Int64]
   var questions = Questions()
-  var remembered: Remembered
+  var remembered: PeerMemory
   var counters = Counters()
   /// What the operation did that only this disk has, by the sets that were counted.
   var lossContent: (sets: [ChangeSetID], content: OperationContent)?
@@ -109,7 +109,7 @@ public actor Node {
     }
     waiting = isMember || wasMember ? nil : stored.waiting
     seenSets = try Self.seenSets(store)
-    remembered = try Remembered(store, names: try Self.peerNames(store))
+    remembered = try PeerMemory(store)
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
@@ -204,12 +204,6 @@ extension MetaKey {
   static let deletions = "deletions"
   /// For each lane the newest set number when the device was last in sync.
   static let seen = "seen-sets"
-  /// When and where each peer was last connected.
-  static let seenPeers = "seen-peers"
-  /// The time in the last beacon that was believed of each device, each line a device and that time.
-  static let beaconTimes = "beacon-times"
-  /// What the person calls other devices on this one, each line a device and its name.
-  static let peerNames = "peer-names"
   /// The end of a mock purchase.
   static let mockPurchase = "mock-purchase"
   /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.

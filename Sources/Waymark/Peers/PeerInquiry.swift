@@ -1,3 +1,4 @@
+import Engine
 import Membership
 import Replication
 import Storage
@@ -40,6 +41,28 @@ struct PeerInquiry {
     return heads
   }
 
+  /// How long a sign of life takes, there and back.
+  func roundTrip(on node: isolated Node) async throws -> Duration {
+    try node.checkOpen()
+    guard let session = node.replica.session(with: peer) else { throw notReachable(on: node) }
+    let before = session.echoes
+    let began = ContinuousClock.now
+    node.handle(.timer(.beat(session.link)))
+    let isBack = try await node.wait(milliseconds: Self.pingMilliseconds) { node in
+      node.replica.sessions[session.link].map { $0.echoes != before } ?? true
+    }
+    guard isBack, node.replica.sessions[session.link] != nil else {
+      let name = node.name(of: peer)
+      throw WaymarkError.failed(
+        "no_answer",
+        "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
+        next: "waymark why \(shellWord(name))")
+    }
+    return ContinuousClock.now - began
+  }
+
+  private static let pingMilliseconds: Int64 = 5_000
+
   /// Why the peer can't be asked: it is not connected.
   func notReachable(on node: isolated Node) -> WaymarkError {
     guard node.network != nil else { return .notServing }
@@ -64,6 +87,53 @@ struct PeerInquiry {
   }
 
   private static let introductionMilliseconds: Int64 = 3_000
+}
+
+extension Inventory {
+  /// What a node shows of its records.
+  static func own(of node: isolated Node) async throws -> Inventory {
+    try await collect(on: node) { try node.store.answer(.records, .inventory(after: $0)) }
+  }
+
+  /// What a peer shows of its records, asked page by page.
+  static func of(_ peer: DeviceKey, asking node: isolated Node) async throws -> Inventory {
+    try await collect(on: node) {
+      try await PeerInquiry(peer: peer).answer(.records, .inventory(after: $0), on: node)
+    }
+  }
+
+  /// Puts pages together; from the start if something was folded meanwhile.
+  private static func collect(
+    on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
+  ) async throws -> Inventory {
+    let end = node.wall() + Limits.inventoryMillisecondsMax
+    var inventory: Inventory?
+    var last: RecordKey?
+    while node.wall() < end {
+      try node.checkOpen()
+      let answer = try await page(last)
+      guard case .inventory(let items) = answer.content else { break }
+      if inventory?.folded != answer.folded, last != nil {
+        (inventory, last) = (nil, nil)
+        continue
+      }
+      var grown = inventory ?? Inventory(folded: answer.folded)
+      for item in items { grown.add(item) }
+      if answer.isDone { return grown }
+      guard grown.items.count <= Limits.inventoryRecordsMax else { break }
+      (inventory, last) = (grown, items.last?.key)
+      // Other work of the node comes between pages.
+      await Task.yield()
+    }
+    throw WaymarkError.failed(
+      WaymarkError.notComparableCode, "There are too many records to compare, or they change all the time.",
+      next: "waymark sync on --yes turns sync on without comparing")
+  }
+}
+
+extension WaymarkError {
+  /// Of what can't be compared, although the peer is there and willing.
+  static let notComparableCode = "not_comparable"
 }
 
 extension WaymarkError {

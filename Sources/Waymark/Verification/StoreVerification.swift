@@ -84,7 +84,7 @@ extension StoreVerification {
     closedStoreOf home: Home, repairing: Bool,
     progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws {
-    self.init(try await DeepCheck(home).runClosed(repairing: repairing, progress))
+    self.init(try await DeepCheck.runClosed(home, repairing: repairing, progress))
   }
 
   init(_ outcome: DeepOutcome) {

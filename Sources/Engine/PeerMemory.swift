@@ -1,33 +1,35 @@
-import Engine
-import Membership
-import Replication
-import Storage
-import Wire
+package import Replication
+package import Storage
+package import Wire
 
 /// When and where a peer was last connected; kept, so that a restart does not make it forgotten.
-struct SeenPeer: Hashable, Sendable {
-  var time: Moment
-  var address: String?
+package struct SeenPeer: Hashable, Sendable {
+  package let time: Moment
+  package let address: String?
+
+  package init(time: Moment, address: String?) {
+    self.time = time
+    self.address = address
+  }
 }
 
 /// What of the peers is in the store, so that a restart does not make it forgotten.
-struct Remembered: Sendable {
-  private(set) var seen: [DeviceKey: SeenPeer] = [:]
+package struct PeerMemory: Sendable {
+  package private(set) var seen: [DeviceKey: SeenPeer] = [:]
   private var holdings: [DeviceKey: Replica.Holding] = [:]
   /// What the person calls other devices on this one.
-  var names: [DeviceKey: String] = [:]
+  package private(set) var names: [DeviceKey: String] = [:]
   /// The time in the last beacon that was believed of each.
-  private(set) var beacons: [DeviceKey: Int64] = [:]
+  package private(set) var beacons: [DeviceKey: Int64] = [:]
   /// What was here when this device was last in sync is not kept yet.
-  var isSeenNews = false
+  package var isSeenNews = false
   /// A timer is under way.
-  var isDue = false
+  package var isDue = false
 
-  /// - Parameter names: what the person calls other devices on this one.
-  init(_ store: Store, names: [DeviceKey: String]) throws {
+  package init(_ store: Store) throws {
     seen = try Self.seenPeers(store)
     holdings = try store.holdings()
-    self.names = names
+    names = try Self.peerNames(store)
     beacons = try Self.beaconTimes(store)
   }
 
@@ -43,8 +45,28 @@ struct Remembered: Sendable {
     return seen
   }
 
+  private static func peerNames(_ store: Store) throws -> [DeviceKey: String] {
+    var names: [DeviceKey: String] = [:]
+    for line in try store.metaLines(MetaKey.peerNames) {
+      let parts = line.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, let device = DeviceKey(hex: parts[0]) else { continue }
+      names[device] = String(parts[1])
+    }
+    return names
+  }
+
+  /// Keeps what the person calls a device on this one; nil for its own name.
+  package mutating func keep(name: String?, of device: DeviceKey, in store: Store) throws {
+    var names = names
+    names[device] = name
+    try store.setMetaLines(
+      MetaKey.peerNames, names.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
+    self.names = names
+  }
+
   /// Keeps what is news: holdings of members and the last connection of each.
-  mutating func keep(_ replica: Replica, _ members: some Sequence<DeviceKey>, in store: Store) throws {
+  package mutating func keep(_ replica: Replica, _ members: some Sequence<DeviceKey>, in store: Store) throws
+  {
     let members = Set(members)
     for (device, holding) in replica.holdings.sorted(by: { $0.key < $1.key }) {
       guard members.contains(device) else { continue }
@@ -70,7 +92,7 @@ struct Remembered: Sendable {
   }
 
   /// What was heard is not believed again after a restart.
-  mutating func keep(beacons times: [DeviceKey: Int64], in store: Store) throws {
+  package mutating func keep(beacons times: [DeviceKey: Int64], in store: Store) throws {
     guard times != beacons else { return }
     try store.setMetaLines(
       MetaKey.beaconTimes, times.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
@@ -78,7 +100,7 @@ struct Remembered: Sendable {
   }
 
   /// Keeps when and where peers were last connected, as far as it is news.
-  mutating func keep(seen peers: [DeviceKey: SeenPeer], in store: Store) throws {
+  package mutating func keep(seen peers: [DeviceKey: SeenPeer], in store: Store) throws {
     var kept = seen
     for (device, peer) in peers {
       let last = kept[device]
@@ -96,48 +118,16 @@ struct Remembered: Sendable {
     seen = kept
   }
 
-  static let burstMilliseconds: Int64 = 1_000
+  package static let burstMilliseconds: Int64 = 1_000
   /// Times are kept only this often: each time costs a write.
   private static let ageMilliseconds: Moment = 60_000
 }
 
-extension Node {
-  /// Keeps soon what peers are known to hold: once for a burst.
-  func rememberSoon() {
-    guard !remembered.isDue else { return }
-    remembered.isDue = true
-    timers.after(milliseconds: Remembered.burstMilliseconds) { [weak self] in
-      self?.assumeIsolated { $0.remember() }
-    }
-  }
-
-  /// Keeps what peers are known to hold, as far as it is news. After a crash less is known than was: that claims too
-  /// little, never too much.
-  func remember() {
-    remembered.isDue = false
-    guard replicator.isOpen, broken == nil, !replicator.disk.isFull else { return }
-    let before = remembered
-    do {
-      try store.atOnce {
-        let members = circle.evaluation.members.keys
-        try remembered.keep(replica, members, in: store)
-        if network != nil { try remembered.keep(seen: seenPeers(among: members), in: store) }
-        if let times = network?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
-        if remembered.isSeenNews { try rememberSeenSets() }
-      }
-    } catch {
-      remembered = before
-      replicator.storeFailed(error)
-    }
-  }
-
-  private func seenPeers(among devices: some Sequence<DeviceKey>) -> [DeviceKey: SeenPeer] {
-    let inspection = peerInspection(wall())
-    var seen: [DeviceKey: SeenPeer] = [:]
-    for device in devices {
-      guard let time = inspection.lastSeen(of: device) else { continue }
-      seen[device] = SeenPeer(time: time, address: inspection.lastAddress(of: device))
-    }
-    return seen
-  }
+extension MetaKey {
+  /// When and where each peer was last connected.
+  static let seenPeers = "seen-peers"
+  /// The time in the last beacon that was believed of each device, each line a device and that time.
+  static let beaconTimes = "beacon-times"
+  /// What the person calls other devices on this one, each line a device and its name.
+  package static let peerNames = "peer-names"
 }

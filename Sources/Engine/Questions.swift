@@ -1,13 +1,13 @@
-import Replication
-import Wire
+package import Replication
+package import Wire
 
 /// The questions that commands of this device put to peers: one at a time on a link, the others wait.
-struct Questions {
-  struct Pending {
+package struct Questions {
+  package struct Pending {
     let id: UInt64
     let lane: Lane
     let question: Question
-    let continuation: CheckedContinuation<Reply, any Error>
+    package let continuation: CheckedContinuation<Reply, any Error>
   }
 
   /// By link, in the order in which they were put.
@@ -16,7 +16,9 @@ struct Questions {
   private var underWay: [LinkID: UInt64] = [:]
   private var nextID: UInt64 = 0
 
-  mutating func add(
+  package init() {}
+
+  package mutating func add(
     _ link: LinkID, _ lane: Lane, _ question: Question,
     _ continuation: CheckedContinuation<Reply, any Error>
   ) -> UInt64 {
@@ -27,25 +29,25 @@ struct Questions {
   }
 
   /// What to ask now; nil while a question is under way, or if there is none.
-  mutating func next(_ link: LinkID) -> Input? {
+  package mutating func next(_ link: LinkID) -> Input? {
     guard underWay[link] == nil, let first = pending[link]?.first else { return nil }
     underWay[link] = first.id
     return .ask(link, first.lane, first.question)
   }
 
   /// The question under way has its reply; gives the next one.
-  mutating func end(_ link: LinkID, _ reply: Reply) -> Input? {
+  package mutating func end(_ link: LinkID, _ reply: Reply) -> Input? {
     underWay[link].flatMap { remove(link, $0) }?.continuation.resume(returning: reply)
     return next(link)
   }
 
-  mutating func remove(_ link: LinkID, _ id: UInt64) -> Pending? {
+  package mutating func remove(_ link: LinkID, _ id: UInt64) -> Pending? {
     if underWay[link] == id { underWay[link] = nil }
     guard let index = pending[link]?.firstIndex(where: { $0.id == id }) else { return nil }
     return pending[link]?.remove(at: index)
   }
 
-  mutating func removeAll(_ link: LinkID) -> [Pending] {
+  package mutating func removeAll(_ link: LinkID) -> [Pending] {
     underWay[link] = nil
     return pending.removeValue(forKey: link) ?? []
   }

@@ -1,7 +1,9 @@
 public import Foundation
+import Engine
 import Membership
 import Replication
 import Storage
+import Transport
 public import Wire
 
 /// Another device of the circle, as this one sees it.
@@ -151,18 +153,38 @@ extension Node {
   ///
   /// - Parameter address: `ADDR:PORT`, as `192.168.1.20:7433`.
   /// - Throws: `WaymarkError` with the code `bad_value` if it is none.
-  public func addPeer(at address: String) throws { try sayingWhy { try addPeer(address) } }
+  public func addPeer(at address: String) throws {
+    try sayingWhy {
+      guard let endpoint = Endpoint(address), endpoint.port > 0 else {
+        throw WaymarkError.badValue(
+          "address", address, allowed: "it is ADDR:PORT, such as 192.168.1.20:7433")
+      }
+      let stored = try store.metaLines(MetaKey.addresses)
+      if !stored.contains(address) {
+        try store.setMetaLines(MetaKey.addresses, stored + [address])
+      }
+      handle(.addressGiven(address))
+      handle(.hurried)
+    }
+  }
 
   /// Stops talking to a peer until it is resumed; what it already has, it keeps.
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if there is no such peer.
-  public func pause(_ peer: DeviceKey) throws {
-    try sayingWhy { try setPaused(try other(peer).device, true) }
-  }
+  public func pause(_ peer: DeviceKey) throws { try setPaused(peer, true) }
 
   /// Talks to a paused peer again, at once.
-  public func resume(_ peer: DeviceKey) throws {
-    try sayingWhy { try setPaused(try other(peer).device, false) }
+  public func resume(_ peer: DeviceKey) throws { try setPaused(peer, false) }
+
+  private func setPaused(_ peer: DeviceKey, _ isPaused: Bool) throws {
+    try sayingWhy {
+      let device = try self.peer(named: peer.description).device
+      var paused = peering.paused
+      if isPaused { paused.insert(device) } else { paused.remove(device) }
+      try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
+      handle(isPaused ? .paused(device) : .resumed(device))
+      nodeChanged()
+    }
   }
 
   /// Calls a peer by another name on this device.
@@ -173,36 +195,12 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `bad_value` if it can't be called so.
   public func rename(_ peer: DeviceKey, to name: String?) throws {
     try sayingWhy {
-      let peer = try other(peer)
-      let new = try checkedName(name ?? "", for: peer)
-      var names = remembered.names
-      names[peer.device] = new
+      let peer = try self.peer(named: peer.description)
+      let new = try deviceNames.checked(name ?? "", for: peer)
       try checkDisk()
-      try withRoom {
-        try store.setMetaLines(
-          MetaKey.peerNames, names.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
-      }
-      remembered.names = names
+      try withRoom { try remembered.keep(name: new, of: peer.device, in: store) }
       nodeChanged()
     }
-  }
-
-  private func checkedName(_ name: String, for peer: Member) throws -> String? {
-    if name.isEmpty || name == peer.name { return nil }
-    guard name.utf8.count <= 64,
-      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
-      name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
-    else {
-      throw WaymarkError.badValue(
-        "NAME", name, allowed: "a name is one line of at most 64 bytes and begins with no dash")
-    }
-    let taken = circle.evaluation.members.values.first {
-      $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
-    }
-    guard taken == nil else {
-      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle is called so")
-    }
-    return name
   }
 
   /// Asks a connected peer for a sign of life, several times.
@@ -214,47 +212,12 @@ extension Node {
   public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
     try checkServing()
     var trips: [Duration] = []
-    for _ in 0..<min(max(count, 1), 20) { trips.append(try await roundTrip(peer)) }
+    for _ in 0..<min(max(count, 1), 20) {
+      trips.append(try await PeerInquiry(peer: peer).roundTrip(on: self))
+    }
     return Peer.Ping(
       device: peer, name: name(of: peer), address: network?.lastAddress[peer], roundTrips: trips)
   }
-
-  private func roundTrip(_ device: DeviceKey) async throws -> Duration {
-    try checkOpen()
-    guard let session = replica.session(with: device) else {
-      throw PeerInquiry(peer: device).notReachable(on: self)
-    }
-    let before = session.echoes
-    let began = ContinuousClock.now
-    handle(.timer(.beat(session.link)))
-    let isBack = try await wait(milliseconds: Self.pingMilliseconds) { node in
-      node.replica.sessions[session.link].map { $0.echoes != before } ?? true
-    }
-    guard isBack, replica.sessions[session.link] != nil else {
-      let name = name(of: device)
-      throw WaymarkError.failed(
-        "no_answer",
-        "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
-        next: "waymark why \(shellWord(name))")
-    }
-    return ContinuousClock.now - began
-  }
-
-  private static let pingMilliseconds: Int64 = 5_000
-
-  /// What the person calls other devices on this one.
-  static func peerNames(_ store: Store) throws -> [DeviceKey: String] {
-    var names: [DeviceKey: String] = [:]
-    for line in try store.metaLines(MetaKey.peerNames) {
-      let parts = line.split(separator: " ", maxSplits: 1)
-      guard parts.count == 2, let device = DeviceKey(hex: parts[0]) else { continue }
-      names[device] = String(parts[1])
-    }
-    return names
-  }
-
-  /// Another member of the circle by its key.
-  private func other(_ device: DeviceKey) throws -> Member { try peer(named: device.description) }
 }
 
 /// What a peer is doing.

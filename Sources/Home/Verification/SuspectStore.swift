@@ -4,12 +4,6 @@ import Foundation
 import Storage
 import Wire
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// A store that is to be verified before anything else is done with it, because the disk failed it.
 package enum SuspectStore {
   /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
@@ -26,7 +20,10 @@ package enum SuspectStore {
     let outcome: DeepOutcome
     do {
       try rewriteLog(home)
-      outcome = try await DeepCheck(home).runClosed(repairing: false, progress)
+      let lock = try HomeLock(home)
+      defer { lock.release() }
+      outcome = DeepOutcome(
+        found: try await DeepCheck(home).run(progress), home: home, wall: systemWall(), isClosed: true)
     } catch {
       throw WaymarkError.opening(home, error)
     }

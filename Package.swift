@@ -66,10 +66,16 @@ let package = Package(
     shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
     shell("Home", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Storage"]),
     shell(
+      "Enrolment",
+      [
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
+        "Transport", "Home",
+      ]),
+    shell(
       "Waymark",
       [
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Exchange", "Home",
+        "Engine", "Transport", "Exchange", "Home", "Enrolment",
       ]),
     shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
     shell(

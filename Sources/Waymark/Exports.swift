@@ -1,4 +1,6 @@
 // The values that cross the library's boundary live with the bytes and files they are made of: ids and JSON; homes,
-// passphrases, errors.
+// passphrases, errors; backups, and what founding, joining and restoring answer.
+@_exported public import Enrolment
 @_exported public import Home
+@_exported public import Records
 @_exported public import Wire

@@ -49,7 +49,6 @@ struct Session: Sendable {
     switch invocation.words {
     case ["help"]: return try help()
     case ["run"]: return try await serve()
-    case ["invite"]: return try await invite()
     case ["status"] where invocation.arguments["watch"]?.boolean == true: return try await watch()
     default: break
     }
@@ -94,7 +93,7 @@ struct Session: Sendable {
     events.finish()
     var terminal = terminal
     terminal.isDone = !command.isReadOnly
-    if invocation.options.json {
+    if invocation.options.json, !Asked.isShownByEvents {
       terminal.data(
         try command.document(answer, home: invocation.options.home).text(isStream ? .line : .pretty))
     } else {
@@ -111,9 +110,6 @@ struct Session: Sendable {
     switch invocation.words {
     case ["version"]: Self.versionDocument
     case ["paths"]: home.document
-    case ["init"]: try LocalCommands.initialize(invocation, home)
-    case ["join"]: try await LocalCommands.join(invocation, home, terminal)
-    case ["restore"]: try await LocalCommands.restore(invocation, home, events)
     case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
       try LocalCommands.keyPassphrase(invocation, terminal, home)
     case ["service", "install"], ["service", "uninstall"], ["service", "status"]:

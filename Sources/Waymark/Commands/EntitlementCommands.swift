@@ -143,16 +143,3 @@ extension Node {
       request.command, [.init("issuer", .string(issuer.description)), .init("added", .bool(isNew))])
   }
 }
-
-extension LocalPremium {
-  /// What this build and the purchases kept in a store give.
-  init(_ store: Store) throws {
-    if BuildTraits.allFeatures {
-      self = .allFeatures
-    } else if BuildTraits.mockPurchases, let end = try store.meta(MetaKey.mockPurchase) {
-      self = .mock(until: Int64(String(decoding: end, as: UTF8.self)))
-    } else {
-      self = .none
-    }
-  }
-}

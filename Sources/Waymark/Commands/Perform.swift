@@ -25,7 +25,6 @@ extension Node {
     case "assert": return try await assertState(request, events)
     default: break
     }
-    if let done = try await performWithNetwork(request, events) { return done }
     throw WaymarkError.usage(
       "There is no command `\(shortened(request.words.joined(separator: " ")))`.", next: "waymark help")
   }

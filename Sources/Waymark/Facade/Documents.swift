@@ -78,6 +78,19 @@ extension JSON {
   static func id(_ id: UUID?) -> JSON { .text(id?.uuidString.lowercased()) }
 }
 
+extension WorkProgress {
+  init?(_ json: JSON) {
+    guard json["type"]?.string == "progress", let stage = json["stage"]?.string else { return nil }
+    func count(_ key: String) -> Int { json[key]?.integer.map { Int(clamping: $0) } ?? 0 }
+    self.init(stage: stage, done: count("done"), total: count("total"))
+  }
+
+  /// Hears of events what is progress.
+  static func events(_ progress: @escaping @Sendable (WorkProgress) -> Void) -> @Sendable (JSON) -> Void {
+    { event in if let event = WorkProgress(event) { progress(event) } }
+  }
+}
+
 // MARK: Times
 
 extension Duration {

@@ -91,7 +91,7 @@ extension Node {
     try sayingWhy {
       let draft = try storedSettings.draft(Self.onboardingFlag, .bool(true))
       if !draft.isEmpty { try write("onboarding.complete", draft) }
-      try storedSettings.updateCopy()
+      try storedSettings.copy.update(from: store)
       try setCompletedHere(true)
     }
   }

@@ -165,7 +165,7 @@ extension Node {
   public func settings() throws -> [String: StoredSetting] {
     try sayingWhy {
       var found: [String: StoredSetting] = [:]
-      for setting in try storedSettings.held() { found[setting.key] = StoredSetting(setting.value) }
+      for setting in try store.settings() { found[setting.key] = StoredSetting(setting.value) }
       return found
     }
   }

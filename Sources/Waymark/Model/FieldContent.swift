@@ -73,18 +73,6 @@ extension Date: FieldContent, QueryValue {
     self.init(milliseconds: time)
   }
 
-  /// Milliseconds since 1970, cut to the years that a calendar shows.
-  package init(milliseconds: Int64) {
-    self.init(timeIntervalSince1970: Double(milliseconds.clampedToCalendar) / 1_000)
-  }
-
-  /// Whole milliseconds since 1970, cut to the years that a calendar shows.
-  package var milliseconds: Int64 {
-    let exact = (timeIntervalSince1970 * 1_000).rounded()
-    guard exact.isFinite else { return 0 }
-    return (Int64(exactly: exact) ?? (exact < 0 ? .min : .max)).clampedToCalendar
-  }
-
   var value: Value { .integer(milliseconds) }
 
   public var queryOperand: QueryOperand { QueryOperand(column: .integer(milliseconds)) }

@@ -23,13 +23,3 @@ extension Node {
     if let broken { throw broken }
   }
 }
-
-extension WaymarkError {
-  static func brokenStore(_ home: Home, _ error: any Error) -> WaymarkError {
-    .failed(
-      "store_broken",
-      "The disk of \(home.path) failed (\(error)): nothing goes on with it, and whether the last change was written shows "
-        + "at the next start. Nothing that was acknowledged before is lost by this.",
-      next: "see what is wrong with the disk (dmesg), then waymark run: it verifies the store first")
-  }
-}

@@ -2,20 +2,6 @@ import Engine
 import Storage
 
 extension Node {
-  /// Opens the store of a home. On a disk that is full to the last byte that takes the room of the ballast.
-  ///
-  /// - Parameter isLocked: whether the caller has the lock of the home.
-  /// - Throws: `WaymarkError` if there is no store: none is made where one was lost.
-  static func openStore(_ home: Home, isLocked: Bool = false) throws -> sending Store {
-    guard home.hasStore else { throw WaymarkError.noStore(home) }
-    do {
-      return try Store(path: home.store, isLocked: isLocked)
-    } catch  where isNoRoom(error) {
-      Ballast(home).release()
-      return try Store(path: home.store, isLocked: isLocked)
-    }
-  }
-
   /// Since the store last had no room.
   var isDiskFull: Bool { replicator.disk.isFull }
 
@@ -56,13 +42,5 @@ extension Node {
     guard isNoRoom(error) || isBrokenStore(error) else { return error }
     replicator.storeFailed(error)
     return isNoRoom(error) ? WaymarkError.diskFull(home) : broken ?? error
-  }
-}
-
-extension WaymarkError {
-  static func diskFull(_ home: Home) -> WaymarkError {
-    .failed(
-      "disk_full", "The disk of \(home.path) is full; nothing was written.",
-      next: "make room on it (df -h \(home.path)), then try again")
   }
 }

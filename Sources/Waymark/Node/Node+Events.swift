@@ -120,7 +120,7 @@ extension Node {
     ].compactMap { $0 }
     found += revocationStatus.unheardNotices
     found += NodeStatus.Notice.forks(circle, store, names)
-    if Preferences.isOverLimit(try storedSettings.held()) {
+    if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }
     if isDiskFull {

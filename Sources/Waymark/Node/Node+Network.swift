@@ -69,7 +69,7 @@ extension Node {
       return try transport.listen(
         on: endpoint,
         roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
-        settings: identity.linkSettings, handlers: handlers(dialled: nil))
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: nil))
     } catch ListenError.addressInUse(let endpoint) {
       throw WaymarkError.failed(
         "address_in_use", "\(endpoint) is in use by another program.",
@@ -268,7 +268,7 @@ extension Node {
       let link = try? transport.dial(
         endpoint,
         role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
-        settings: identity.linkSettings, handlers: handlers(dialled: address))
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: address))
     else { return handle(.dialFailed(address, .unresolved)) }
     link.start()
   }

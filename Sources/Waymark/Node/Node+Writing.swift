@@ -52,6 +52,29 @@ extension Node {
   }
 }
 
+extension Node {
+  /// Refuses, in words, what only a member of the circle can do.
+  func checkAdmitted() throws {
+    try checkKeysAdmitted()
+    try checkNotExcluded()
+  }
+
+  /// Refuses, in words, what needs a device that is not out of the circle.
+  func checkNotExcluded() throws {
+    guard let exclusion else { return }
+    throw WaymarkError.failed(
+      exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".",
+      next: exclusion.next ?? "waymark members")
+  }
+
+  /// Refuses, in words, what needs keys that a circle has taken in, if only once.
+  func checkKeysAdmitted() throws {
+    guard waiting != nil else { return }
+    throw WaymarkError.failed(
+      "not_admitted", AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
+  }
+}
+
 extension WaymarkError {
   fileprivate static let lastIncarnation = failed(
     "incarnations_spent",

@@ -17,7 +17,7 @@ package struct StoredSettings {
   }
 
   package func summary() throws -> Summary {
-    let settings = try held()
+    let settings = try store.settings()
     let copied = copy.read()
     let keys = Set(settings.map(\.key) + copied.map(\.key) + KnownPreference.all.map(\.key))
     let readings = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { key in
@@ -36,16 +36,6 @@ package struct StoredSettings {
     return Preferences.read(key, settings: value, copy: copy.read().first { $0.key == key }?.value)
   }
 
-  /// All settings that are set, by key.
-  func held() throws -> [(key: String, value: Value)] {
-    try store.visible(Registry.setting).compactMap { record in
-      guard let key = record.text(Self.keyField), let value = record[Self.valueField], !value.isEmpty else {
-        return nil
-      }
-      return (key, value)
-    }
-  }
-
   // MARK: Writing
 
   /// The entries that give a setting a value; none if it has it.
@@ -57,7 +47,7 @@ package struct StoredSettings {
     var fields: [(field: FieldNumber, value: Value)] = [(Self.valueField, value)]
     if held == nil { fields.insert((Self.keyField, .text(key)), at: 0) }
     try check(key, value)
-    var after = try self.held().filter { $0.key != key }
+    var after = try store.settings().filter { $0.key != key }
     after.append((key, value))
     guard !Preferences.isOverLimit(after) else {
       throw WaymarkError.failed(
@@ -91,16 +81,6 @@ package struct StoredSettings {
     }
   }
 
-  /// Brings the local copy up to date with the settings that sync.
-  func updateCopy() throws {
-    let settings = try held().sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-    let copied = copy.read()
-    let isCurrent =
-      copied.count == settings.count
-      && zip(copied, settings).allSatisfy { $0.key == $1.key && isSame($0.value, $1.value) }
-    if !isCurrent || !copy.exists { try copy.write(settings) }
-  }
-
   // MARK: Records
 
   static func recordKey(_ key: String) -> RecordKey {
@@ -120,7 +100,7 @@ extension Node {
   package func setSetting(_ key: String, to value: Value) throws -> Bool {
     let draft = try storedSettings.draft(key, value)
     if !draft.isEmpty { try write("settings.set", draft) }
-    try storedSettings.updateCopy()
+    try storedSettings.copy.update(from: store)
     return !draft.isEmpty
   }
 
@@ -128,14 +108,14 @@ extension Node {
   package func unsetSetting(_ key: String, as verb: String = "settings.unset") throws -> Bool {
     let draft = try storedSettings.removal(key)
     if !draft.isEmpty { try write(verb, draft) }
-    try storedSettings.updateCopy()
+    try storedSettings.copy.update(from: store)
     return !draft.isEmpty
   }
 
   /// After a commit that touched the settings lane: the copy follows.
   func settingsDidFold() {
     do {
-      try storedSettings.updateCopy()
+      try storedSettings.copy.update(from: store)
     } catch {
       log.error("settings", "the copy of the settings can't be written: \(error)")
     }

@@ -19,15 +19,12 @@ struct Rendering {
   mutating func render(_ document: JSON, of invocation: Invocation) {
     let words = invocation.words
     switch words[0] {
-    case "invite", "init", "join":
-      circle(document, words)
     case "entitlement", "issuer": state(document, invocation)
     case "import", "export": files(document, words)
     case "verify" where document["deep"]?.boolean == true: verify(document)
     case "verify": comparison(document)
     case "cleanup": cleanup(document)
     case "restamp": restamp(document)
-    case "restore": restore(document)
     case "mirror", "assert": direction(document, words[0])
     case "keys": keys(document)
     case "service": service(document, words.last ?? "")
@@ -35,6 +32,17 @@ struct Rendering {
     case "paths", "version": about(document, words)
     default: break
     }
+  }
+
+  /// What a command has to say that has no layout of its own.
+  mutating func said(_ document: JSON) {
+    said(document["text"]?.string, next: document["next"]?.string)
+  }
+
+  /// A sentence, and what to do next.
+  mutating func said(_ text: String?, next: String?) {
+    if let text { notes.paragraph(printable(text)) }
+    if let next { notes.paragraph("Next: \(printable(next))") }
   }
 }
 

@@ -13,9 +13,6 @@ extension String {
 extension CommandTable {
   /// What follows the words of a command in its example.
   static let examples: [String: String] = [
-    "init": "--name laptop",
-    "invite": "--expires 1h",
-    "join": "--name phone",
     "run": "--listen [::]:7433",
     "keys passphrase set": "",
     "keys passphrase remove": "",
@@ -29,7 +26,6 @@ extension CommandTable {
     "issuer trust": "issuer.pub",
     "import": "export.json --preview",
     "export": "--format ics --trip Rome --output rome.ics",
-    "restore": "laptop.waymark --preview",
     "mirror": "--from laptop --preview",
     "assert": "--preview",
     "cleanup": "--preview",

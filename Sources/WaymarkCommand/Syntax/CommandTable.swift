@@ -18,7 +18,8 @@ enum CommandTable {
       ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
-      Explain.self, ListMembers.self, Revoke.self, WriteBackup.self,
+      Explain.self, ListMembers.self, Revoke.self, FoundCircle.self, JoinCircle.self, Invite.self,
+      WriteBackup.self, RestoreBackup.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
@@ -41,43 +42,7 @@ enum CommandTable {
   ]
 
   private static let circle: [CommandSpec] = [
-    CommandSpec(
-      words: ["init"], summary: "found a new circle with this device",
-      options: [
-        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
-        .init(
-          flag: "--issuer", placeholder: "FILE.pub", summary: "whose entitlements the circle accepts",
-          type: .path),
-      ]),
-    CommandSpec(
-      words: ["invite"], summary: "print a ticket that lets one device join",
-      options: [
-        .init(
-          flag: "--role", placeholder: "admin|member", summary: "what the new device may do",
-          type: .words(["admin", "member"])),
-        .init(
-          flag: "--expires", placeholder: "10m", summary: "how long the ticket is good", type: .duration),
-        rootKey("sign with the circle's root key, on a device that is no admin"),
-      ],
-      details: """
-        A running node serves the ticket in the background; else this command waits for the joiner.
-        Without being typed: waymark invite | ssh box waymark join -
-        """),
-    CommandSpec(
-      words: ["join"], summary: "join the circle that a ticket comes from",
-      operands: [.init(placeholder: "TICKET|-", key: "ticket", isOptional: true)],
-      options: [
-        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
-        rootKey("in place of a ticket: the root key of the circle that this store is of"),
-      ],
-      details: """
-        Without TICKET it asks for one at the terminal, with - it reads standard input; on the
-        command line other users of this machine can see it for a moment. Data that is here already
-        comes along: it is shown, backed up, and written again in the new circle. A device that is a
-        member already is left alone, unless --yes; one that was revoked keeps its store and name,
-        and gets new keys. If the join is interrupted, run it again: it continues with the same key.
-        With --root-key this device becomes an admin without an inviter.
-        """),
+    FoundCircle.syntax, Invite.syntax, JoinCircle.syntax,
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",
       options: [
@@ -208,27 +173,7 @@ enum CommandTable {
         .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
         output("instead of standard output"),
       ]),
-    WriteBackup.syntax,
-    CommandSpec(
-      words: ["restore"], summary: "put a backup in the place of the store that is here",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)],
-      options: [
-        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called if it is a new one"),
-        .init(
-          flag: "--root-key", placeholder: "FILE", summary: "take this device into the circle at once",
-          type: .path),
-        .init(flag: "--new-circle", placeholder: nil, summary: "write the records again in a new circle"),
-        .init(
-          flag: "--partial", placeholder: nil,
-          summary: "restore what is intact of a damaged backup, and say what is missing"),
-        .init(flag: "--preview", placeholder: nil, summary: "verify and count only, change nothing"),
-      ],
-      details: """
-        Stop the node first. Every signature is verified before anything changes, and the present store is kept
-        among the backups (of such folders the newest five stay). With the keys that were here the device is the same one; without them it can be read
-        at once and joins the circle with a ticket, or with the root key. Changes that other devices have made
-        since the backup come back from them.
-        """),
+    WriteBackup.syntax, RestoreBackup.syntax,
   ]
 
   static func preview(_ summary: String) -> CommandSpec.Option {

@@ -1,11 +1,12 @@
 import Foundation
+package import Home
 import Membership
-import Replication
+package import Replication
 import Storage
 import Wire
 
 /// A backup as it is before anything of it is verified.
-struct BackupSource: Sendable {
+package struct BackupSource: Sendable {
   let path: String
   let about: BackupAbout
   let statements: [[UInt8]]
@@ -13,7 +14,7 @@ struct BackupSource: Sendable {
   let changeSets: Int64
 
   /// - Throws: `WaymarkError` in words if it can't be restored from.
-  init(_ path: String) throws {
+  package init(_ path: String) throws {
     guard !Files.isDirectory(path) else {
       throw WaymarkError.failed(
         "file", "\(path) is a folder; a backup is one file.",
@@ -61,12 +62,12 @@ struct BackupSource: Sendable {
 }
 
 /// The store that a restore would replace.
-struct PresentStore: Sendable {
+package struct PresentStore: Sendable {
   /// Nil if there is none, or it can't be read.
   let glance: StoreGlance?
   let circle: Circle?
   /// Why it can't be read, as a sentence.
-  let trouble: String?
+  package let trouble: String?
 
   /// What only the present store holds.
   struct Loss: Sendable {
@@ -74,7 +75,7 @@ struct PresentStore: Sendable {
     let sentence: String
   }
 
-  init(_ home: Home) throws {
+  package init(_ home: Home) throws {
     guard home.hasStore else {
       (glance, circle, trouble) = (nil, nil, nil)
       return
@@ -93,14 +94,12 @@ struct PresentStore: Sendable {
   /// Writes a backup of the store beside where it goes, so that it can be restored in its turn.
   ///
   /// - Returns: whether there is one: of a store that is damaged, or whose keys can't be read, there is none.
-  func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
+  package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
     guard let glance, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.makeAside(folder)
-    var kept: [String: [UInt8]] = [:]
-    for key in MetaKey.choices { kept[key] = glance.meta(key) }
     let about = BackupAbout(
-      created: now, program: WaymarkVersion.text, device: identity.device,
-      name: circle.evaluation.members[identity.device]?.name ?? "", kept: kept)
+      of: identity.device, called: circle.evaluation.members[identity.device]?.name ?? "", at: now,
+      glance.meta)
     let path = folder + "/store.waymark"
     do {
       _ = try Store.backup(storeAt: home.store, to: path, about: about)

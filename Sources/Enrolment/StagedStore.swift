@@ -1,7 +1,8 @@
-import Membership
+import Home
+package import Membership
 import Records
 import Replication
-import Storage
+package import Storage
 import Wire
 
 /// A store that is built in the staging folder of a home and replaces the present one when it is complete.
@@ -46,32 +47,33 @@ struct StagedStore {
   /// - Returns: how many records were authored again.
   func replaceKeys(
     of old: DeviceKey?, statements: [Statement], joinedWith: TicketID? = nil
-  ) async throws -> Int {
+  ) throws -> Int {
     try present.copyStore(to: home, under: lock)
     try NewStore.make(home, statements, joinedWith: joinedWith)
     let written = try old.map { try Store(path: home.store).states(writtenBy: $0) } ?? [:]
     var rewritten = 0
     if !written.isEmpty {
-      let node = try Node(
-        home: home, identity: identity, store: try Store(path: home.store), in: .machine(wall: wall),
-        log: .silent)
-      rewritten = try await restore(written, with: node)
-      await node.close()
+      try withReplica { replica in
+        // Authors what differs from the former state.
+        let plan = try replica.store.plan(written, now: wall())
+        try replica.write("join", plan.drafts, leastClock: plan.leastClock)
+        rewritten = Set(plan.drafts.map(\.key)).count
+      }
     }
     try replacePresent(isSameCircle: true)
     return rewritten
   }
 
-  /// Authors what differs from a former state; gives the number of records.
-  private func restore(_ wanted: [RecordKey: WantedRecord], with node: isolated Node) throws -> Int {
-    let plan = try node.store.plan(wanted, now: node.wall())
-    if !plan.drafts.isEmpty { try node.write("join", plan.drafts, leastClock: plan.leastClock) }
-    return Set(plan.drafts.map(\.key)).count
+  /// Opens the new store for what is written into it before it is put in place.
+  func withReplica(_ body: (OfflineReplica) throws -> Void) throws {
+    let replica = try OfflineReplica(home, identity, try Store(path: home.store), wall)
+    defer { replica.close() }
+    try body(replica)
   }
 }
 
 /// What every store begins with: the statements of its circle, and an incarnation of its own.
-enum NewStore {
+package enum NewStore {
   /// Makes the store of a device that has its keys, or gives a copied store a fresh incarnation.
   ///
   /// - Parameter isLocked: whether the caller has the lock of the home.
@@ -84,16 +86,16 @@ enum NewStore {
     try store.setMeta(MetaKey.joinedWith, joinedWith?.bytes)
   }
 
-  static func fill(_ store: Store, _ statements: [Statement]) throws {
+  package static func fill(_ store: Store, _ statements: [Statement]) throws {
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
     try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
   }
 }
 
 extension JoinPreview {
-  /// What a join would carry over from the store of a node, by kind.
-  init(of node: isolated Node) throws {
-    let drafts = try node.store.visibleDrafts()
+  /// What a join would carry over from a store, by kind.
+  init(of store: Store) throws {
+    let drafts = try store.visibleDrafts()
     counts = Registry.kinds.map { kind in
       Count(
         kind: RecordKind(rawValue: kind.name), count: drafts.filter { $0.key.kind == kind.number }.count,

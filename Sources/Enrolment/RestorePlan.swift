@@ -1,12 +1,13 @@
-import JSONDocument
+import Foundation
+package import Home
 import Membership
-import Replication
+package import Replication
 import Sodium
 import Storage
 import Wire
 
 /// Who this device is after a restore, and what its store begins with.
-struct RestorePlan: Sendable {
+package struct RestorePlan: Sendable {
   let backup: BackupSource
   let circle: Circle
   let identity: Identity
@@ -16,27 +17,27 @@ struct RestorePlan: Sendable {
   private let name: String
   private let kept: [String: [UInt8]]
 
-  init(
-    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ order: Restoring.Order, now: Moment
+  package init(
+    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: Restoring.Request, now: Moment
   ) throws {
     self.backup = backup
-    founds = order.foundsCircle
-    name = order.name
-    isPartial = order.isPartial
+    founds = request.foundsCircle
+    name = request.name
+    isPartial = request.isPartial
     var circle = try Self.circle(backup)
     if let held = present.circle, held.id == circle.id { circle.insert(held.statements(notIn: [])) }
     let held = Files.exists(home.deviceKey) ? try Identity.load(from: home) : nil
     let waiting = present.glance?.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     if !founds, let held, circle.evaluation.isMember(held.device) {
       (identity, hasNewKeys) = (held, false)
-    } else if !founds, let held, held.device == waiting?.device, order.rootKey == nil,
+    } else if !founds, let held, held.device == waiting?.device, request.rootKey == nil,
       present.circle?.id == circle.id
     {
       (identity, hasNewKeys) = (held, false)
     } else {
       (identity, hasNewKeys) = (try Identity.generate(), true)
-      if !founds, let path = order.rootKey {
-        try Self.admit(identity, order.name, to: &circle, path, home, now)
+      if !founds, let path = request.rootKey {
+        try Self.admit(identity, request.name, to: &circle, path, home, now)
       }
     }
     self.circle = circle
@@ -97,7 +98,7 @@ struct RestorePlan: Sendable {
   /// Makes the store from nothing: verifies and folds every change set of the backup.
   ///
   /// - Returns: how many change sets of it are missing; none unless the restore is partial.
-  func makeStore(in target: Home, now: Moment, _ events: (JSON) -> Void) throws -> Int {
+  package func makeStore(in target: Home, now: Moment, _ progress: (WorkProgress) -> Void) throws -> Int {
     if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
     try NewStore.make(target, circle.statements(notIn: []))
     let store = try Store(path: target.store)
@@ -116,10 +117,9 @@ struct RestorePlan: Sendable {
       try BackupFile(path: backup.path).forEachPart(of: Self.partSets) { part in
         if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon) }
         done += Int64(part.count)
-        events([
-          "type": "progress", "stage": "verifying", "file": .string(backup.path), "done": .integer(done),
-          "total": .integer(backup.changeSets),
-        ])
+        progress(
+          WorkProgress(
+            stage: "verifying", done: Int(clamping: done), total: Int(clamping: backup.changeSets)))
       }
     }
     try store.rest()
@@ -152,31 +152,23 @@ struct RestorePlan: Sendable {
 
   /// Founds a circle with the issuers of the one that the backup is of.
   func foundCircle(in staged: Home, now: Moment) throws {
-    let root = try SigningKey()
-    let genesis = Genesis(
-      root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
-      issuers: circle.genesis.issuers, created: now, nonce: random16())
-    let statement: Statement
-    do {
-      statement = try Statement(signing: genesis, with: root)
-    } catch {
-      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
-    }
-    try identity.save(to: staged.deviceKey)
-    try RootKey.save(root, to: staged.rootKey)
-    try NewStore.make(staged, [statement])
+    try Founding(name: name, issuers: circle.genesis.issuers, identity: identity, now: now)
+      .writeKeysAndStore(to: staged)
   }
 
   /// - Parameter missing: change sets of the backup that are not in the store.
-  func outcome(in staged: Home, missing: Int) throws -> RestoreOutcome {
+  func summary(of staged: Home, missing: Int, isPreview: Bool) throws -> RestoreSummary {
     let store = try Store(path: staged.store)
     let circle = try Circle(statements: try store.statements().map { try Statement($0) })
-    return RestoreOutcome(
-      file: backup.path, created: backup.about.created, from: backup.about.name, circle: circle.id,
-      device: identity.device, name: circle.evaluation.members[identity.device]?.name ?? name,
-      keepsKeys: !hasNewKeys,
-      isAdmitted: circle.evaluation.isMember(identity.device), founds: founds,
-      changeSets: backup.changeSets - Int64(missing), missing: missing,
-      records: Int64(try store.visibleCounts().values.reduce(0, +)))
+    let isAdmitted = circle.evaluation.isMember(identity.device)
+    return RestoreSummary(
+      isPreview: isPreview, file: backup.path, created: Date(milliseconds: backup.about.created),
+      from: backup.about.name, circle: circle.id, isNewCircle: founds,
+      // New keys are made again when it is done in earnest.
+      device: isPreview && hasNewKeys ? nil : identity.device,
+      name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
+      isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,
+      records: try store.visibleCounts().values.reduce(0, +), setAside: 0,
+      next: isAdmitted ? "waymark run" : AwaitedAdmission.next)
   }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 import Membership
 import Replication
 import SecureChannel
@@ -5,7 +6,55 @@ import Sodium
 import Transport
 import Wire
 
+/// A ticket by which one new device joins the circle.
+public struct Invitation: Hashable, Sendable, Codable {
+  /// One line of lower-case text, for another screen, a code to scan, or a message that nobody else reads.
+  public let ticket: String
+  /// When the ticket is of no use any more.
+  public let expires: Date
+}
+
 extension Node {
+  /// Makes a ticket for one new device; this node admits it for as long as it serves.
+  ///
+  /// - Parameters:
+  ///   - role: what the new device may do.
+  ///   - lifetime: how long the ticket is good for.
+  ///   - rootKey: the file of the circle's root key, where this device is no admin.
+  /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
+  public func invite(
+    as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
+  ) async throws -> Invitation {
+    try sayingWhy {
+      try invite(
+        as: role, milliseconds: lifetime.wholeMilliseconds, rootKey: rootKey?.path(percentEncoded: false))
+    }
+  }
+
+  /// - Parameter passphrase: opens the root key if it is sealed.
+  package func invite(
+    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,
+    _ passphrase: Passphrase? = nil
+  ) throws -> Invitation {
+    guard (1...Limits.ticketMillisecondsMax).contains(lifetime) else {
+      let daysMax = Limits.ticketMillisecondsMax / 86_400_000
+      throw WaymarkError.badValue(
+        "--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero, and at most \(daysMax)d")
+    }
+    let root = try rootKey.map {
+      try RootKey.read($0, at: home, of: circle, passphrases(passphrase), for: "Inviting from here")
+    }
+    let ticket = try makeTicket(role: role == .admin ? .admin : .member, lifetime: lifetime, root: root)
+    return Invitation(ticket: ticket.line, expires: Date(milliseconds: ticket.expiry))
+  }
+
+  /// Waits until a device has joined since the last invitation of this node; nil if none does in time.
+  public func joiner(within timeout: Duration) async throws -> DeviceReference? {
+    try checkOpen()
+    _ = try await wait(milliseconds: timeout.wholeMilliseconds) { $0.lastJoined != nil }
+    return lastJoined.map { DeviceReference(device: $0, name: name(of: $0)) }
+  }
+
   /// Makes a ticket that one new device can join with.
   ///
   /// - Parameter root: signs in place of this device, which then need not be an admin.
@@ -49,12 +98,6 @@ extension Node {
     }
     active.link.send(answer.reply.encoded)
     active.link.close()
-  }
-
-  /// Waits until a joiner has completed since the last ticket was made; nil if none does within the time.
-  func waitForJoiner(milliseconds: Int64) async throws -> DeviceKey? {
-    _ = try await wait(milliseconds: milliseconds) { $0.lastJoined != nil }
-    return lastJoined
   }
 }
 

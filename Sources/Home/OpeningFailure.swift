@@ -3,6 +3,11 @@ import Membership
 import Storage
 import Wire
 
+extension Home {
+  /// Which process has the store; nil if none has, or it is not known.
+  package var storeHolder: Int32? { StoreLock.holder(of: store) }
+}
+
 extension WaymarkError {
   package static func runsAlready(_ home: Home, _ process: Int32?) -> WaymarkError {
     WaymarkError(
@@ -48,10 +53,12 @@ extension WaymarkError {
     next: "open the home again")
 
   /// Why something of a store that is open failed.
-  static func reading(_ home: Home, _ error: any Error) -> WaymarkError { opening(home, error, "read") }
+  package static func reading(_ home: Home, _ error: any Error) -> WaymarkError {
+    opening(home, error, "read")
+  }
 
   /// Why a home can't be opened, with the exit code of the cause; makes its store suspect if the disk failed it.
-  static func opening(_ home: Home, _ error: any Error, _ verb: String = "opened") -> WaymarkError {
+  package static func opening(_ home: Home, _ error: any Error, _ verb: String = "opened") -> WaymarkError {
     switch error {
     case let failure as WaymarkError: return failure
     case let error as HomeError: return WaymarkError(error)
@@ -122,4 +129,18 @@ extension WaymarkError {
   package static let busy = WaymarkError.failed(
     "busy", "\(Limits.controlClientsMax) other commands talk to the node already.",
     next: "wait until one of them has ended, then try again")
+
+  package static func diskFull(_ home: Home) -> WaymarkError {
+    .failed(
+      "disk_full", "The disk of \(home.path) is full; nothing was written.",
+      next: "make room on it (df -h \(home.path)), then try again")
+  }
+
+  package static func brokenStore(_ home: Home, _ error: any Error) -> WaymarkError {
+    .failed(
+      "store_broken",
+      "The disk of \(home.path) failed (\(error)): nothing goes on with it, and whether the last change was written shows "
+        + "at the next start. Nothing that was acknowledged before is lost by this.",
+      next: "see what is wrong with the disk (dmesg), then waymark run: it verifies the store first")
+  }
 }

@@ -1,4 +1,4 @@
-import JSONDocument
+public import Home
 import Membership
 import Replication
 import Storage
@@ -53,12 +53,16 @@ public struct Joining: Sendable {
   /// What this home holds of its own and brings along; nil if there is nothing of another circle here.
   ///
   /// - Throws: `WaymarkError` with the code `store_held` while a node has the home open.
+  @concurrent
   public func preview() async throws -> JoinPreview? {
     guard home.hasStore, heldCircle() != ticket.circle else { return nil }
-    let node = try Node.open(home)
-    let preview = try await JoinPreview(of: node)
-    await node.close()
-    return preview
+    do {
+      let replica = try OfflineReplica(opening: home, systemWall)
+      defer { replica.close() }
+      return try JoinPreview(of: replica.store)
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
   }
 
   /// The ticket of a join of this home that was interrupted and can be continued; nil if there is none.
@@ -83,6 +87,7 @@ public struct Joining: Sendable {
     }
   }
 
+  @concurrent
   private func carryOut(_ isConfirmed: Bool) async throws -> NewMembership {
     try home.prepare()
     // Until the new store is in its place nobody writes to the old one: that would be lost.
@@ -94,11 +99,7 @@ public struct Joining: Sendable {
     let (identity, circle) = try await askWithDurableKeys()
     let staged = try StagedStore(home, identity, wall, under: lock)
     try NewStore.make(staged.home, circle.statements(notIn: []), joinedWith: ticket.id)
-    if !held.isEmpty {
-      let node = try Node(home: staged.home, wall: wall)
-      try await node.write("join", held)
-      await node.close()
-    }
+    if !held.isEmpty { try staged.withReplica { try $0.write("join", held) } }
     try staged.replacePresent(isSameCircle: false)
     try PendingJoin(home).discard()
     return try membership(of: identity, in: circle)
@@ -162,7 +163,7 @@ public struct Joining: Sendable {
     if let present, let waiting = glance.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
       waiting.device == present.device
     {
-      return try await admitWaiting(waiting, lock)
+      return try await admitWaiting(waiting, present, lock)
     }
     let circle = try Circle(statements: try glance.statements.map { try Statement($0) })
     if let present, let member = circle.evaluation.members[present.device] {
@@ -197,26 +198,23 @@ public struct Joining: Sendable {
       next: "waymark status; or waymark join --yes, to become another member all the same")
   }
 
-  private func admitWaiting(_ waiting: AwaitedAdmission, _ lock: HomeLock) async throws -> NewMembership {
-    let node = try Node(home: home, under: lock, wall: wall)
-    do {
-      let identity = node.identity
-      let circle = try await ask(identity, waiting.name)
-      let joined = try membership(of: identity, in: circle)
-      try await node.admitted(by: circle.statements(notIn: []), with: ticket.id)
-      await node.close()
-      return joined
-    } catch {
-      await node.close()
-      throw error
-    }
+  private func admitWaiting(
+    _ waiting: AwaitedAdmission, _ identity: Identity, _: HomeLock
+  ) async throws -> NewMembership {
+    // Before the ticket is used: the store may be damaged.
+    let store = try home.openStore(isLocked: true)
+    let circle = try await ask(identity, waiting.name)
+    let joined = try membership(of: identity, in: circle)
+    try store.admitKeys(by: circle.statements(notIn: []), with: ticket.id)
+    try? store.rest()
+    return joined
   }
 
   private func joinWithNewKeys(
     replacing old: DeviceKey?, called formerName: String?, _ lock: HomeLock
   ) async throws -> NewMembership {
     let (identity, circle) = try await askWithDurableKeys(formerName: formerName)
-    let rewritten = try await StagedStore(home, identity, wall, under: lock).replaceKeys(
+    let rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
       of: old, statements: circle.statements(notIn: []), joinedWith: ticket.id)
     try PendingJoin(home).discard()
     var joined = try membership(of: identity, in: circle, rewritten: rewritten)
@@ -241,7 +239,6 @@ public struct Joining: Sendable {
 
   private func heldRecords(_: HomeLock) throws -> [EntryDraft] {
     guard home.hasStore else { return [] }
-    return try Node.openStore(home, isLocked: true).visibleDrafts()
+    return try home.openStore(isLocked: true).visibleDrafts()
   }
-
 }

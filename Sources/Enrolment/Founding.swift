@@ -1,14 +1,14 @@
+package import Home
 package import Membership
-import Replication
-import Sodium
+package import Sodium
 import Storage
 package import Wire
 
 /// The keys and the first statement of a new circle.
 package struct Founding: Sendable {
-  let identity: Identity
-  let root: SigningKey
-  let genesis: Statement
+  package let identity: Identity
+  package let root: SigningKey
+  package let genesis: Statement
   package let name: String
   private let made: Int64
 
@@ -17,9 +17,13 @@ package struct Founding: Sendable {
   ///   - now: milliseconds since 1970.
   /// - Throws: `WaymarkError` if the name can't be one.
   package init(name: String, issuers: [DeviceKey] = [], now: Int64) throws {
+    try self.init(name: name, issuers: issuers, identity: try Identity.generate(), now: now)
+  }
+
+  init(name: String, issuers: [DeviceKey], identity: Identity, now: Int64) throws {
     self.name = name
     made = now
-    identity = try Identity.generate()
+    self.identity = identity
     root = try SigningKey()
     let body = Genesis(
       root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
@@ -33,10 +37,9 @@ package struct Founding: Sendable {
 
   /// Makes the keys and the store of the founder in a directory.
   ///
-  /// - Returns: the folder to which keys went that were here without a store; nil if there were none.
   /// - Throws: `WaymarkError` of code `already_there` if there is a store, `store_held` if one is being made.
   @discardableResult
-  package func write(to home: Home) throws -> String? {
+  package func write(to home: Home) throws -> NewMembership {
     try home.prepare()
     try Self.checkIsEmpty(home)
     let lock = try HomeLock(home)
@@ -45,10 +48,15 @@ package struct Founding: Sendable {
     try Self.checkIsEmpty(home)
     // A store may have been lost, and the root key is all that lets anybody into its circle again.
     let aside = try home.setKeysAside(at: made, under: lock)
+    try writeKeysAndStore(to: home, isLocked: true)
+    return NewMembership(circle: genesis.circle, device: identity.device, name: name, keysAside: aside)
+  }
+
+  /// - Parameter isLocked: whether the caller has the lock of the home.
+  func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
     try identity.save(to: home.deviceKey)
     try RootKey.save(root, to: home.rootKey)
-    try NewStore.make(home, [genesis], isLocked: true)
-    return aside
+    try NewStore.make(home, [genesis], isLocked: isLocked)
   }
 
   private static func checkIsEmpty(_ home: Home) throws {
@@ -60,34 +68,20 @@ package struct Founding: Sendable {
   }
 }
 
-/// A device that a circle has taken in, before it has a store.
-package struct Admission: Sendable {
-  let identity: Identity
-  let statements: [Statement]
+/// A device that a circle has admitted, before it has a store.
+package struct AdmittedDevice: Sendable {
+  package let identity: Identity
+  package let statements: [Statement]
+
+  package init(identity: Identity, statements: [Statement]) {
+    self.identity = identity
+    self.statements = statements
+  }
 
   /// Makes its keys and its store in a directory.
   package func write(to home: Home) throws {
     try home.prepare()
     try identity.save(to: home.deviceKey)
     try NewStore.make(home, statements)
-  }
-
-  /// Admits a new device to the circle of a node as a ticket does, but without a ticket: with a certificate that the
-  /// node signs and that spreads.
-  ///
-  /// - Throws: `WaymarkError` if the node is not an admin, or the circle has no room.
-  package static func make(_ name: String, as role: Role, by node: isolated Node) throws -> Admission {
-    let identity = try Identity.generate()
-    // The proof is for the ticket's channel, and `welcome` does not look at it.
-    let request = JoinRequest(
-      key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
-    let (reply, certificate) = try node.circle.welcome(
-      request, role: role, by: node.identity.signing, at: node.wall())
-    guard case .accepted = reply, let certificate else {
-      if case .refused(let refusal) = reply { throw WaymarkError.refused(refusal) }
-      throw WaymarkError.refused(.other)
-    }
-    node.handle(.statementsAdded([certificate.bytes]))
-    return Admission(identity: identity, statements: node.circle.statements(notIn: []))
   }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+public import Home
 import Membership
 import Replication
 import Sodium
@@ -52,37 +53,30 @@ public struct Readmission: Sendable {
     }
   }
 
+  @concurrent
   private func carryOut() async throws -> NewMembership {
     guard home.hasStore || home.isReplacing else { throw noStore }
-    try home.finishReplacing(at: wall())
-    let node = try Node.open(home)
-    let standing: Standing
-    do { standing = try await Standing(of: node) } catch {
-      await node.close()
-      throw error
-    }
+    let replica = try OfflineReplica(opening: home, wall)
+    defer { replica.close() }
+    let standing = try Standing(of: replica)
+    let identity = standing.keepsKeys ? replica.identity : try Identity.generate()
+    let certificate = try certificate(for: identity, standing)
     var rewritten = 0
-    let identity = standing.keepsKeys ? node.identity : try Identity.generate()
-    do {
-      let certificate = try certificate(for: identity, standing)
-      if standing.keepsKeys {
-        try await admit(by: certificate, on: node)
-        await node.close()
-      } else {
-        await node.close()
-        // What was written meanwhile comes along: the store is copied under the lock.
-        let lock = try HomeLock(home)
-        defer { lock.release() }
-        rewritten = try await StagedStore(home, identity, wall, under: lock).replaceKeys(
-          of: node.identity.device, statements: standing.statements + [certificate])
-      }
-      return NewMembership(
-        circle: standing.circle.id, device: identity.device, name: name(standing, identity),
-        rewritten: rewritten)
-    } catch {
-      await node.close()
-      throw error
+    if replica.waiting != nil {
+      try replica.store.admitKeys(by: [certificate])
+    } else if standing.keepsKeys {
+      replica.add(certificate)
+    } else {
+      replica.close()
+      // What was written meanwhile comes along: the store is copied under the lock.
+      let lock = try HomeLock(home)
+      defer { lock.release() }
+      rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
+        of: replica.identity.device, statements: standing.statements + [certificate])
     }
+    return NewMembership(
+      circle: standing.circle.id, device: identity.device, name: name(standing, identity),
+      rewritten: rewritten)
   }
 
   /// What this device is before.
@@ -94,22 +88,16 @@ public struct Readmission: Sendable {
     var statements: [Statement] { circle.statements(notIn: []) }
 
     /// - Throws: if this device is an admin already.
-    init(of node: isolated Node) throws {
-      if node.member?.role == .admin {
+    init(of replica: OfflineReplica) throws {
+      circle = replica.circle
+      let device = replica.identity.device
+      let member = circle.evaluation.members[device]
+      if member?.role == .admin {
         throw WaymarkError.failed(
           "already_admin", "This device is an admin of the circle already.", next: "waymark members")
       }
-      circle = node.circle
-      keepsKeys = node.member != nil || node.waiting != nil
-      name = circle.evaluation.known(node.identity.device)?.name ?? node.waiting?.name
-    }
-  }
-
-  private func admit(by certificate: Statement, on node: isolated Node) throws {
-    if node.waiting != nil {
-      try node.admitted(by: [certificate])
-    } else {
-      node.handle(.statementsAdded([certificate.bytes]))
+      keepsKeys = member != nil || replica.waiting != nil
+      name = circle.evaluation.known(device)?.name ?? replica.waiting?.name
     }
   }
 

@@ -1,17 +1,24 @@
-import Membership
+package import Home
+package import Membership
 import SecureChannel
 import Sodium
 import Synchronization
-import Transport
+package import Transport
 import Wire
 
 /// The joiner's side of pairing: dials the ticket's addresses one after the other.
-struct PairingExchange: Sendable {
+package struct PairingExchange: Sendable {
   let ticket: Ticket
   let identity: Identity
   let name: String
 
-  func run() async throws -> Circle {
+  package init(ticket: Ticket, identity: Identity, name: String) {
+    self.ticket = ticket
+    self.identity = identity
+    self.name = name
+  }
+
+  package func run() async throws -> Circle {
     var failures: [WaymarkError] = []
     for address in ticket.addresses {
       do {
@@ -41,15 +48,15 @@ struct PairingExchange: Sendable {
     let link = try Link(
       dialing: endpoint,
       role: .initiator(.pairing(ticket: ticket.id), presharedKey: key) { $0 == ticket.transport ? [] : nil },
-      settings: identity.linkSettings, handlers: handlers(answer))
-    let bytes: [UInt8] = try await withCheckedThrowingContinuation { continuation in
+      settings: identity.linkSettings { try JoinReply($0) }, handlers: handlers(answer))
+    let reply = try await withCheckedThrowingContinuation { continuation in
       answer.await(continuation)
       link.start()
     }
-    return try circle(bytes)
+    return try circle(reply)
   }
 
-  private func handlers(_ answer: Answer) -> LinkHandlers<Inbound> {
+  private func handlers(_ answer: Answer) -> LinkHandlers<JoinReply> {
     LinkHandlers(
       opened: { link, opening in
         let request = JoinRequest(
@@ -58,11 +65,11 @@ struct PairingExchange: Sendable {
         link.send(request.encoded)
       },
       received: { link in
-        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
+        for reply in link.takeInbox() { answer.resolve(.success(reply)) }
         link.close()
       },
       closed: { link, end in
-        for case .pairing(let bytes) in link.takeInbox() { answer.resolve(.success(bytes)) }
+        for reply in link.takeInbox() { answer.resolve(.success(reply)) }
         answer.resolve(.failure(failure(end)))
       })
   }
@@ -86,8 +93,8 @@ struct PairingExchange: Sendable {
     }
   }
 
-  private func circle(_ bytes: [UInt8]) throws -> Circle {
-    switch try JoinReply(bytes) {
+  private func circle(_ reply: JoinReply) throws -> Circle {
+    switch reply {
     case .refused(let refusal): throw WaymarkError.refused(refusal)
     case .accepted(let statements):
       guard
@@ -104,13 +111,13 @@ struct PairingExchange: Sendable {
 
   /// Hands over the first of several outcomes.
   private final class Answer: Sendable {
-    private let continuation = Mutex<CheckedContinuation<[UInt8], any Error>?>(nil)
+    private let continuation = Mutex<CheckedContinuation<JoinReply, any Error>?>(nil)
 
-    func await(_ continuation: CheckedContinuation<[UInt8], any Error>) {
+    func await(_ continuation: CheckedContinuation<JoinReply, any Error>) {
       self.continuation.withLock { $0 = continuation }
     }
 
-    func resolve(_ result: Result<[UInt8], any Error>) {
+    func resolve(_ result: Result<JoinReply, any Error>) {
       let waiting = continuation.withLock { held in
         defer { held = nil }
         return held
@@ -131,7 +138,7 @@ extension WaymarkError {
   static let keyInUse = "key_in_use"
 
   /// Why the inviting device does not admit a joiner.
-  static func refused(_ refusal: JoinRefusal) -> WaymarkError {
+  package static func refused(_ refusal: JoinRefusal) -> WaymarkError {
     let (code, message): (String, String) =
       switch refusal {
       case .ticketSpent: ("ticket_spent", "The ticket has been used by another device.")
@@ -144,5 +151,16 @@ extension WaymarkError {
     return .failed(
       code, message,
       next: "waymark invite, on a device of the circle; then here waymark join with the new ticket")
+  }
+}
+
+extension Identity {
+  /// What every link of this device has in common.
+  package func linkSettings<Message>(
+    decode: @escaping @Sendable ([UInt8]) throws -> Message
+  ) -> LinkSettings<Message> {
+    LinkSettings(
+      makeKeys: { [transport] in ChannelKeys(staticKey: transport, ephemeral: try AgreementKey()) },
+      decode: decode)
   }
 }

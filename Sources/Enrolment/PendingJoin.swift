@@ -1,4 +1,5 @@
-import Membership
+package import Home
+package import Membership
 import Wire
 
 #if canImport(Glibc)
@@ -12,12 +13,12 @@ import Wire
 /// They are durable before the inviter is asked, and stay until the new store is in place. A join that is interrupted
 /// at any moment, also after the inviter has certified the key, continues with the same key, with this ticket or a
 /// later one of the same circle. The circle never holds a second member for one device.
-struct PendingJoin: Sendable {
+package struct PendingJoin: Sendable {
   private let home: Home
   private var folder: Home { Home(path: home.pendingJoin) }
   private var ticketFile: String { home.pendingJoin + "/ticket" }
 
-  init(_ home: Home) { self.home = home }
+  package init(_ home: Home) { self.home = home }
 
   /// The ticket of the join that was interrupted; nil if there is none.
   var ticket: Ticket? {
@@ -27,7 +28,7 @@ struct PendingJoin: Sendable {
   }
 
   /// The keys of an interrupted join of a ticket's circle, else new ones, durable with the ticket.
-  func identity(for ticket: Ticket) throws -> (identity: Identity, isNew: Bool) {
+  package func identity(for ticket: Ticket) throws -> (identity: Identity, isNew: Bool) {
     if self.ticket?.circle == ticket.circle, let identity = try? Identity.load(from: folder) {
       try save(ticket)
       return (identity, false)

@@ -16,7 +16,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` where it means both.
   package func explainedSubject(_ subject: String) throws -> ExplainedSubject {
-    let peers = peersMatching(subject)
+    let peers = deviceNames.peers(matching: subject, besides: identity.device)
     let records = recordLabels(subject)
     if peers.isEmpty, records.isEmpty {
       if [name(of: identity.device), identity.device.description].contains(subject) {

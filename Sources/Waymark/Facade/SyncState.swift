@@ -189,8 +189,38 @@ extension Node {
     try await sayingWhy {
       try checkServing()
       let milliseconds = max(timeout.wholeMilliseconds, 0)
-      let isMet = try await wait(milliseconds: milliseconds) { $0.isInSync(with: peer, lanes) }
+      let isMet = try await wait(milliseconds: milliseconds) { $0.replica.isInSync(with: peer, lanes) }
       guard isMet else { throw notInSync(peer, lanes) }
+    }
+  }
+
+  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
+    if let exclusion { return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync) }
+    let peers = ((try? currentPeers(wall())) ?? []).filter { peer == nil || $0.device == peer }
+    let waiting = peers.first { $0.state != .inSync } ?? peers.first
+    let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
+    let reason = closed ?? waiting?.reason ?? .offline
+    return WaymarkError(
+      exitCode: ExitCode.notInSync, code: reason.rawValue,
+      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
+        + "\(reason.sentence(peer: waiting?.name)).",
+      next: reason.next(peer: waiting?.name) ?? "waymark status")
+  }
+
+  /// How long `wait` waits if nothing else is said.
+  package static let waitMilliseconds: Int64 = 30_000
+}
+
+extension Replica {
+  /// Lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  fileprivate func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
+    let sessions = sessions.values.filter { session in
+      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
+    }
+    guard !sessions.isEmpty else { return false }
+    return sessions.allSatisfy { session in
+      let open = lanes.filter { session[$0].isOpen }
+      return session.isCurrent && !open.isEmpty && open.allSatisfy { session[$0].isDigestEqual == true }
     }
   }
 }

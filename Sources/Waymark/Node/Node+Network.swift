@@ -14,6 +14,14 @@ import Wire
 #endif
 
 extension Node {
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  package func checkServing() throws {
+    try checkOpen()
+    guard network != nil else { throw WaymarkError.notServing }
+  }
+
+  package var isServing: Bool { network != nil }
+
   /// Begins to serve: listens, dials the peers it knows, and lets the records lane flow as the gate allows.
   ///
   /// - Parameters:

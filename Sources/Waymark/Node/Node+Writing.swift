@@ -62,9 +62,7 @@ extension Node {
   /// Refuses, in words, what needs a device that is not out of the circle.
   func checkNotExcluded() throws {
     guard let exclusion else { return }
-    throw WaymarkError.failed(
-      exclusion.reason.rawValue, exclusion.text.capitalizedFirst + ".",
-      next: exclusion.next ?? "waymark members")
+    throw WaymarkError(excluded: exclusion)
   }
 
   /// Refuses, in words, what needs keys that a circle has taken in, if only once.
@@ -76,6 +74,13 @@ extension Node {
 }
 
 extension WaymarkError {
+  /// This device is out of the circle.
+  init(excluded notice: NodeStatus.Notice, exitCode: Int32 = ExitCode.failed) {
+    self.init(
+      exitCode: exitCode, code: notice.reason.rawValue, message: notice.text.capitalizedFirst + ".",
+      next: notice.next ?? "waymark members")
+  }
+
   fileprivate static let lastIncarnation = failed(
     "incarnations_spent",
     "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",

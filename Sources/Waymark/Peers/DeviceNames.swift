@@ -24,4 +24,36 @@ struct DeviceNames {
   }
 
   private static let setsListedMax = 3
+
+  // MARK: Which peer a name means
+
+  /// A peer by unique prefix of its id, or by its name.
+  ///
+  /// - Parameter device: this one, which is no peer of its own.
+  /// - Throws: `WaymarkError` with the code `not_found` or `ambiguous`.
+  func peer(named name: String, besides device: DeviceKey) throws -> Member {
+    let found = peers(matching: name, besides: device)
+    guard let first = found.first else {
+      throw WaymarkError.notFound("peer", name, next: "waymark peers")
+    }
+    guard found.count == 1 else {
+      throw WaymarkError.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
+    }
+    return first
+  }
+
+  /// The peers that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
+  /// how it begins.
+  func peers(matching name: String, besides device: DeviceKey) -> [Member] {
+    let folded = name.lowercased()
+    let others = circle.evaluation.members.values.filter { $0.device != device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    func names(_ peer: Member) -> [String] { [given[peer.device], peer.name].compactMap(\.self) }
+    let exact = others.filter { names($0).contains(name) || $0.device.description == folded }
+    guard exact.isEmpty, !folded.isEmpty else { return exact }
+    return others.filter { peer in
+      peer.device.description.hasPrefix(folded)
+        || names(peer).contains { $0.lowercased().hasPrefix(folded) }
+    }
+  }
 }

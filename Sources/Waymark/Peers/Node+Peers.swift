@@ -1,5 +1,5 @@
 import Engine
-import Membership
+package import Membership
 import Replication
 import Storage
 import Transport
@@ -10,6 +10,11 @@ extension Node {
   package var company: (connected: Int, others: Int) {
     let others = otherMembers
     return (others.count { replica.session(with: $0) != nil }, others.count)
+  }
+
+  /// A peer by unique prefix of its id, or by its name.
+  package func peer(named name: String) throws -> Member {
+    try deviceNames.peer(named: name, besides: identity.device)
   }
 
   /// Every member of the circle but this device.

@@ -53,6 +53,16 @@ struct RevocationStatus {
     }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
   }
 
+  /// The revocations of a device that count.
+  func revocations(of device: DeviceKey) -> [CircleMember.Revocation] {
+    (circle.evaluation.revocations[device] ?? []).map { counted in
+      CircleMember.Revocation(
+        id: counted.id.description, issued: Date(milliseconds: counted.body.issued),
+        by: counted.body.issuer,
+        byName: names.signer(counted.body.issuer))
+    }
+  }
+
   /// One notice for each revocation that somebody has not heard of.
   var unheardNotices: [NodeStatus.Notice] {
     circle.evaluation.revoked.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {

@@ -161,54 +161,6 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
 extension Node {
   /// The devices of the circle, this one among them, then those that were revoked.
   public func members() throws -> [CircleMember] { try read(.members) }
-
-  /// What revoking devices would do; writes nothing.
-  ///
-  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
-  public func revocationPreview(
-    of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    rootKey: URL? = nil
-  ) async throws -> RevocationSummary {
-    try await revoke(devices, withInvited, undoingRevocations, rootKey) { $0.isPreview = true }
-  }
-
-  /// Takes devices out of the circle for good. What they wrote and is here stays; whatever else they wrote or will
-  /// write is left out on every device.
-  ///
-  /// - Parameters:
-  ///   - devices: other devices of the circle.
-  ///   - withInvited: also those that are in the circle by their word.
-  ///   - undoingRevocations: takes those in again that they had revoked.
-  ///   - rootKey: the file of the circle's root key, where this device is no admin or no admin may undo it.
-  /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.
-  @discardableResult
-  public func revoke(
-    _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    rootKey: URL? = nil
-  ) async throws -> RevocationSummary {
-    try await revoke(devices, withInvited, undoingRevocations, rootKey) { $0.isConfirmed = true }
-  }
-
-  private func revoke(
-    _ devices: [DeviceKey], _ withInvited: Bool, _ undoingRevocations: Bool, _ rootKey: URL?,
-    _ how: (inout RevocationRequest) -> Void
-  ) async throws -> RevocationSummary {
-    var request = RevocationRequest(devices: devices.map(\.description))
-    request.withInvited = withInvited
-    request.undoesRevocations = undoingRevocations
-    request.rootKey = rootKey?.path(percentEncoded: false)
-    how(&request)
-    return try sayingWhy { try revoke(request) }
-  }
-
-  func revocations(of device: DeviceKey) -> [CircleMember.Revocation] {
-    (circle.evaluation.revocations[device] ?? []).map { counted in
-      CircleMember.Revocation(
-        id: counted.id.description, issued: Date(milliseconds: counted.body.issued),
-        by: counted.body.issuer,
-        byName: deviceNames.signer(counted.body.issuer))
-    }
-  }
 }
 
 extension CircleMember {
@@ -219,7 +171,7 @@ extension CircleMember {
       isRevoked: node.circle.evaluation.revocations[member.device]?.isEmpty == false,
       admittedBy: member.issuer == node.circle.genesis.root ? nil : member.issuer,
       lastSeen: node.lastSeen(of: member.device, now).map(Date.init(milliseconds:)),
-      revocations: node.revocations(of: member.device),
+      revocations: node.revocationStatus.revocations(of: member.device),
       notHeard: node.revocationStatus.notHeard(of: member.device).map(DeviceReference.init))
   }
 }

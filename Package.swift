@@ -65,11 +65,12 @@ let package = Package(
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
     shell("Home", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Storage"]),
+    shell("ImportExport", ["Wire", "Replication", "Records", "Storage", "Exchange", "Home"]),
     shell(
       "Waymark",
       [
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Exchange", "Home",
+        "Engine", "Transport", "Exchange", "Home", "ImportExport",
       ]),
     shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
     shell(

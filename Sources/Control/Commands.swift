@@ -23,6 +23,8 @@ enum Commands {
     ShowProfile.self, SetProfile.self,
     ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
     ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+    ImportFiles.self, ExportRecords.self,
+    ShowPremium.self, InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self, TrustIssuer.self,
   ]
 }
 

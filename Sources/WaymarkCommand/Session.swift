@@ -60,7 +60,7 @@ struct Session: Sendable {
     if let type = CommandTable.typed[invocation.requestName] { return try await perform(type, events) }
     let document: JSON
     do {
-      document = try streams.delivered(try await confirmed { try await answer($0, events) })
+      document = try await confirmed { try await answer($0, events) }
     } catch {
       events.finish()
       throw error
@@ -109,19 +109,9 @@ struct Session: Sendable {
   /// The document of the command, wherever it comes from.
   private func answer(_ invocation: Invocation, _ events: EventPrinter) async throws -> JSON {
     switch invocation.words {
-    case ["version"]: Self.versionDocument
-    case ["paths"]: home.document
     case ["init"]: try LocalCommands.initialize(invocation, home)
     case ["join"]: try await LocalCommands.join(invocation, home, terminal)
     case ["restore"]: try await LocalCommands.restore(invocation, home, events)
-    case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
-      try LocalCommands.keyPassphrase(invocation, terminal, home)
-    case ["service", "install"], ["service", "uninstall"], ["service", "status"]:
-      try ServiceCommands(home: home, environment: environment).perform(invocation)
-    case ["completions"]: Self.completions(invocation["shell"] ?? "")
-    case ["manual"]: ["schema": "waymark.manual/1", "text": .string(ManualPage.text)]
-    case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
-    case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal, home)
     default: try await ControlClient.perform(try request(invocation), home: home) { events.handle($0) }
     }
   }
@@ -197,7 +187,6 @@ struct Session: Sendable {
       terminal.data(document.text(isStream ? .line : .pretty))
       return
     }
-    if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
     var rendering = rendering
     rendering.render(NextStep.completing(document, of: invocation), of: invocation)
     show(rendering, on: terminal)
@@ -244,32 +233,5 @@ struct Session: Sendable {
     }
     terminal.raw(page.text)
     return 0
-  }
-
-  private static func completions(_ shell: String) -> JSON {
-    [
-      "schema": "waymark.completions/1", "shell": .string(shell),
-      "text": .string(Completions().script(for: shell)),
-    ]
-  }
-
-  private static var versionDocument: JSON {
-    [
-      "schema": "waymark.version/1", "version": .string(WaymarkVersion.text),
-      "traits": .array(WaymarkVersion.traits.map(JSON.string)),
-    ]
-  }
-}
-
-extension Home {
-  /// The document of `paths`.
-  var document: JSON {
-    [
-      "schema": "waymark.paths/1", "home": .string(path), "store": .string(store), "keys": .string(keys),
-      "deviceKey": .string(deviceKey),
-      "rootKey": keyStates.root.map { _ in .string(rootKey) } ?? .null,
-      "passphrases": ["device": .text(keyStates.device?.rawValue), "root": .text(keyStates.root?.rawValue)],
-      "settings": .string(settings), "backups": .string(backups), "socket": .string(controlSocket),
-    ]
   }
 }

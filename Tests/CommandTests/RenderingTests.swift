@@ -275,8 +275,10 @@ struct RenderingTests {
   @Test func `of very many warnings some are listed and the rest counted`() throws {
     func imported(_ warnings: Int) throws -> [String] {
       let list = (1...warnings).map { JSON.string("trips[\($0)]: the total is not that of its items") }
-      return try text(["import"], ["added": 1, "warnings": .array(list)]).split(separator: "\n").map(
-        String.init)
+      let document: JSON = [
+        "preview": false, "added": 1, "updated": 0, "unchanged": 0, "skipped": 0, "warnings": .array(list),
+      ]
+      return try text(ImportFiles(), document).split(separator: "\n").map(String.init)
     }
     #expect(try imported(20).count { $0.hasPrefix("warning: ") } == 20)
     #expect(try !imported(20).contains { $0.contains("more warning") })

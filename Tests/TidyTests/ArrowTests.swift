@@ -69,7 +69,7 @@ struct ArrowTests {
   /// Without it a build on many cores passes or fails by what happens to be compiled first.
   @Test func `every target of the package lists each module that it imports`() throws {
     let manifest = try Repository.text("Package.swift")
-    let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:, path: "([^"]*)")?/
+    let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:,\s*path: "([^"]*)")?/
     let targets = manifest.matches(of: target).filter { $0.output.1 != "trait" }
     let names = Set(targets.map { String($0.output.2) })
     #expect(names.isSuperset(of: ["Wire", "WaymarkCommand", "FuzzTargets", "WaymarkTests"]))

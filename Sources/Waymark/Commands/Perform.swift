@@ -12,10 +12,8 @@ extension Node {
   package func perform(
     _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void = { _ in }
   ) async throws -> JSON {
-    if let done = try performNow(request) { return done }
+    try readyForCommand()
     switch request.command {
-    case "import": return try await importFiles(request, events)
-    case "export": return try await exportFile(request)
     case "verify" where request.flag("deep") || request.flag("repair"):
       return try await verifyDeep(request, events)
     case "verify": return try await verify(request)
@@ -28,24 +26,5 @@ extension Node {
     if let done = try await performWithNetwork(request, events) { return done }
     throw WaymarkError.usage(
       "There is no command `\(shortened(request.words.joined(separator: " ")))`.", next: "waymark help")
-  }
-
-  /// Carries out a command that waits for nothing; nil for others.
-  func performNow(_ request: CommandRequest) throws -> JSON? {
-    try checkOpen()
-    try foldDue()
-    return try performHere(request)
-  }
-
-  /// The commands that need nothing but the store and the circle; nil for others.
-  private func performHere(_ request: CommandRequest) throws -> JSON? {
-    switch request.command {
-    case "entitlement.show": showEntitlement(request)
-    case "entitlement.install": try installEntitlement(request)
-    case "entitlement.buy": try buyMock(request)
-    case "entitlement.cancel": try cancelMock(request)
-    case "issuer.trust": try trustIssuer(request)
-    default: nil
-    }
   }
 }

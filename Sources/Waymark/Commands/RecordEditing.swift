@@ -225,23 +225,6 @@ extension Store {
   }
 }
 
-/// Whether both are the same content of a cell; nothing and an empty cell are.
-func isSame(_ left: Value, _ right: Value?) -> Bool {
-  let right = right ?? .null
-  return left == right && left.encoded == right.encoded
-}
-
-extension EntryDraft {
-  /// The entries that write fields: an insert if the record is new, and a restore with it if it is dead.
-  static func putting(
-    _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)], on held: RecordRow?
-  ) -> [EntryDraft] {
-    guard let held else { return [EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields)] }
-    let put = fields.isEmpty ? [] : [EntryDraft(.put, key, fields)]
-    return held.isAlive ? put : put + [EntryDraft(.restore, key)]
-  }
-}
-
 extension WaymarkError {
   /// A value that the rules of a field refuse.
   init(refused error: FieldError, kind: Kind) {

@@ -24,30 +24,3 @@ package enum RecordText {
     return digits
   }
 }
-
-extension Value {
-  var asText: String? {
-    guard case .text(let text) = self else { return nil }
-    return text
-  }
-
-  var asInteger: Int64? {
-    guard case .integer(let integer) = self else { return nil }
-    return integer
-  }
-
-  var asFloat: Double? {
-    guard case .float(let number) = self else { return nil }
-    return number
-  }
-
-  var asBool: Bool? {
-    guard case .bool(let flag) = self else { return nil }
-    return flag
-  }
-
-  var asRecordID: RecordID? {
-    guard case .bytes(let bytes) = self else { return nil }
-    return RecordID(bytes: bytes)
-  }
-}

@@ -44,12 +44,5 @@ extension Store {
 }
 
 extension RecordRow {
-  var isAlive: Bool { life == true }
-
   func text(_ field: FieldNumber) -> String? { self[field]?.asText }
-
-  /// Everything it holds, what this version does not understand among it.
-  var allFields: [FieldNumber: Value] {
-    fields.filter { $0.value != .null }.merging(unread) { known, _ in known }
-  }
 }

@@ -195,9 +195,6 @@ extension Node {
   }
 }
 
-/// An answer of which nothing is needed.
-struct Ignored: Decodable {}
-
 extension SyncState {
   init(_ gate: Gate, begins: Moment?, exclusion: NodeStatus.Notice?) {
     self.init(

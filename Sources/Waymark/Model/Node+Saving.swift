@@ -300,3 +300,13 @@ private struct Saving {
     }
   }
 }
+
+extension Store {
+  /// The one profile.
+  func heldProfile() throws -> RecordRow {
+    guard let profile = try record(FixedRecords.profile) else {
+      throw WaymarkError.failed("store", "The store has lost its profile record.", next: "waymark status")
+    }
+    return profile
+  }
+}

@@ -50,6 +50,9 @@ package struct TypedRecords {
     return try shown.written(contents.bytes(of: data), to: output, in: home, overwrites: overwrites)
   }
 
+  /// The id of the trip that a name means.
+  package func trip(_ name: String) throws -> RecordID { try names.resolve(Registry.trip, name).key.id }
+
   /// Everything of a trip in the order of time.
   package func timeline(_ name: String) throws -> (
     trip: ShownReference, items: [(kind: String, record: ShownRecord)]

@@ -21,18 +21,12 @@ struct Rendering {
     switch words[0] {
     case "invite", "init", "join":
       circle(document, words)
-    case "entitlement", "issuer": state(document, invocation)
-    case "import", "export": files(document, words)
     case "verify" where document["deep"]?.boolean == true: verify(document)
     case "verify": comparison(document)
     case "cleanup": cleanup(document)
     case "restamp": restamp(document)
     case "restore": restore(document)
     case "mirror", "assert": direction(document, words[0])
-    case "keys": keys(document)
-    case "service": service(document, words.last ?? "")
-    case "completions", "manual": data.text(document["text"]?.string ?? "")
-    case "paths", "version": about(document, words)
     default: break
     }
   }

@@ -23,6 +23,11 @@ enum CommandTable {
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
       ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+      SetPassphrase.self, RemovePassphrase.self, ImportFiles.self, ExportRecords.self,
+      ShowPremium.self, InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
+      CreateIssuer.self, IssueEntitlement.self, TrustIssuer.self,
+      InstallService.self, UninstallService.self, ShowService.self, PrintCompletions.self,
+      PrintManual.self, ShowPaths.self, ShowVersion.self,
     ]
 
   /// In the order in which help lists them for each kind.
@@ -132,10 +137,6 @@ enum CommandTable {
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]
 
-  private static func output(_ summary: String) -> CommandSpec.Option {
-    .init(flag: "--output", placeholder: "FILE", summary: summary, type: .path)
-  }
-
   private static let state: [CommandSpec] = [
     ShowProfile.syntax, SetProfile.syntax, ListSettings.syntax, GetSetting.syntax, SetSetting.syntax,
     UnsetSetting.syntax, ShowOnboarding.syntax, CompleteOnboarding.syntax, ResetOnboarding.syntax,
@@ -144,70 +145,16 @@ enum CommandTable {
   private static let premium =
     WaymarkVersion.traits.contains("MockPurchases") ? entitlements + mockPurchases : entitlements
 
-  private static let entitlements: [CommandSpec] = [
-    CommandSpec(words: ["entitlement", "show"], summary: "say whether there is premium, and until when"),
-    CommandSpec(
-      words: ["entitlement", "install"], summary: "install an entitlement",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)]),
-    CommandSpec(
-      words: ["issuer", "init"], summary: "make an issuer's key: FILE and FILE.pub",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)]),
-    CommandSpec(
-      words: ["issuer", "issue"], summary: "sign an entitlement",
-      options: [
-        .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path),
-        .init(flag: "--circle", placeholder: "ID", summary: "for this circle"),
-        .init(
-          flag: "--device", placeholder: "ID", summary: "only for this device; may be repeated",
-          isRepeated: true),
-        .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
-        .init(flag: "--from", placeholder: "TIME", summary: "good from then on; default now"),
-        output("instead of standard output"),
-      ]),
-    CommandSpec(
-      words: ["issuer", "trust"], summary: "accept an issuer's entitlements in this circle",
-      operands: [.init(placeholder: "FILE.pub", key: "file", type: .path)],
-      options: [
-        .init(
-          flag: "--key", placeholder: "FILE", summary: "the root key, if it is kept elsewhere", type: .path)
-      ]),
+  private static let entitlements = [
+    ShowPremium.syntax, InstallEntitlement.syntax, CreateIssuer.syntax, IssueEntitlement.syntax,
+    TrustIssuer.syntax,
   ]
 
   /// Only in builds with the trait MockPurchases.
-  private static let mockPurchases: [CommandSpec] = [
-    CommandSpec(
-      words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
-      options: [
-        mock, .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
-      ]),
-    CommandSpec(words: ["entitlement", "cancel"], summary: "take the mock purchase back", options: [mock]),
-  ]
-
-  private static let mock = CommandSpec.Option(
-    flag: "--mock", placeholder: nil, summary: "no money moves")
+  private static let mockPurchases = [BuyMockPremium.syntax, CancelMockPremium.syntax]
 
   private static let files: [CommandSpec] = [
-    CommandSpec(
-      words: ["import"], summary: "take over an export of another application",
-      operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
-      options: [
-        format("see waymark help formats; recognised by the content if not named", ExchangeNames.imported),
-        preview("count only, write nothing"),
-      ],
-      details: """
-        Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
-        a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), those of TripIt among them. One
-        import is one operation: waymark undo takes it back. The same file again changes nothing; an edited one
-        updates what it brought before. What is left out, and what can't be held, is listed with its place. A
-        FILE of - is standard input.
-        """),
-    CommandSpec(
-      words: ["export"], summary: "write an export that the other application reads",
-      options: [
-        format("see waymark help formats", ExchangeNames.exported),
-        .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
-        output("instead of standard output"),
-      ]),
+    ImportFiles.syntax, ExportRecords.syntax,
     WriteBackup.syntax,
     CommandSpec(
       words: ["restore"], summary: "put a backup in the place of the store that is here",
@@ -235,15 +182,15 @@ enum CommandTable {
     .init(flag: "--preview", placeholder: nil, summary: summary)
   }
 
-  private static func format(_ summary: String, _ names: [String]) -> CommandSpec.Option {
-    CommandSpec.Option(
-      flag: "--format", placeholder: "F", summary: summary,
-      type: .words(names))
-  }
+  private static let keys = [SetPassphrase.syntax, RemovePassphrase.syntax]
+
+  private static let machine = [
+    InstallService.syntax, UninstallService.syntax, ShowService.syntax, PrintCompletions.syntax,
+    PrintManual.syntax,
+  ]
 
   private static let about: [CommandSpec] = [
-    CommandSpec(words: ["paths"], summary: "where the files of this node are"),
-    CommandSpec(words: ["version"], summary: "which version this is"),
+    ShowPaths.syntax, ShowVersion.syntax,
     CommandSpec(
       words: ["help"], summary: "explain a command or a topic",
       operands: [.init(placeholder: "TOPIC", key: "topic", isOptional: true, isRepeated: true)]),

@@ -6,16 +6,6 @@ extension Invocation {
   /// again. Every command counts that is not known to only read.
   var changesSomething: Bool {
     if arguments["preview"]?.boolean == true { return false }
-    if ["output", "report", "write"].contains(where: { self[$0] != nil }) { return true }
-    switch words.joined(separator: " ") {
-    case "verify": return arguments["repair"]?.boolean == true
-    default: return !Self.readingWords.contains(words.last ?? "")
-    }
+    return words != ["verify"] || arguments["repair"]?.boolean == true
   }
-
-  /// The last words of commands that only read.
-  private static let readingWords: Set<String> = [
-    "completions", "export", "get", "help", "history", "issue", "list", "manual",
-    "paths", "show", "status", "timeline", "version", "wait", "why",
-  ]
 }

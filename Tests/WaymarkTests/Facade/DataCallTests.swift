@@ -1,3 +1,4 @@
+import Exchange
 import Foundation
 import JSONDocument
 import Testing
@@ -65,8 +66,10 @@ struct DataCallTests {
   }
 
   @Test func `every format has its name and its shape`() {
-    #expect(ImportFormat.allCases.map(\.rawValue).sorted() == ExchangeNames.imported.sorted())
-    #expect(ExportFormat.allCases.map(\.rawValue).sorted() == ExchangeNames.exported.sorted())
+    #expect(
+      ImportFormat.allCases.map(\.rawValue).sorted() == ExchangeFormat.imported.map(\.rawValue).sorted())
+    #expect(
+      ExportFormat.allCases.map(\.rawValue).sorted() == ExchangeFormat.exported.map(\.rawValue).sorted())
     #expect(ExportFormat.allCases.filter(\.isFolder) == [.csv, .loopCSV])
   }
 

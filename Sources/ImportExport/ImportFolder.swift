@@ -1,5 +1,6 @@
 import Exchange
 import Foundation
+import Home
 import Wire
 
 /// What a person named to be imported, read into memory.

@@ -1,123 +1,15 @@
 import Exchange
-import JSONDocument
-import Records
-import Replication
-import Storage
+package import Records
+package import Replication
+package import Storage
 import Wire
 
-/// `import FILE…`: one operation, whatever the files; nothing at all if one of them is broken.
-extension Node {
-  func importFiles(
-    _ request: CommandRequest, _ events: @escaping @Sendable (JSON) -> Void
-  ) async throws -> JSON {
-    let paths = request.texts("files")
-    guard !paths.isEmpty else { throw WaymarkError.usage("`import` needs at least one file.") }
-    let format = try request.text("format").map { try exchangeFormat($0, ExchangeFormat.imported) }
-    var drafts: [RecordDraft] = []
-    var skipped = 0
-    var warnings: [String] = []
-    for (index, path) in paths.enumerated() {
-      events([
-        "type": "progress", "stage": "reading", "file": .string(path), "done": .integer(index),
-        "total": .integer(paths.count),
-      ])
-      let plan = try await ImportFile.plan(path, format)
-      for row in plan.skipped {
-        events([
-          "type": "skipped", "file": .string(path), "place": .string(row.place),
-          "reason": .string(row.reason),
-        ])
-      }
-      for warning in plan.warnings {
-        events(["type": "warning", "file": .string(path), "text": .string(warning)])
-      }
-      skipped += plan.skipped.count
-      warnings += plan.warnings
-      drafts = ImportFile.joined(drafts, plan.drafts)
-    }
-    try checkOpen()
-    // From here on without a pause: what is compared with the store is what is written to it.
-    var difference = try ImportDifference(consume drafts, store: store, now: wall())
-    let entries = difference.takeEntries()
-    if !request.flag("preview"), !entries.isEmpty {
-      events(["type": "progress", "stage": "writing", "done": 0, "total": .integer(entries.count)])
-      _ = try write(request.command, consume entries)
-    }
-    return summary(request, difference, skipped, warnings)
-  }
-
-  private func summary(
-    _ request: CommandRequest, _ difference: ImportDifference, _ skipped: Int, _ warnings: [String]
-  ) -> JSON {
-    document(
-      request.command,
-      [
-        .init("type", "summary"), .init("preview", .bool(request.flag("preview"))),
-        .init("added", .integer(difference.added)), .init("updated", .integer(difference.updated)),
-        .init("unchanged", .integer(difference.unchanged)), .init("skipped", .integer(skipped)),
-        .init("warnings", .array(warnings.map(JSON.string))),
-      ])
-  }
-
-  func exchangeFormat(_ name: String, _ known: [ExchangeFormat]) throws -> ExchangeFormat {
-    guard let format = ExchangeFormat(rawValue: name), known.contains(format) else {
-      let known = known.map(\.rawValue).joined(separator: ", ")
-      throw WaymarkError.badValue("--format", name, allowed: "it is one of \(known)")
-    }
-    return format
-  }
-}
-
-/// Reading a file or a folder for import, away from the node: a large one takes a while.
-private enum ImportFile {
-  static func plan(_ path: String, _ format: ExchangeFormat?) async throws -> ImportPlan {
-    try await offNode { try read(path, format) }
-  }
-
-  private static func read(_ path: String, _ format: ExchangeFormat?) throws -> ImportPlan {
-    let source = try ImportFolder.source(path)
-    do throws(ExchangeError) {
-      return try Importer.plan(source, format: format)
-    } catch {
-      // A reader that was stopped calls the file damaged.
-      try Task.checkCancellation()
-      throw WaymarkError.failed(
-        "import", "Nothing is imported from \(path): \(error).",
-        next: error.remedy
-          ?? "have the application write the export again, then waymark import \(shellWord(path))")
-    }
-  }
-
-  /// The drafts of both in order of keys; where both have a record, the later file's fields count.
-  static func joined(_ earlier: [RecordDraft], _ later: [RecordDraft]) -> [RecordDraft] {
-    if earlier.isEmpty { return later }
-    var joined: [RecordDraft] = []
-    joined.reserveCapacity(earlier.count + later.count)
-    var next = earlier.startIndex
-    for draft in later {
-      while next < earlier.endIndex, earlier[next] < draft {
-        joined.append(earlier[next])
-        next += 1
-      }
-      guard next < earlier.endIndex, earlier[next].key == draft.key else {
-        joined.append(draft)
-        continue
-      }
-      var both = earlier[next]
-      for field in draft.fields { both[field.number] = field.value }
-      joined.append(both)
-      next += 1
-    }
-    return joined + earlier[next...]
-  }
-}
-
 /// What an import changes: only fields that differ are written, so that the same file twice changes nothing.
-struct ImportDifference {
+package struct ImportDifference {
   private(set) var entries: [EntryDraft] = []
-  private(set) var added = 0
-  private(set) var updated = 0
-  private(set) var unchanged = 0
+  package private(set) var added = 0
+  package private(set) var updated = 0
+  package private(set) var unchanged = 0
 
   /// The held profile's time of change as merging reads it.
   private var profileHeldAt: Moment = 0
@@ -125,7 +17,7 @@ struct ImportDifference {
   private var drafts: [RecordDraft]
 
   /// - Parameter drafts: ascending by key.
-  init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
+  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
     self.drafts = drafts
     entries.reserveCapacity(self.drafts.count)
     if let profile = try store.record(FixedRecords.profile) { profileHeldAt = try store.profileTime(profile) }
@@ -140,7 +32,7 @@ struct ImportDifference {
   }
 
   /// The entries, which are not kept here then.
-  mutating func takeEntries() -> [EntryDraft] {
+  package mutating func takeEntries() -> [EntryDraft] {
     defer { entries = [] }
     return entries
   }
@@ -242,14 +134,16 @@ struct ImportDifference {
 
 extension RecordRow {
   /// Fields other than life that hold something.
-  var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
+  fileprivate var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
 
   /// Whether nothing is in it but when that was so.
-  var saysNothing: Bool {
+  fileprivate var saysNothing: Bool {
     allFields.allSatisfy { [Fields.life, Fields.wholeRecordUpdatedAt].contains($0.key) || $0.value.isEmpty }
   }
 }
 
 extension ProfileWrite {
-  var filledFields: Int { draft.fields.filter { $0.field != Fields.life && !$0.value.isEmpty }.count }
+  fileprivate var filledFields: Int {
+    draft.fields.filter { $0.field != Fields.life && !$0.value.isEmpty }.count
+  }
 }

@@ -1,5 +1,6 @@
 import Exchange
 import Records
+import Storage
 import Wire
 
 extension Field {

@@ -1,27 +1,26 @@
 import Records
-import Replication
-import Storage
-import Wire
+package import Replication
+package import Wire
 
 /// One write of the profile: every put carries all fields, and its time of change is above the held one.
-struct ProfileWrite {
-  let updatedAt: Moment
-  let draft: EntryDraft
+package struct ProfileWrite {
+  package let updatedAt: Moment
+  package let draft: EntryDraft
 
-  static let avatar = Registry.profile.number("avatar")
+  package static let avatar = Registry.profile.number("avatar")
 
   /// The clock of the set must not be before the time of change, or the time would be cut down to it.
-  var leastClock: Clock { Clock(milliseconds: updatedAt) }
+  package var leastClock: Clock { Clock(milliseconds: updatedAt) }
 
   /// A local edit, whose time is above that of the held value as merging reads it.
-  init(
+  package init(
     held: RecordRow, heldAt: Moment, changed: [(field: FieldNumber, value: Value)], now: Moment
   ) {
     self.init(held: held, changed: changed, updatedAt: max(now, heldAt + 1))
   }
 
   /// A write with a time of change of its own, as an import has it.
-  init(held: RecordRow, changed: [(field: FieldNumber, value: Value)], updatedAt: Moment) {
+  package init(held: RecordRow, changed: [(field: FieldNumber, value: Value)], updatedAt: Moment) {
     self.updatedAt = updatedAt
     var values = held.allFields
     for (field, value) in changed { values[field] = value }
@@ -34,17 +33,9 @@ struct ProfileWrite {
 }
 
 extension Store {
-  /// The one profile.
-  func heldProfile() throws -> RecordRow {
-    guard let profile = try record(FixedRecords.profile) else {
-      throw WaymarkError.failed("store", "The store has lost its profile record.", next: "waymark status")
-    }
-    return profile
-  }
-
   /// The profile's time of change as merging reads it: at most the clock of the set that wrote it, so that a date
   /// in the far future, from a file or a wrong clock, does not pull this device's clock along.
-  func profileTime(_ held: RecordRow) throws -> Moment {
+  package func profileTime(_ held: RecordRow) throws -> Moment {
     let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
     return min(held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, clock.milliseconds)
   }

@@ -67,12 +67,26 @@ let package = Package(
     pure("Reasons", []),
     shell("Home", ["Wire", "JSONDocument", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
     shell(
+      "Model",
+      ["Wire", "JSONDocument", "Sodium", "Replication", "Records", "Storage", "Exchange", "Home"]),
+    shell(
+      "ChangeHistory", ["Wire", "JSONDocument", "Replication", "Records", "Storage", "Home", "Model"]),
+    shell("ImportExport", ["Wire", "Replication", "Records", "Storage", "Exchange", "Home"]),
+    shell(
+      "Enrolment",
+      [
+        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
+        "Transport", "Home",
+      ]),
+    shell(
       "Waymark",
       [
         "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Exchange", "Home",
+        "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
       ]),
-    shell("Control", ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Waymark"]),
+    shell(
+      "Control",
+      ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Transport", "Home", "Waymark"]),
     shell(
       "WaymarkTesting",
       [
@@ -161,8 +175,9 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Records", "Replication",
-        "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "ChangeHistory", "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Model",
+        "Records",
+        "Replication", "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

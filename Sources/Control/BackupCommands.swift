@@ -9,7 +9,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
   package var yes: Bool?
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Backup {
-    try await node.backUp(
+    try await node.backupWriter.write(
       to: try required(file, Self.name, "a file to write"), overwrites: yes == true
     ) { call.tell(.progress($0, file: $1)) }
   }
@@ -20,4 +20,19 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
   ) async throws -> Backup {
     try await openAndPerform(home, forBackup: true, tell)
   }
+}
+
+/// `restore`: puts a backup in the place of the store that is here. It needs the store to itself, so no node runs it.
+package struct RestoreBackup: Command, ConfirmableCommand {
+  package static let name = "restore"
+  package typealias Answer = RestoreSummary
+
+  package var file: String
+  package var name: String?
+  package var rootKey: String?
+  package var newCircle: Bool?
+  package var partial: Bool?
+  package var preview: Bool?
+  package var yes: Bool?
+  package var isReadOnly: Bool { preview == true }
 }

@@ -17,12 +17,15 @@ enum Commands {
     ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
     ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
-    ListMembers.self, Revoke.self, WriteBackup.self,
+    ListMembers.self, Revoke.self, Invite.self, WriteBackup.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
     ShowProfile.self, SetProfile.self,
     ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
     ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+    Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
+    ImportFiles.self, ExportRecords.self,
+    ShowPremium.self, InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self, TrustIssuer.self,
   ]
 }
 

@@ -4,7 +4,7 @@ package import Waymark
 /// A line that a client writes on the control socket: the name of a command, and its arguments.
 package struct ControlRequest: Hashable, Codable, Sendable {
   package let command: String
-  package let arguments: JSON
+  package var arguments: JSON
 
   package init(command: String, arguments: JSON) {
     self.command = command

@@ -72,7 +72,10 @@ extension Node {
   package func answer(
     to request: ControlRequest, _ call: CommandCall = CommandCall()
   ) async -> Result<JSON, WaymarkError> {
-    guard let type = Commands.named[request.command] else { return await legacyAnswer(to: request, call) }
+    guard let type = Commands.named[request.command] else {
+      let words = shortened(request.command.replacing(".", with: " "))
+      return .failure(.usage("There is no command `\(words)`.", next: .waymark("help")))
+    }
     return await answer(to: request, type, call)
   }
 
@@ -91,16 +94,6 @@ extension Node {
   private func forAskers(_ failure: WaymarkError) -> WaymarkError {
     failure.code == WaymarkError.closed.code ? .hungUp : failure
   }
-
-  private func legacyAnswer(
-    to request: ControlRequest, _ call: CommandCall
-  ) async -> Result<JSON, WaymarkError> {
-    var asked = CommandRequest(request.command, request.arguments)
-    asked.passphrase = call.passphrase
-    asked.caller = CommandCaller(hasLeft: call.hasLeft)
-    return await answer(
-      asked, events: { event in (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(call.tell) })
-  }
 }
 
 extension ControlRequest {
@@ -117,26 +110,6 @@ extension ControlRequest {
     } catch {
       // The name of a Swift type never reaches a person.
       throw WaymarkError.usage("An argument of `\(command)` is missing or has the wrong type.")
-    }
-  }
-}
-
-extension ControlClient {
-  /// Performs a command that has no type yet.
-  package static func perform(
-    _ request: CommandRequest, home: Home, tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
-  ) async throws -> JSON {
-    try await Node.patiently {
-      if let socket = try connect(home) {
-        return try await ask(
-          socket, ControlRequest(command: request.command, arguments: request.arguments), home,
-          keyFile: request.text("key") ?? request.text("rootKey"),
-          request.command == "wait"
-            ? request.arguments["timeoutMilliseconds"]?.integer ?? Node.waitMilliseconds : nil, tell)
-      }
-      return try await request.performWithoutNode(home) { event in
-        (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(tell)
-      }
     }
   }
 }

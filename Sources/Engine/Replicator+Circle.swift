@@ -69,6 +69,19 @@ extension Circle {
   }
 }
 
+extension LocalPremium {
+  /// What this build and the purchases kept in a store give.
+  package init(_ store: Store) throws {
+    if BuildTraits.allFeatures {
+      self = .allFeatures
+    } else if BuildTraits.mockPurchases, let end = try store.meta(MetaKey.mockPurchase) {
+      self = .mock(until: Int64(String(decoding: end, as: UTF8.self)))
+    } else {
+      self = .none
+    }
+  }
+}
+
 extension Fork {
   /// The statement that shows both sets.
   fileprivate func proof(circle: CircleID) throws(StatementError) -> Statement {

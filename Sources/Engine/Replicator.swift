@@ -40,6 +40,7 @@ package final class Replicator {
   /// Whether the store's disk takes what is written.
   package internal(set) var disk = DiskState()
   package internal(set) var override: Override
+  package internal(set) var storeCheck: StoreCheck
   /// How many turns have begun within one another and not ended.
   var depth = 0
   /// The damaged sets that the replica and the shell have been told of.
@@ -65,6 +66,7 @@ package final class Replicator {
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
     override = try Override(store, preference: preference)
+    storeCheck = StoreCheck(bytes: try? store.meta(MetaKey.storeCheck))
     replica = Replica(
       device: device, circle: circle, preference: preference, localPremium: localPremium,
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),

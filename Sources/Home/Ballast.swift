@@ -1,3 +1,5 @@
+package import Storage
+
 #if canImport(Glibc)
   import Glibc
 #else
@@ -101,4 +103,20 @@ package struct Disk {
   }
 
   var hasRoom: Bool { free > min(Ballast.roomBytesMax, bytes / 4) }
+}
+
+extension Home {
+  /// Opens the store. On a disk that is full to the last byte that takes the room of the ballast.
+  ///
+  /// - Parameter isLocked: whether the caller has the lock of the home.
+  /// - Throws: `WaymarkError` if there is no store: none is made where one was lost.
+  package func openStore(isLocked: Bool = false) throws -> sending Store {
+    guard hasStore else { throw WaymarkError.noStore(self) }
+    do {
+      return try Store(path: store, isLocked: isLocked)
+    } catch  where isNoRoom(error) {
+      Ballast(self).release()
+      return try Store(path: store, isLocked: isLocked)
+    }
+  }
 }

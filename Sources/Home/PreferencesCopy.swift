@@ -1,5 +1,6 @@
 import JSONDocument
 import Records
+package import Storage
 import Synchronization
 package import Wire
 
@@ -11,6 +12,31 @@ package protocol PreferencesCopy: Sendable {
   func read() -> [(key: String, value: Value)]
   /// Writes all preferences, in the order of their keys.
   func write(_ preferences: [(key: String, value: Value)]) throws
+}
+
+extension PreferencesCopy {
+  /// Brings the copy up to date with the settings that a store holds.
+  package func update(from store: Store) throws {
+    let settings = try store.settings().sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+    let copied = read()
+    let isCurrent =
+      copied.count == settings.count
+      && zip(copied, settings).allSatisfy { $0.key == $1.key && $0.value.encoded == $1.value.encoded }
+    if !isCurrent || !exists { try write(settings) }
+  }
+}
+
+extension Store {
+  /// All settings that are set, by key.
+  package func settings() throws -> [(key: String, value: Value)] {
+    let kind = Registry.setting
+    return try records(RecordQuery(kind.number)).compactMap { record in
+      guard case .text(let key)? = record[kind.number("key")], let value = record[kind.number("value")],
+        !value.isEmpty
+      else { return nil }
+      return (key, value)
+    }
+  }
 }
 
 /// The copy in a file: a JSON object.

@@ -20,6 +20,20 @@ package struct DeepReport: Sendable {
 
   package var isClean: Bool { counts.isEmpty }
 
+  /// How much is wrong.
+  package var count: Int { counts.values.reduce(0, +) }
+
+  /// Whether all that is signed is there and can be read: a backup of it is complete.
+  package var isLogWhole: Bool { counts[.log] == nil && counts[.file] == nil }
+
+  /// Whether folding the log again can repair something, and would lose nothing.
+  package var isRepairable: Bool {
+    counts[.log] == nil && (counts[.records] != nil || counts[.file] != nil)
+  }
+
+  /// Whether a restore of a backup of what is signed is what helps.
+  package var isRestorable: Bool { counts[.log] == nil && counts[.index] != nil }
+
   mutating func note(_ finding: DeepFinding) {
     counts[finding.place, default: 0] += 1
     if findings.count < Self.listedMax { findings.append(finding) }

@@ -24,8 +24,32 @@ package struct RecordRow: Sendable {
     return value
   }
 
+  package var isAlive: Bool { life == true }
+
+  /// Every value it holds, including those that this version does not understand.
+  package var allFields: [FieldNumber: Value] {
+    fields.filter { $0.value != .null }.merging(unread) { known, _ in known }
+  }
+
   /// Whether no device has ever written it.
   package var isUntouchedSeed: Bool { stamps.cells.allSatisfy { $0.number == 0 } }
+}
+
+/// Whether two values are the same content of a cell; null and an absent value are.
+package func isSame(_ left: Value, _ right: Value?) -> Bool {
+  let right = right ?? .null
+  return left == right && left.encoded == right.encoded
+}
+
+extension EntryDraft {
+  /// The entries that write fields: an insert if the record is new, and a restore with it if it is dead.
+  package static func putting(
+    _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)], on held: RecordRow?
+  ) -> [EntryDraft] {
+    guard let held else { return [EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields)] }
+    let put = fields.isEmpty ? [] : [EntryDraft(.put, key, fields)]
+    return held.isAlive ? put : put + [EntryDraft(.restore, key)]
+  }
 }
 
 extension RecordRow {

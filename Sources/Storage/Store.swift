@@ -272,18 +272,3 @@ package final class Store {
     }
   }
 }
-
-/// Names of values that are stored in addition to the log and the records.
-package enum MetaKey {
-  package static let incarnation = "incarnation"
-  /// The device that has begun all the incarnations it may, if it is this one.
-  package static let spent = "incarnations-spent"
-  /// Of own logs the newest set that may have been sent; see `UnsentLogs`.
-  package static let unsent = "unsent-logs"
-  /// The moment below which gate time never falls, in milliseconds, as text.
-  package static let gateFloor = "gate-floor"
-  /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
-  package static let heard = "heard-revocations"
-  /// How far the background check of the store has come; see `StoreCheck`.
-  package static let storeCheck = "store-check"
-}

@@ -3,16 +3,17 @@ import Foundation
 import JSONDocument
 import Waymark
 
+/// Where a node serves if nothing else is said.
+let defaultListen = "[::]:7433"
+
 /// Why a node that was serving ends.
 private enum ServingEnd {
   case signal(Int32)
   case broken(WaymarkError)
 }
 
-/// `run` and `invite`: the commands during which this process is the node.
+/// `run`: the command during which this process is the node.
 extension Session {
-  static let defaultListen = "[::]:7433"
-
   /// `run`: serves until SIGINT or SIGTERM.
   func serve() async throws -> Int32 {
     let format = try LogFormat.chosen(flag: invocation["logFormat"], environment: environment)
@@ -43,7 +44,7 @@ extension Session {
     let ended: ServingEnd
     do {
       let configuration = try Configuration(home: home)
-      let listen = invocation["listen"] ?? configuration.listen ?? Self.defaultListen
+      let listen = invocation["listen"] ?? configuration.listen ?? defaultListen
       let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? configuration.peers
       let discovers = invocation.arguments["noDiscovery"]?.boolean != true && configuration.discovery
       let address = try await node.serve(listen: listen, peers: peers, discovers: discovers)
@@ -117,86 +118,4 @@ extension Session {
           + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: .waymark("help run"))
     }
   }
-
-  // MARK: Invite
-
-  /// `invite`: a running node serves the ticket; else this process does, until somebody has joined.
-  func invite() async throws -> Int32 {
-    Interrupts.endWith(ExitCode.interrupted)
-    if ControlClient.isRunning(home) {
-      _ = try await ControlClient.perform(try request(invocation), home: home, tell: showTicket)
-      return 0
-    }
-    try await SuspectStore.check(home)
-    let node = try await ControlClient.openPatiently(home)
-    do {
-      try await serveAnywhere(node)
-      try await node.serveControl()
-      terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
-      var request = try request(invocation)
-      request.arguments["wait"] = true
-      let reader = watchReader(node)
-      defer { reader.cancel() }
-      let joined = try await node.answer(request) { [showTicket] event in
-        (try? AnswerCoding.decode(CommandEvent.self, from: event)).map(showTicket)
-      }.get()
-      let step = Step.waymark("run").text(home: invocation.options.home)
-      terminal.note("\(printable(joined["name"]?.string ?? "The new device")) has joined. Next: \(step)")
-    } catch {
-      await node.close()
-      throw error
-    }
-    await node.close()
-    return 0
-  }
-
-  /// `waymark invite | waymark join -`: if the joiner gives up, nobody else has the ticket, and waiting on would
-  /// leave a person with a terminal that says nothing.
-  private func watchReader(_ node: Node) -> Task<Void, Never> {
-    let terminal = terminal
-    return Task {
-      while !Task.isCancelled {
-        try? await Task.sleep(for: .milliseconds(500))
-        guard readerOfOutputIsGone() else { continue }
-        // A joiner hangs up after it has succeeded, too.
-        try? await Task.sleep(for: .seconds(10))
-        guard !Task.isCancelled else { return }
-        await node.close()
-        exit(
-          Application.report(
-            WaymarkError(
-              exitCode: ExitCode.failed, code: .readerGone,
-              message: "Whoever read the ticket is gone, and no device has joined.",
-              next: .waymark("invite")), on: terminal))
-      }
-    }
-  }
-
-  /// The usual port if it is free, else any.
-  private func serveAnywhere(_ node: Node) async throws {
-    do {
-      try await node.serve(listen: try Configuration(home: home).listen ?? Self.defaultListen)
-    } catch let failure as WaymarkError where failure.code == .addressInUse {
-      try await node.serve(listen: "[::]:0")
-    }
-  }
-
-  /// The ticket alone on standard output.
-  private var showTicket: @Sendable (CommandEvent) -> Void {
-    let (terminal, isJSON) = (terminal, invocation.options.json)
-    return { @Sendable event in
-      guard case .ticket(let ticket, _) = event else { return }
-      guard isJSON, case .object(let members)? = try? AnswerCoding.document(event) else {
-        return terminal.data(ticket)
-      }
-      let head = [JSON.Member("schema", "waymark.invite/1")]
-      terminal.data(JSON.object(head + members.filter { $0.key != "type" }).text(.pretty))
-    }
-  }
-}
-
-/// Whether standard output is a pipe that nobody reads any more.
-private func readerOfOutputIsGone() -> Bool {
-  var output = pollfd(fd: 1, events: 0, revents: 0)
-  return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0
 }

@@ -47,42 +47,28 @@ struct Session: Sendable {
     switch invocation.words {
     case ["help"]: return try help()
     case ["run"]: return try await serve()
-    case ["invite"]: return try await invite()
     case ["status"] where invocation.arguments["watch"]?.boolean == true: return try await watch()
     default: break
     }
+    guard let type = CommandTable.typed[invocation.requestName] else {
+      preconditionFailure("no command \(invocation.requestName)")
+    }
+    return try await perform(type)
+  }
+
+  /// Performs a command and shows its answer.
+  private func perform<Asked: TerminalCommand>(_ type: Asked.Type) async throws -> Int32 {
     Interrupts.endWith(ExitCode.interrupted)
     var progress = terminal
     progress.dropsUnwritten = true
-    let events = EventPrinter(progress, printsJSON: invocation.options.json && isStream)
-    if let type = CommandTable.typed[invocation.requestName] { return try await perform(type, events) }
-    let document: JSON
-    do {
-      document = try streams.delivered(try await confirmed { try await answer($0, events) })
-    } catch {
-      events.finish()
-      throw error
-    }
-    events.finish()
-    var session = self
-    session.terminal.isDone = invocation.changesSomething
-    session.show(document)
-    return exitCode(for: document)
-  }
-
-  /// Performs a command that has a type, and shows its answer.
-  private func perform<Asked: TerminalCommand>(
-    _ type: Asked.Type, _ events: EventPrinter
-  ) async throws -> Int32 {
+    let events = EventPrinter(progress, printsJSON: invocation.options.json && Asked.isStream)
     let run = CommandRun(
       home: home, terminal: terminal, environment: environment, events: events,
       printsJSON: invocation.options.json)
     let (command, answer): (Asked, Asked.Answer)
     do {
       (command, answer) = try await confirmed { invocation in
-        let request = try request(invocation)
-        let command = try ControlRequest(command: request.command, arguments: request.arguments)
-          .command(as: type)
+        let command = try request(invocation).command(as: type)
         return (command, try await command.run(run))
       }
     } catch {
@@ -92,9 +78,9 @@ struct Session: Sendable {
     events.finish()
     var terminal = terminal
     terminal.isDone = !command.isReadOnly
-    if invocation.options.json {
+    if invocation.options.json, !Asked.isShownByEvents {
       terminal.data(
-        try command.document(answer, home: invocation.options.home).text(isStream ? .line : .pretty))
+        try command.document(answer, home: invocation.options.home).text(Asked.isStream ? .line : .pretty))
     } else {
       var rendering = rendering
       command.render(answer, into: &rendering)
@@ -103,28 +89,8 @@ struct Session: Sendable {
     return command.exitCode(for: answer)
   }
 
-  /// The document of the command, wherever it comes from.
-  private func answer(_ invocation: Invocation, _ events: EventPrinter) async throws -> JSON {
-    switch invocation.words {
-    case ["version"]: Self.versionDocument
-    case ["paths"]: home.document
-    case ["init"]: try LocalCommands.initialize(invocation, home)
-    case ["join"]: try await LocalCommands.join(invocation, home, terminal)
-    case ["restore"]: try await LocalCommands.restore(invocation, home, events)
-    case ["keys", "passphrase", "set"], ["keys", "passphrase", "remove"]:
-      try LocalCommands.keyPassphrase(invocation, terminal, home)
-    case ["service", "install"], ["service", "uninstall"], ["service", "status"]:
-      try ServiceCommands(home: home, environment: environment).perform(invocation)
-    case ["completions"]: Self.completions(invocation["shell"] ?? "")
-    case ["manual"]: ["schema": "waymark.manual/1", "text": .string(ManualPage.text)]
-    case ["issuer", "init"]: try LocalCommands.makeIssuer(invocation)
-    case ["issuer", "issue"]: try LocalCommands.issue(invocation, terminal, home)
-    default: try await ControlClient.perform(try request(invocation), home: home) { events.handle($0) }
-    }
-  }
-
   /// The request, with what the node can't know: the zone of the person who typed it.
-  func request(_ invocation: Invocation) throws -> CommandRequest {
+  func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
     if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
     if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
@@ -188,34 +154,9 @@ struct Session: Sendable {
       home: invocation.options.home)
   }
 
-  private func show(_ document: JSON) {
-    if invocation.options.json {
-      terminal.data(document.text(isStream ? .line : .pretty))
-      return
-    }
-    if invocation.words == ["export"], let content = document["content"]?.string { terminal.raw(content) }
-    var rendering = rendering
-    rendering.render(document, of: invocation)
-    show(rendering, on: terminal)
-  }
-
   private func show(_ rendering: Rendering, on terminal: Terminal) {
     if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
     for line in rendering.notes.lines { terminal.note(line) }
-  }
-
-  /// These print JSON lines, of which the document is the last.
-  private var isStream: Bool { [["import"], ["backup"], ["restore"]].contains(invocation.words) }
-
-  /// What `verify` found, and what `--check` makes of a status.
-  private func exitCode(for document: JSON) -> Int32 {
-    if invocation.words == ["verify"], let isOk = document["ok"]?.boolean {
-      return isOk ? 0 : ExitCode.failed
-    }
-    if invocation.words == ["verify"], let verdict = document["verdict"]?.string {
-      return verdict == "equal" ? 0 : verdict == "differs" ? ExitCode.failed : ExitCode.notInSync
-    }
-    return 0
   }
 
   // MARK: Commands that need no node
@@ -230,32 +171,5 @@ struct Session: Sendable {
     }
     terminal.raw(page.text)
     return 0
-  }
-
-  private static func completions(_ shell: String) -> JSON {
-    [
-      "schema": "waymark.completions/1", "shell": .string(shell),
-      "text": .string(Completions().script(for: shell)),
-    ]
-  }
-
-  private static var versionDocument: JSON {
-    [
-      "schema": "waymark.version/1", "version": .string(WaymarkVersion.text),
-      "traits": .array(WaymarkVersion.traits.map(JSON.string)),
-    ]
-  }
-}
-
-extension Home {
-  /// The document of `paths`.
-  var document: JSON {
-    [
-      "schema": "waymark.paths/1", "home": .string(path), "store": .string(store), "keys": .string(keys),
-      "deviceKey": .string(deviceKey),
-      "rootKey": keyStates.root.map { _ in .string(rootKey) } ?? .null,
-      "passphrases": ["device": .text(keyStates.device?.rawValue), "root": .text(keyStates.root?.rawValue)],
-      "settings": .string(settings), "backups": .string(backups), "socket": .string(controlSocket),
-    ]
   }
 }

@@ -5,16 +5,14 @@ import Waymark
 struct StandardStreams {
   /// What is left for the node, or for this process, to do with files.
   private(set) var invocation: Invocation
-  /// Where an export goes that the node can't write.
-  private(set) var sink: String?
   private var piped: [String: PipedFile] = [:]
 
   /// - Throws: `WaymarkError` for a `-` that means nothing.
   init(_ typed: Invocation) throws {
     invocation = typed
     switch typed.words {
-    case ["export"]: takeOutput()
-    case ["issuer", "issue"] where typed["output"] == "-": invocation.arguments["output"] = .null
+    case ["export"] where typed["output"] == "-", ["issuer", "issue"] where typed["output"] == "-":
+      invocation.arguments["output"] = .null
     case ["metrics"] where typed["write"] == "-": invocation.arguments["write"] = .null
     case ["import"]: try takeInput()
     default: break
@@ -33,22 +31,6 @@ struct StandardStreams {
     return WaymarkError(
       exitCode: failure.exitCode, code: failure.code, message: named(failure.message),
       next: failure.next.map { $0.mapText { named($0, "-") } }, candidates: failure.candidates)
-  }
-
-  /// The answer, with what was exported where it was wanted.
-  func delivered(_ document: JSON) throws -> JSON {
-    guard let sink, let content = document["content"]?.string else { return document }
-    try TextFile.send(content, to: sink)
-    var document = document
-    document["output"] = .string(sink)
-    document["content"] = .null
-    return document
-  }
-
-  private mutating func takeOutput() {
-    guard let output = invocation["output"], PipedFile.isNeeded(for: output) else { return }
-    if output != "-" { sink = output }
-    invocation.arguments["output"] = .null
   }
 
   private mutating func takeInput() throws {

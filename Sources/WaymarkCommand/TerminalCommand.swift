@@ -11,6 +11,8 @@ protocol TerminalCommand: Command {
   static var syntaxes: [CommandSpec] { get }
   /// Whether `--json` prints events as lines, of which the answer is the last.
   static var isStream: Bool { get }
+  /// Whether its events have shown all of the answer that goes to standard output.
+  static var isShownByEvents: Bool { get }
 
   func run(_ run: CommandRun) async throws -> Answer
   /// The document of `--json`.
@@ -23,6 +25,7 @@ extension TerminalCommand {
   static var name: String { syntax.requestName }
   static var syntaxes: [CommandSpec] { [syntax] }
   static var isStream: Bool { false }
+  static var isShownByEvents: Bool { false }
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 

@@ -198,3 +198,18 @@ private func nibble(_ digit: UInt8) -> UInt8? {
   default: nil
   }
 }
+
+/// A device by its key, and what it is called on this one.
+public struct DeviceReference: Hashable, Sendable, Codable, Identifiable {
+  /// The key that names it.
+  public let device: DeviceKey
+  /// What it is called here.
+  public let name: String
+
+  public var id: DeviceKey { device }
+
+  package init(device: DeviceKey, name: String) {
+    self.device = device
+    self.name = name
+  }
+}

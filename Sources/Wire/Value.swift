@@ -46,3 +46,30 @@ package enum Value: Hashable, Sendable {
     try reader.end()
   }
 }
+
+extension Value {
+  package var asText: String? {
+    guard case .text(let text) = self else { return nil }
+    return text
+  }
+
+  package var asInteger: Int64? {
+    guard case .integer(let integer) = self else { return nil }
+    return integer
+  }
+
+  package var asFloat: Double? {
+    guard case .float(let number) = self else { return nil }
+    return number
+  }
+
+  package var asBool: Bool? {
+    guard case .bool(let flag) = self else { return nil }
+    return flag
+  }
+
+  package var asRecordID: RecordID? {
+    guard case .bytes(let bytes) = self else { return nil }
+    return RecordID(bytes: bytes)
+  }
+}

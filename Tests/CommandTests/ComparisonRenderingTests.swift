@@ -2,22 +2,12 @@ import Foundation
 import JSONDocument
 import Testing
 
+@testable import Control
 @testable import Waymark
 @testable import WaymarkCommand
 
 /// What was found by asking peers, as a person sees it, 100 columns wide.
 struct ComparisonRenderingTests {
-  private func text(_ words: [String], _ document: JSON) throws -> String {
-    var rendering = Rendering(
-      width: 100, hasColor: false, notesWidth: 100, notesHaveColor: false,
-      time: TimeText(now: 1_795_262_400_000, zone: try #require(TimeZone(identifier: "UTC"))))
-    rendering.render(
-      document, of: Invocation(words: words, arguments: .object([]), options: GlobalOptions()))
-    let lines = rendering.data.lines + rendering.notes.lines
-    for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
-    return lines.joined(separator: "\n")
-  }
-
   private typealias Comparison = SyncPreview.Comparison
 
   private func kind(_ name: String, _ plural: String, _ counts: Comparison) -> SyncPreview.KindComparison {
@@ -107,34 +97,38 @@ struct ComparisonRenderingTests {
   }
 
   @Test func `verify prints nothing but the verdict`() throws {
-    let differs: JSON = [
-      "verdict": "differs", "records": [["kind": "trip", "id": "0196F0A2", "name": "Rome"]], "more": true,
-      "digestWrongHere": [], "digestWrongThere": ["01", "7f"],
-    ]
-    func peer(_ name: String, _ settings: JSON, _ records: JSON, next: JSON = nil) -> JSON {
-      [
-        "name": .string(name), "certificatesEqual": true, "next": next,
-        "lanes": ["settings": settings, "records": records],
-      ]
+    let id = try #require(UUID(uuidString: "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60"))
+    let differs = PeerVerification.Lane.differs(
+      .init(
+        records: [RecordReference(kind: .trip, id: id, name: "Rome")], hasMore: true, digestWrongHere: [],
+        digestWrongThere: ["01", "7f"]))
+    func peer(
+      _ name: String, _ verdict: PeerVerification.Verdict, _ records: PeerVerification.Lane,
+      next: Step? = nil
+    ) -> PeerVerification.Peer {
+      .init(
+        device: Self.device, name: name, verdict: verdict, certificatesEqual: true,
+        lanes: .init(settings: .equal, records: records), next: next)
     }
-    let document: JSON = [
-      "verdict": "differs",
-      "peers": [
-        peer("nas", ["verdict": "equal"], ["verdict": "equal"]),
-        peer(
-          "phone", ["verdict": "equal"], ["verdict": "not_in_sync", "behind": 2, "ahead": 0],
-          next: "waymark wait --peer phone"),
-        peer("tablet", ["verdict": "equal"], ["verdict": "not_compared", "text": "tablet is free"]),
-        peer("studio", ["verdict": "equal"], differs, next: "on studio: waymark verify --deep --repair"),
-      ],
-    ]
+    let verification = PeerVerification(
+      verdict: .differs,
+      peers: [
+        peer("nas", .equal, .equal),
+        peer("phone", .notInSync, .notInSync(behind: 2, ahead: 0), next: .waymark("wait --peer phone")),
+        peer("tablet", .equal, .notCompared(reason: .peerFreeTier, text: "tablet is free", next: nil)),
+        peer("studio", .differs, differs, next: "on studio: \(waymark: "verify --deep --repair")"),
+      ])
+    let json = try AnswerCoding.encode(Verify.Answer.peers(verification))
+    let lines = try shown {
+      Verify().render(try AnswerCoding.decode(Verify.Answer.self, from: json), into: &$0)
+    }
     #expect(
-      try text(["verify"], document) == """
+      (lines.data + lines.notes).joined(separator: "\n") == """
         nas: settings equal · records equal
         phone: settings equal · records not in sync yet (2 change sets behind)
         tablet: settings equal · records not compared: tablet is free
         studio: settings equal · records differ
-          trip “Rome” (0196F0A2)
+          trip “Rome” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)
           … and more
           the digest kept on studio is not that of the records whose ids begin with 01, 7f
         Next: waymark wait --peer phone

@@ -1,3 +1,4 @@
+import Control
 import JSONDocument
 import Testing
 import Waymark
@@ -20,7 +21,7 @@ struct ParserTests {
 
   @Test func `words before the operands name the command`() throws {
     let invocation = try parse("trip", "show", "Rome")
-    #expect(invocation.request == CommandRequest("trip.show", ["id": "Rome"]))
+    #expect(invocation.request == ControlRequest(command: "trip.show", arguments: ["id": "Rome"]))
   }
 
   @Test func `options that every command takes stand anywhere on the line`() throws {

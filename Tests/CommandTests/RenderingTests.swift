@@ -112,9 +112,11 @@ struct RenderingTests {
     var document: JSON = [
       "schema": "waymark.mirror/1", "preview": true, "turnsSyncOn": true, "unknown": 2,
       "kinds": [kind("trips", 2, 0, 1), kind("habit logs", 0, 1_200, 0)], "operation": nil, "backup": nil,
-      "elsewhere": [], "notAsked": [["device": "00", "name": "phone"]],
+      "elsewhere": [], "notAsked": [["device": Answers.key("phone"), "name": "phone"]], "peers": [],
+      "total": ["added": 2, "changed": 1_200, "deleted": 1, "restored": 0], "from": nil, "only": nil,
+      "trip": nil,
     ]
-    let preview = try text(["mirror"], document)
+    let preview = try text(Mirror(), document)
     #expect(preview.contains("trips           2        0        1         0"))
     #expect(preview.contains("1,200"))
     #expect(preview.contains("Sync of records would be turned on."))
@@ -122,25 +124,29 @@ struct RenderingTests {
     #expect(preview.contains("Nothing is written."))
     #expect(preview.contains("Not there: phone."))
     document["preview"] = false
-    document["operation"] = "120de230aa"
+    document["operation"] = .string("120de230" + String(repeating: "a", count: 24))
     document["backup"] = "/home/a/backups/before-mirror.waymark"
     document["elsewhere"] = [["kind": "trip", "plural": "trips", "records": 3]]
-    let done = try text(["mirror"], document)
+    let done = try text(Mirror(), document)
     #expect(done.contains("Changed on other devices meanwhile, and merged as usual: 3 trips."))
     #expect(done.contains("To take it back: waymark undo 120de230"))
     #expect(done.contains("before-mirror.waymark"))
     document["kinds"] = []
     document["backup"] = nil
-    #expect(try text(["assert"], document).contains("Nothing differs"))
+    #expect(try text(AssertRecords(), document).contains("Nothing differs"))
   }
 
   @Test func `leftovers of tests are listed with what gave them away`() throws {
-    let trip: JSON = ["id": "01A1FC7C-96DB", "name": "debug me", "mark": "debug", "items": 3]
+    let trip: JSON = [
+      "id": "01A1FC7C-96DB-7000-8000-000000000000", "name": "debug me", "mark": "debug", "items": 3,
+    ]
     let found: JSON = ["preview": true, "deleted": 0, "operation": nil, "backup": nil, "trips": [trip]]
-    let shown = try text(["cleanup"], found)
+    let shown = try text(CleanUp(), found)
     #expect(shown.contains("01A1FC7C  debug me      3  “debug”"))
     #expect(shown.contains("Nothing is deleted."))
-    #expect(try text(["cleanup"], ["preview": false, "trips": []]).contains("No trip looks"))
+    #expect(
+      try text(CleanUp(), Answers.completed(["preview": false, "trips": []], by: found)).contains(
+        "No trip looks"))
   }
 
   @Test func `the status of a premium device tells what waits for whom`() throws {
@@ -275,8 +281,10 @@ struct RenderingTests {
   @Test func `of very many warnings some are listed and the rest counted`() throws {
     func imported(_ warnings: Int) throws -> [String] {
       let list = (1...warnings).map { JSON.string("trips[\($0)]: the total is not that of its items") }
-      return try text(["import"], ["added": 1, "warnings": .array(list)]).split(separator: "\n").map(
-        String.init)
+      let document: JSON = [
+        "preview": false, "added": 1, "updated": 0, "unchanged": 0, "skipped": 0, "warnings": .array(list),
+      ]
+      return try text(ImportFiles(), document).split(separator: "\n").map(String.init)
     }
     #expect(try imported(20).count { $0.hasPrefix("warning: ") } == 20)
     #expect(try !imported(20).contains { $0.contains("more warning") })
@@ -306,10 +314,10 @@ struct RenderingTests {
 }
 
 extension Rendering {
-  /// Shows the document of a command, decoded where the command has a type.
+  /// Shows the document of a command, decoded.
   mutating func show(_ document: JSON, of invocation: Invocation) throws {
     guard let type = CommandTable.typed[invocation.requestName] else {
-      return render(document, of: invocation)
+      preconditionFailure("no command \(invocation.requestName)")
     }
     try show(document, type, invocation)
   }

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A file that is there is replaced only with a yes; a directory, a link and a pipe are refused; what a node depends on is
 /// never written over. The content appears whole under the name, or not at all.
-package struct OutputFile {
+package struct OutputFile: Sendable {
   /// Where the content goes, with its folder by its one name.
   package let path: String
   private let named: String

@@ -36,7 +36,7 @@ public enum Issuer {
     guard content.count == 2, content[0] == publicHeader, let key = DeviceKey(hex: content[1]),
       Signature.isValidPublicKey(key.bytes)
     else {
-      throw badKey("\(path) does not hold an issuer's public key.", "waymark issuer init FILE")
+      throw badKey("\(path) does not hold an issuer's public key.", .waymark("issuer init FILE"))
     }
     return key
   }

@@ -1,7 +1,33 @@
 import Foundation
-package import JSONDocument
 import Sodium
 import Wire
+
+/// What became of key files whose passphrase was set or removed.
+public struct KeyProtection: Hashable, Sendable, Codable {
+  /// The key files, one after the other.
+  public let keys: [Key]
+  /// Copies of keys among the backups that nothing protects.
+  public let unsealedCopies: [String]
+
+  /// One key file.
+  public struct Key: Hashable, Sendable, Codable {
+    /// Its path.
+    public let file: String
+    /// `device`, `root` or `issuer`.
+    public let kind: String
+    /// Whether a passphrase protects it now.
+    public let isSealed: Bool
+    /// Whether the file was written.
+    public let isChanged: Bool
+
+    private enum CodingKeys: String, CodingKey {
+      case file
+      case kind
+      case isSealed = "sealed"
+      case isChanged = "changed"
+    }
+  }
+}
 
 /// Sets and removes the passphrase of key files: the seal comes and goes, the keys stay what they are.
 ///
@@ -35,7 +61,7 @@ package struct KeyPassphrases: Sendable {
   /// passphrase: a file that it opens already is left alone.
   ///
   /// - Parameter passphrase: the new one; called once.
-  package func set(_ passphrase: () throws -> Passphrase) throws -> JSON {
+  package func set(_ passphrase: () throws -> Passphrase) throws -> KeyProtection {
     let held = try files.map { try openIfKnown($0) }
     let passphrase = try passphrase()
     var keys: [Key] = []
@@ -52,16 +78,16 @@ package struct KeyPassphrases: Sendable {
     for key in keys where key.passphrase != passphrase {
       try KeyFile.rewrite(key.secrets, key.purpose, at: key.file, sealedWith: passphrase, cost: cost)
     }
-    return document("set", keys.map { ($0, $0.passphrase != passphrase) }, isSealed: true)
+    return protection(keys.map { ($0, $0.passphrase != passphrase) }, isSealed: true)
   }
 
   /// Writes each file that is sealed as it was before.
-  package func remove() throws -> JSON {
+  package func remove() throws -> KeyProtection {
     let keys = try files.map { try open($0, home.passphrases) }
     for key in keys where key.passphrase != nil {
       try KeyFile.rewrite(key.secrets, key.purpose, at: key.file, sealedWith: nil)
     }
-    return document("remove", keys.map { ($0, $0.passphrase != nil) }, isSealed: false)
+    return protection(keys.map { ($0, $0.passphrase != nil) }, isSealed: false)
   }
 
   /// A key file that has been opened.
@@ -103,23 +129,34 @@ package struct KeyPassphrases: Sendable {
     return kind
   }
 
-  // MARK: What is said
-
-  private func document(_ verb: String, _ keys: [(key: Key, isChanged: Bool)], isSealed: Bool) -> JSON {
-    let keys = keys.map { key, isChanged -> JSON in
-      [
-        "file": .string(key.file), "kind": .string(key.purpose.rawValue), "sealed": .bool(isSealed),
-        "changed": .bool(isChanged),
-      ]
-    }
-    return [
-      "schema": .string("waymark.keys.passphrase.\(verb)/1"), "keys": .array(keys),
-      "unsealedCopies": .array(isSealed ? home.unsealedKeyCopies.map(JSON.string) : []),
-    ]
+  private func protection(_ keys: [(key: Key, isChanged: Bool)], isSealed: Bool) -> KeyProtection {
+    KeyProtection(
+      keys: keys.map { key, isChanged in
+        KeyProtection.Key(
+          file: key.file, kind: key.purpose.rawValue, isSealed: isSealed, isChanged: isChanged)
+      },
+      unsealedCopies: isSealed ? home.unsealedKeyCopies : [])
   }
 }
 
 extension Home {
+  /// Seals the key files of this home with a passphrase; those that are sealed get another. Works beside a running
+  /// node.
+  ///
+  /// - Throws: `WaymarkError` with the code `passphrase_needed` or `wrong_passphrase` if the present one is needed.
+  @discardableResult
+  public func protectKeys(with passphrase: Passphrase) throws -> KeyProtection {
+    try protect { try $0.set { passphrase } }
+  }
+
+  /// Writes the key files of this home as they were before they were sealed.
+  @discardableResult
+  public func unprotectKeys() throws -> KeyProtection { try protect { try $0.remove() } }
+
+  private func protect(_ body: (KeyPassphrases) throws -> KeyProtection) throws -> KeyProtection {
+    try body(try KeyPassphrases(self, file: nil))
+  }
+
   /// Copies of keys that a join or a restore has set aside among the backups, and that nothing protects.
   var unsealedKeyCopies: [String] {
     let folders = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []

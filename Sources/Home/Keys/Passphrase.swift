@@ -113,3 +113,12 @@ public struct PassphraseSource: Sendable {
     }
   }
 }
+
+extension Passphrase {
+  /// Takes the bytes of one line of text over, and wipes the array.
+  ///
+  /// - Throws: ``WaymarkError`` with the code `bad_passphrase` if they are too few or too many.
+  public convenience init(wiping bytes: inout [UInt8]) throws {
+    try self.init(&bytes)
+  }
+}

@@ -17,6 +17,10 @@ struct RevocationPlan {
     /// The devices that it has revoked.
     let revoked: [Member]
     let statement: Statement
+
+    var revocation: Revocation? {
+      if case .revocation(let body) = statement.content { body } else { nil }
+    }
   }
 
   let targets: [Target]
@@ -73,6 +77,57 @@ struct RevocationPlan {
     if request.undoesRevocations { words.append("--undo-revocations") }
     if let path = request.rootKey { words += ["--root-key", shellWord(path)] }
     return words.joined(separator: " ")
+  }
+}
+
+extension RevocationPlan {
+  /// - Parameter isDone: whether the devices are revoked now.
+  func summary(isPreview: Bool, isDone: Bool, _ status: RevocationStatus) -> RevocationSummary {
+    RevocationSummary(
+      isPreview: isPreview, isDone: isDone,
+      revoked: targets.map { summary(of: $0, isDone: isDone, status) },
+      already: already.map { member in
+        RevocationSummary.Already(
+          device: member.device, name: member.name, revocations: status.revocations(of: member.device))
+      },
+      by: issuer, byName: signer, warnings: warnings, notes: lines, text: text(isDone: isDone, status),
+      next: isDone ? "\(waymark: "members") shows who has heard" : nil)
+  }
+
+  private func summary(
+    of target: Target, isDone: Bool, _ status: RevocationStatus
+  ) -> RevocationSummary.Target {
+    let member = target.member
+    return RevocationSummary.Target(
+      device: member.device, name: member.name, role: CircleMember.Role(member.role),
+      statement: isDone ? target.statement.id.description : nil,
+      keptLogs: target.revocation?.kept.count ?? 0,
+      changeSets: Int(clamping: target.changeSets),
+      invited: target.invited.map(DeviceReference.init),
+      hadRevoked: target.revoked.map(DeviceReference.init),
+      notHeard: status.notHeard(of: member.device).map(DeviceReference.init))
+  }
+
+  private func text(isDone: Bool, _ status: RevocationStatus) -> String {
+    var sentences = already.map { member in
+      let by = status.revocations(of: member.device).first
+        .map { ", by \($0.byName) on \(CivilTime.text($0.issued.milliseconds))" }
+      return "\(member.name) was revoked already\(by ?? "")."
+    }
+    guard !targets.isEmpty else { return sentences.joined(separator: " ") }
+    let names = targets.map(\.member.name).joined(separator: ", ")
+    guard isDone else { return (sentences + [question]).joined(separator: " ") }
+    sentences.append(
+      "\(names) \(targets.count == 1 ? "is" : "are") out of the circle, by \(signer).")
+    let others = Set(targets.flatMap { status.notHeard(of: $0.member.device).map(\.name) })
+      .sorted()
+    sentences.append(
+      others.isEmpty
+        ? "Every other member has heard of it."
+        : "\(others.joined(separator: ", ")) \(others.count == 1 ? "hears" : "hear") of it when connected, "
+          + "and until then \(others.count == 1 ? "takes" : "take") what it sends.")
+    sentences.append("If it comes back, it joins anew with a ticket, and gets new keys.")
+    return sentences.joined(separator: " ")
   }
 }
 

@@ -1,8 +1,8 @@
 // Protocol/circle.md, "Revoking a device"
 
+public import Foundation
 import Membership
 import Replication
-import Sodium
 import Storage
 import Wire
 
@@ -28,9 +28,13 @@ extension Node {
   /// Takes devices out of the circle for good.
   package func revoke(_ request: RevocationRequest) throws -> RevocationSummary {
     try checkKeysAdmitted()
-    let plan = try revocationPlan(request)
+    let planner = RevocationPlanner(
+      circle: circle, device: identity.device, signing: identity.signing, names: deviceNames, home: home,
+      passphrases: passphrases(request.passphrase), exclusion: exclusion, replica: replica,
+      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, now: wall())
+    let plan = try planner.plan(request)
     if request.isPreview || plan.targets.isEmpty {
-      return summary(of: plan, request, isDone: false)
+      return plan.summary(isPreview: request.isPreview, isDone: false, revocationStatus)
     }
     guard request.isConfirmed else {
       throw WaymarkError(
@@ -46,151 +50,50 @@ extension Node {
       log.warning("circle", "revoked \(target.member.name)")
     }
     handle(.timer(.dial))
-    return summary(of: plan, request, isDone: true)
+    return plan.summary(isPreview: request.isPreview, isDone: true, revocationStatus)
   }
 
-  // MARK: Whom
-
-  private func revocationPlan(_ request: RevocationRequest) throws -> RevocationPlan {
-    var named: [Member] = []
-    for name in request.devices {
-      let member = try revocable(name)
-      if !named.contains(where: { $0.device == member.device }) { named.append(member) }
-    }
-    guard !named.isEmpty else {
-      throw WaymarkError.usage("`revoke` needs a device.", next: .waymark("members"))
-    }
-    if request.withInvited {
-      for other in named.flatMap({ invited(by: $0.device) }) {
-        if !named.contains(where: { $0.device == other.device }) { named.append(other) }
-      }
-    }
-    let isStronger = request.rootKey != nil
-    let already = named.filter { isRevoked($0.device, byRoot: isStronger) }
-    let open = named.filter { !isRevoked($0.device, byRoot: isStronger) }
-    let (key, targets) = try signed(open, request)
-    let issuer = DeviceKey(key)
-    return RevocationPlan(
-      targets: targets, already: already,
-      signer: issuer == circle.genesis.root ? "the root key" : "this device",
-      issuer: issuer, undoesRevocations: request.undoesRevocations,
-      warnings: warnings(targets, issuer: issuer))
+  /// What revoking devices would do; writes nothing.
+  ///
+  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
+  public func revocationPreview(
+    of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
+    rootKey: URL? = nil
+  ) async throws -> RevocationSummary {
+    try await revoke(devices, withInvited, undoingRevocations, rootKey) { $0.isPreview = true }
   }
 
-  /// With the root key at hand a revocation by an admin can be made one that no admin can undo.
-  private func isRevoked(_ device: DeviceKey, byRoot: Bool) -> Bool {
-    let revocations = circle.evaluation.revocations[device] ?? []
-    return byRoot
-      ? revocations.contains { $0.body.issuer == circle.genesis.root } : !revocations.isEmpty
+  /// Takes devices out of the circle for good. What they wrote and is here stays; whatever else they wrote or will
+  /// write is left out on every device.
+  ///
+  /// - Parameters:
+  ///   - devices: other devices of the circle.
+  ///   - withInvited: also those that are in the circle by their word.
+  ///   - undoingRevocations: takes those in again that they had revoked.
+  ///   - rootKey: the file of the circle's root key, where this device is no admin or no admin may undo it.
+  /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.
+  @discardableResult
+  public func revoke(
+    _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
+    rootKey: URL? = nil
+  ) async throws -> RevocationSummary {
+    try await revoke(devices, withInvited, undoingRevocations, rootKey) { $0.isConfirmed = true }
   }
 
-  /// A device by name or by the beginning of its id; members before those that were revoked.
-  private func revocable(_ name: String) throws -> Member {
-    if circle.evaluation.known(identity.device).map({
-      $0.name == name || $0.device.description == name
-    })
-      == true
-    {
-      throw WaymarkError.ownDevice(name)
-    }
-    do {
-      return try peer(named: name)
-    } catch let failure as WaymarkError where failure.code != .ambiguous {
-      let revoked = circle.evaluation.revoked.values.filter {
-        $0.device != identity.device
-          && ($0.name == name || $0.device.description.hasPrefix(name.lowercased()))
-      }
-      guard let found = revoked.first else {
-        throw WaymarkError.notFound("device", name, next: .waymark("members"))
-      }
-      guard revoked.count == 1 else {
-        throw WaymarkError.ambiguous(
-          "device", name, revoked.map { "\($0.name)  \($0.device)" }.sorted())
-      }
-      return found
-    }
-  }
-
-  /// The other members in whose chain a device has signed, by name.
-  private func invited(by device: DeviceKey) -> [Member] {
-    circle.evaluation.members.values.filter { member in
-      member.device != device && member.device != identity.device
-        && member.chain.contains { circle.statement($0)?.signer == device }
-    }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-  }
-
-  // MARK: By whom
-
-  /// The revocations, by this device if its word counts, else by the root key.
-  private func signed(
-    _ members: [Member], _ request: RevocationRequest
-  ) throws -> (SigningKey, [RevocationPlan.Target]) {
-    let path = request.rootKey
-    if path == nil {
-      let own = try targets(members, by: identity.signing, request)
-      var trial = circle
-      trial.insert(own.map(\.statement))
-      let counting = Set(trial.evaluation.countingRevocations(by: identity.device).map(\.id))
-      if own.allSatisfy({ counting.contains($0.statement.id) }) { return (identity.signing, own) }
-      guard home.storage.hasRootKey else {
-        try checkAdmitted()
-        throw WaymarkError.noAdmin
-      }
-    }
-    let root = try RootKey.read(
-      path, at: home, of: circle, passphrases(request.passphrase),
-      for: "Revoking a device from here")
-    return (root, try targets(members, by: root, request))
-  }
-
-  private func targets(
-    _ members: [Member], by key: SigningKey, _ request: RevocationRequest
-  ) throws -> [RevocationPlan.Target] {
-    let isUndoing = request.undoesRevocations
-    return try members.map { member in
-      let revoked = circle.evaluation.countingRevocations(by: member.device)
-        .compactMap { circle.evaluation.known($0.body.device) }
-      let (logs, changeSets) = heldLogs(of: member.device)
-      let order = RevocationOrder(
-        device: member.device, kept: logs,
-        // That it revoked this very device ends in any case: whoever revokes it does not agree.
-        reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([identity.device]))
-      return RevocationPlan.Target(
-        member: member, order: order, changeSets: changeSets, invited: invited(by: member.device),
-        revoked: revoked.filter { $0.device != identity.device },
-        statement: try circle.revocation(order, by: key, at: wall()))
-    }
-  }
-
-  /// All tips of a device's logs that are here, longer logs first, and how many sets lead to them.
-  private func heldLogs(of device: DeviceKey) -> (logs: [KeptLog], changeSets: UInt64) {
-    let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == device }
-    let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
-      (
-        KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id)),
-        heads.map(\.sequence).max() ?? 0
-      )
-    }
-    let sorted = logs.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
-    return (sorted.map(\.0), sorted.reduce(0) { $0 &+ $1.1 })
+  private func revoke(
+    _ devices: [DeviceKey], _ withInvited: Bool, _ undoingRevocations: Bool, _ rootKey: URL?,
+    _ how: (inout RevocationRequest) -> Void
+  ) async throws -> RevocationSummary {
+    var request = RevocationRequest(devices: devices.map(\.description))
+    request.withInvited = withInvited
+    request.undoesRevocations = undoingRevocations
+    request.rootKey = rootKey?.path(percentEncoded: false)
+    how(&request)
+    return try sayingWhy { try revoke(request) }
   }
 }
 
 extension WaymarkError {
-  fileprivate static func ownDevice(_ name: String) -> WaymarkError {
-    .failed(
-      .ownDevice, "\(name) is this very device; a device does not revoke itself.",
-      next:
-        "\(waymark: "revoke \(shellWord(name))", on: "another admin device") (waymark invite --role admin makes one)"
-    )
-  }
-
-  fileprivate static let noAdmin = WaymarkError.failed(
-    .notAdmin, "This device is no admin of the circle and can't revoke.",
-    next:
-      "\(waymark: "revoke") on an admin device (\(waymark: "members")), or with the root key: --root-key FILE"
-  )
-
   fileprivate static func noRoom(_ target: RevocationPlan.Target) -> WaymarkError {
     .failed(
       .noRoom,

@@ -92,12 +92,3 @@ package enum Inbound: Sendable {
     }
   }
 }
-
-extension Identity {
-  /// What every link of this device has in common.
-  var linkSettings: LinkSettings<Inbound> {
-    LinkSettings(
-      makeKeys: { [transport] in ChannelKeys(staticKey: transport, ephemeral: try AgreementKey()) },
-      decode: { try Inbound(decoding: $0) })
-  }
-}

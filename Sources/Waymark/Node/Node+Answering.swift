@@ -1,5 +1,5 @@
 import Engine
-package import JSONDocument
+import JSONDocument
 import Membership
 import Storage
 import Synchronization
@@ -7,19 +7,6 @@ import Transport
 import Wire
 
 extension Node {
-  /// Answers a command; whatever goes wrong is a failure that a person can act on.
-  package func answer(
-    _ request: CommandRequest, events: @escaping @Sendable (JSON) -> Void
-  ) async -> Result<JSON, WaymarkError> {
-    // It has waited for its turn; by now perhaps for no one.
-    guard !Task.isCancelled, !request.caller.hasLeft() else { return .failure(.cancelled) }
-    commandsUnderWay.add(1, ordering: .relaxed)
-    defer { commandsUnderWay.subtract(1, ordering: .relaxed) }
-    do { return .success(try await perform(request, events: events)) } catch {
-      return .failure(failure(error))
-    }
-  }
-
   /// A command begins: the node counts as at work until `endCommand()`.
   package func beginCommand() { commandsUnderWay.add(1, ordering: .relaxed) }
 
@@ -47,8 +34,6 @@ extension Node {
   }
 
   /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
-  func passphrases(for request: CommandRequest) -> PassphraseSource { passphrases(request.passphrase) }
-
   package func passphrases(_ passphrase: Passphrase?) -> PassphraseSource {
     // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
     .first(passphrase, then: servesCommands ? .environment : home.passphrases)
@@ -66,14 +51,34 @@ extension Node {
   }
 }
 
-/// The version of the program.
-package enum WaymarkVersion {
-  package static let text = "0.1.0"
-  /// When it was made.
-  package static let date = "2026-11-22"
+// MARK: Calls
 
-  /// The build traits that this program was made with.
-  package static var traits: [String] {
-    (BuildTraits.allFeatures ? ["AllFeatures"] : []) + (BuildTraits.mockPurchases ? ["MockPurchases"] : [])
+extension Node {
+  /// Does something of a typed call; whatever goes wrong is a `WaymarkError`.
+  @discardableResult
+  func sayingWhy<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      try checkOpen()
+      try foldDue()
+      return try body()
+    } catch {
+      throw failure(error)
+    }
+  }
+
+  /// As the other one, for what takes several slices of time.
+  ///
+  /// - Throws: `WaymarkError`, or `CancellationError`.
+  @discardableResult
+  func sayingWhy<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      try checkOpen()
+      try foldDue()
+      return try await body()
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw failure(error)
+    }
   }
 }

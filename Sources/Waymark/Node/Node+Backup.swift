@@ -1,27 +1,33 @@
-import Dispatch
+public import Foundation
 import Membership
 import Storage
-import Wire
 
-/// Backups of a node's store. They are written from a second, reading connection, so that the node goes on with
-/// its work meanwhile.
+/// Backups of a node's store, written while it goes on with its work.
 extension Node {
+  /// Writes all that this device holds of the circle to one file, while the node goes on.
+  ///
+  /// - Parameters:
+  ///   - file: where the backup goes.
+  ///   - overwrites: whether a file that is there is replaced, and damaged change sets are left out.
+  ///   - progress: called on some thread.
+  /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file is there, or the
+  ///   disk has damaged change sets.
+  @discardableResult
+  public func backUp(
+    to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws -> Backup {
+    try await sayingWhy {
+      try await backupWriter.write(to: file.path(percentEncoded: false), overwrites: overwrites) { done, _ in
+        progress(done)
+      }
+    }
+  }
+
   /// Takes an automatic backup before something that changes much, and gives its path. The oldest ones
   /// are removed, see `Home.pruneAutomaticBackups`.
-  ///
-  /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
   @discardableResult
   func backUp(before what: String) async throws -> String {
-    _ = try home.storage.directory(for: "The backup that is taken before this")
-    let path: String
-    do {
-      path = try home.automaticBackup(before: what, at: wall())
-    } catch {
-      throw WaymarkError.failed(
-        .backup, "No backup can be taken in \(home.backups), so nothing was changed.",
-        next: "see that the folder can be written to")
-    }
-    _ = try await backUp(to: path)
+    let path = try await backupWriter.write(before: what)
     pruneBackups()
     return path
   }
@@ -34,81 +40,14 @@ extension Node {
     }
   }
 
-  /// Writes a backup of what is committed now.
-  ///
-  /// - Parameter allowsDamage: whether it is written though the disk has altered some change sets; else that needs a yes.
-  func backUp(
-    to path: String, overwrites: Bool = false, allowsDamage: Bool = true,
-    progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
-  ) async throws -> BackupSummary {
-    do {
-      switch try home.storage.backUp(
-        store, to: path, try backupAbout(), overwrites: overwrites, allowsDamage: allowsDamage,
-        progress: progress)
-      {
-      case .done(let summary): return summary
-      case .elsewhere(let work): return try await offNode(work)
-      }
-    } catch let error as BackupTargetError {
-      throw WaymarkError.backupTarget(path, error)
-    } catch let error as BackupDamageError {
-      throw WaymarkError.needsYes(
-        "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
-          + "(\(deviceNames.list(error.damaged)))?",
-        next:
-          "\(waymark: "run"), until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
-          + "\(waymark: "backup --yes \(shellWord(path))"), for everything else")
+  package var backupWriter: BackupWriter {
+    get throws {
+      let names = deviceNames
+      return BackupWriter(
+        home, store,
+        try BackupAbout(
+          of: identity.device, called: member?.name ?? waiting?.name ?? "", at: wall(), store.meta),
+        list: names.list)
     }
-  }
-
-  private func backupAbout() throws -> BackupAbout {
-    var kept: [String: [UInt8]] = [:]
-    for key in MetaKey.choices { kept[key] = try store.meta(key) }
-    return BackupAbout(
-      created: wall(), program: WaymarkVersion.text, device: identity.device,
-      name: member?.name ?? waiting?.name ?? "", kept: kept)
-  }
-}
-
-/// Runs long work on a thread of its own, away from the node and from the threads that all tasks share.
-///
-/// It stays part of the task: work that looks at `Task.isCancelled` ends with its command.
-func offNode<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-  try await withTaskExecutorPreference(BlockingExecutor.shared) { try await concurrently(body) }
-}
-
-@concurrent
-private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Result) async throws -> Result {
-  try Task.checkCancellation()
-  let result = try body()
-  try Task.checkCancellation()
-  return result
-}
-
-/// Threads that may block.
-private final class BlockingExecutor: TaskExecutor {
-  static let shared = BlockingExecutor()
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
-}
-
-extension WaymarkError {
-  static func backupTarget(_ path: String, _ error: BackupTargetError) -> WaymarkError {
-    if error.isFull {
-      return .failed(
-        .diskFull, "The disk of \(path) has no room for a backup; nothing was written.",
-        next: "make room on it, or name a file on another disk")
-    }
-    if error.isThereAlready {
-      return .needsYes(
-        "Overwrite \(path)? It is there already.",
-        next: "\(waymark: "backup --yes \(shellWord(path))"), or another name")
-    }
-    return .failed(
-      .file, "Can't write \(path): \(reason(error.errno).lowercased()).",
-      next: Files.look(path, error.errno))
   }
 }

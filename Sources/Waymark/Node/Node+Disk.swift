@@ -1,28 +1,19 @@
+// Protocol/store.md, "A full disk", "A disk that fails" and "A damaged change set"
+
 import Engine
+import Replication
 import Storage
+import Wire
 
 extension Node {
-  /// Opens the store of a home. On a disk that is full to the last byte that takes the room of the ballast.
-  ///
-  /// - Parameter isLocked: whether the caller has the lock of the home.
-  /// - Throws: `WaymarkError` if there is no store: none is made where one was lost.
-  static func openStore(_ home: Home, isLocked: Bool = false) throws -> sending Store {
-    guard home.hasStore else { throw WaymarkError.noStore(home) }
-    do {
-      return try Store(path: home.store, isLocked: isLocked)
-    } catch  where isNoRoom(error) {
-      Ballast(home).release()
-      return try Store(path: home.store, isLocked: isLocked)
-    }
-  }
+  /// What to do when the store can't be trusted any more: the process has to end, without another write.
+  public func whenStoreBreaks(_ body: @escaping @Sendable (WaymarkError) -> Void) { breaks = body }
 
-  /// Since the store last had no room.
-  var isDiskFull: Bool { replicator.disk.isFull }
-
-  /// Refuses what would be written while the disk is full, in words.
+  /// Refuses what would be written while the disk is full or has failed, in words.
   func checkDisk() throws {
-    if isDiskFull { lookAtDisk() }
-    guard !isDiskFull else { throw WaymarkError.diskFull(home) }
+    if let broken { throw broken }
+    if replicator.disk.isFull { lookAtDisk() }
+    guard !replicator.disk.isFull else { throw WaymarkError.diskFull(home) }
   }
 
   /// What the disk's state asks of the node.
@@ -35,7 +26,15 @@ extension Node {
     case .holdBallast: ballast.hold()
     case .look(let wait):
       timers.schedule(.disk, after: wait) { [weak self] in self?.assumeIsolated { $0.lookAtDisk() } }
-    case .stop(let error): breakStore(error)
+    case .stop(let error):
+      // The next start verifies everything before it serves anybody.
+      let failure = WaymarkError.brokenStore(home, error)
+      broken = failure
+      nodeChanged()
+      store.leaveLogOnClose()
+      home.markSuspect()
+      log.error("store", "\(failure.message) Next: \(failure.next ?? "")")
+      breaks?(failure)
     case .report(let error):
       log.error("store", "the store refused a transaction: \(error)")
       notice(.storeFailed("\(error)"))
@@ -57,12 +56,21 @@ extension Node {
     replicator.storeFailed(error)
     return isNoRoom(error) ? WaymarkError.diskFull(home) : broken ?? error
   }
-}
 
-extension WaymarkError {
-  static func diskFull(_ home: Home) -> WaymarkError {
-    .failed(
-      .diskFull, "The disk of \(home.path) is full; nothing was written.",
-      next: "make room on it (df -h \(home.path)), then try again")
+  /// Goes on with the background check of the store, while the node serves.
+  ///
+  /// - Parameter wait: how long until then; nil for the next part of the check.
+  func scheduleStoreCheck(after wait: Moment? = nil) {
+    timers.schedule(.storeCheck, after: wait ?? replicator.storeCheck.wait(now: wall())) { [weak self] in
+      self?.assumeIsolated { node in
+        node.timers.forget(.storeCheck)
+        guard node.network != nil, node.broken == nil else { return }
+        let damaged = node.store.damagedSets
+        // Nothing is read while much is being written.
+        let wait = node.replicator.continueStoreCheck(isQuiet: !node.checkpointing.isDue, now: node.time)
+        if node.store.damagedSets != damaged { node.afterTurn() }
+        if let wait { node.scheduleStoreCheck(after: wait) }
+      }
+    }
   }
 }

@@ -31,7 +31,8 @@ extension Node {
       log.info("sync", "\(lane) closed with \(name(of: device)): \(Reason(reason).rawValue)")
     case .inSync(let device):
       log.debug("sync", "in sync with \(name(of: device))")
-      noteSeen(with: device)
+      let open = Lane.allCases.filter { replica.session(with: device)?[$0].isOpen ?? false }
+      remembered.seenSets.note(open, upTo: store.newestNumber)
       rememberSoon()
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
@@ -63,7 +64,8 @@ extension Node {
       log.error("log", "this device can write no more, it has begun too many logs: \(why)")
     case .laidOutAnew:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
-      renumberSeen()
+      remembered.seenSets.renumber(upTo: store.newestNumber)
+      do { try remembered.seenSets.save(to: store) } catch { replicator.storeFailed(error) }
       settingsDidFold()
       watching.changed(Topic.all)
     case .damaged(let sets):
@@ -76,7 +78,9 @@ extension Node {
         "store", "peers sent \(plural(sets.count, "damaged change set")) again: \(deviceNames.list(sets))")
     case .logNotShortened(let why):
       log.warning("store", "the store could not be tidied, and will be after the next change: \(why)")
-    case .override(let event): note(event)
+    case .override(let event):
+      if case .dropped = event { nodeChanged() }
+      if let line = event.line { log.info("direction", line) }
     case .unprovable(let fork, let why):
       log.error("log", "a fork of \(name(of: fork.set.header.log.device)) can't be proved: \(why)")
     }
@@ -120,14 +124,14 @@ extension Node {
     ].compactMap { $0 }
     found += revocationStatus.unheardNotices
     found += NodeStatus.Notice.forks(circle, store, names)
-    if Preferences.isOverLimit(try storedSettings.held()) {
+    if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }
-    if isDiskFull {
+    if replicator.disk.isFull {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
-    found += directionNotices()
-    found += try largeDeletions().map(notice)
+    found += OverrideReport(replicator: replicator, names: names).notices
+    found += try historyReader.massDeletes().map(NodeStatus.Notice.massDelete)
     let clock = clockAgreement(now)
     found += try [
       replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),

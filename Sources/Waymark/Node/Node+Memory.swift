@@ -32,9 +32,9 @@ extension Node {
   }
 
   /// A member of a circle, in memory.
-  package init(_ admission: Admission, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
+  package init(_ admitted: AdmittedDevice, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try self.init(
-      inMemory: admission.identity, admission.statements, root: nil, in: environment, log: log)
+      inMemory: admitted.identity, admitted.statements, root: nil, in: environment, log: log)
   }
 
   private init(
@@ -49,8 +49,6 @@ extension Node {
 }
 
 extension Node {
-  package var circleID: CircleID { circle.id }
-
   /// Takes in statements that somebody signed; they spread.
   package func add(_ statements: [Statement]) { handle(.statementsAdded(statements.map(\.bytes))) }
 }

@@ -14,6 +14,14 @@ import Wire
 #endif
 
 extension Node {
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  package func checkServing() throws {
+    try checkOpen()
+    guard network != nil else { throw WaymarkError.notServing }
+  }
+
+  package var isServing: Bool { network != nil }
+
   /// Begins to serve: listens, dials the peers it knows, and lets the records lane flow as the gate allows.
   ///
   /// - Parameters:
@@ -50,7 +58,7 @@ extension Node {
   }
 
   private func beginServing(_ listener: any NodeListener, _ peers: [String]) throws {
-    for address in try storedAddresses() + peers { handle(.addressGiven(address)) }
+    for address in try store.metaLines(MetaKey.addresses) + peers { handle(.addressGiven(address)) }
     learnAddresses()
     listener.start()
     logGate()
@@ -69,7 +77,7 @@ extension Node {
       return try transport.listen(
         on: endpoint,
         roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
-        settings: identity.linkSettings, handlers: handlers(dialled: nil))
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: nil))
     } catch ListenError.addressInUse(let endpoint) {
       throw WaymarkError.failed(
         .addressInUse, "\(endpoint) is in use by another program.",
@@ -97,7 +105,7 @@ extension Node {
       serving.links[id]?.link.close()
       let device = replica.sessions[id]?.device
       handle(.closed(id))
-      forgetQuestions(id, of: device)
+      PeerInquiry.end(id, to: device, on: self)
     }
     network = nil
     nodeChanged()
@@ -182,7 +190,7 @@ extension Node {
       handle(.ended(id, ConnectionEnd(end)))
       if let device { disconnected(device) }
       handle(.closed(id))
-      forgetQuestions(id, of: device)
+      PeerInquiry.end(id, to: device, on: self)
       log.debug("link", "ended: \(end)")
     } else if let dialled {
       log.debug("link", "\(dialled): \(end)")
@@ -268,7 +276,7 @@ extension Node {
       let link = try? transport.dial(
         endpoint,
         role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
-        settings: identity.linkSettings, handlers: handlers(dialled: address))
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: address))
     else { return handle(.dialFailed(address, .unresolved)) }
     link.start()
   }

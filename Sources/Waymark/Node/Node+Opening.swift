@@ -69,17 +69,11 @@ extension Node {
   package static func initialize(
     home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
   ) throws -> NewMembership {
-    let founding = try Founding(name: name, issuers: issuers, now: wall)
-    let aside = try founding.write(to: home)
-    return NewMembership(
-      circle: founding.genesis.circle, device: founding.identity.device, name: name, keysAside: aside)
+    try Founding(name: name, issuers: issuers, now: wall).write(to: home)
   }
 }
 
 extension Home {
-  /// Which process has the store; nil if none has, or it is not known.
-  package var storeHolder: Int32? { StoreLock.holder(of: store) }
-
   /// The home in a directory, which is made if it is not there.
   public init(_ directory: URL) { self.init(path: directory.path) }
 }

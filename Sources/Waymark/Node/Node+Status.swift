@@ -1,3 +1,4 @@
+import Engine
 import Foundation
 import Membership
 import Replication
@@ -26,7 +27,8 @@ extension Node {
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)
         return peer
-      }, causes: causes.all, loss: try loss(), storeCheck: storeCheck.status(store), keys: home.keyStates)
+      }, causes: causes.all, loss: try loss(), storeCheck: .init(replicator.storeCheck, store),
+      keys: home.keyStates)
   }
 
   private func lane(_ lane: Lane, _ reason: Reason?) throws -> NodeStatus.Lane {
@@ -39,7 +41,7 @@ extension Node {
   func peerInspection(_ now: Moment) -> PeerInspection {
     PeerInspection(
       replica: replica, network: network, circle: circle, device: identity.device, peering: peering,
-      remembered: remembered, isDiskFull: isDiskFull, isExcluded: exclusion != nil,
+      remembered: remembered, isDiskFull: replicator.disk.isFull, isExcluded: exclusion != nil,
       now: Now(wall: now, steady: steady))
   }
 

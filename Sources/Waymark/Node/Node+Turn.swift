@@ -1,6 +1,6 @@
 import Engine
 import Membership
-import Replication
+package import Replication
 import Storage
 import Transport
 import Wire
@@ -50,7 +50,7 @@ extension Node {
   /// What the replica takes for the time.
   var time: Now { Now(wall: wall(), steady: steady) }
 
-  nonisolated func wall() -> Moment { clock.wall() }
+  package nonisolated func wall() -> Moment { clock.wall() }
 
   /// The clock by which things wait.
   nonisolated var steady: Moment { clock.steady() }

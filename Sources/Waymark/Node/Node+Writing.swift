@@ -18,7 +18,6 @@ extension Node {
     try checkAdmitted()
     try checkIncarnation()
     try checkDisk()
-    try checkStore()
     let operation = OperationDraft(id: id, verb: verb, target: target)
     do {
       try replicator.write(operation, drafts, leastClock: leastClock, now: time)
@@ -36,30 +35,34 @@ extension Node {
     throw WaymarkError.failed(
       notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
   }
+}
 
-  /// Ends the own logs behind the last sets with a good date, and writes the rest again under a new incarnation.
-  func writeAgain(_ ended: [EndedLog]) throws {
-    try checkIncarnation()
-    do {
-      try withRoom { try turn { try $0.restamp(ended, now: time) } }
-    } catch WritingAgainError.lastIncarnation {
-      throw WaymarkError.lastIncarnation
-    } catch WritingAgainError.tooManyStatements {
-      throw WaymarkError.tooManyStatements
-    } catch WritingAgainError.diskIsFull {
-      throw WaymarkError.diskFull(home)
-    }
+extension Node {
+  /// Refuses, in words, what only a member of the circle can do.
+  func checkAdmitted() throws {
+    try checkKeysAdmitted()
+    try checkNotExcluded()
+  }
+
+  /// Refuses, in words, what needs a device that is not out of the circle.
+  func checkNotExcluded() throws {
+    guard let exclusion else { return }
+    throw WaymarkError(excluded: exclusion)
+  }
+
+  /// Refuses, in words, what needs keys that a circle has taken in, if only once.
+  func checkKeysAdmitted() throws {
+    guard waiting != nil else { return }
+    throw WaymarkError.failed(
+      .notAdmitted, AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
   }
 }
 
 extension WaymarkError {
-  fileprivate static let lastIncarnation = failed(
-    .incarnationsSpent,
-    "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",
-    next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
-
-  fileprivate static let tooManyStatements = failed(
-    .tooManyStatements,
-    "The circle holds as many statements of this device as it may: nothing was changed.",
-    next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
+  /// This device is out of the circle.
+  init(excluded notice: NodeStatus.Notice, exitCode: Int32 = ExitCode.failed) {
+    self.init(
+      exitCode: exitCode, code: notice.reason, message: notice.text.capitalizedFirst + ".",
+      next: notice.next ?? .waymark("members"))
+  }
 }

@@ -17,9 +17,9 @@ public actor Node {
   nonisolated let executor: QueueExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  let identity: Identity
+  package let identity: Identity
   /// What this device will be called, while its store is restored and no circle has taken its keys in.
-  private(set) var waiting: AwaitedAdmission?
+  let waiting: AwaitedAdmission?
   let replicator: Replicator
   /// Carries out for the replicator what is not the store's.
   private let shell: NodeShell
@@ -45,10 +45,8 @@ public actor Node {
   var lastJoined: DeviceKey?
   var waiters = Waiters()
   var watching = Watching()
-  /// For each lane the newest set that was here when this device was in sync; see `noteSeen(with:)`.
-  var seenSets: [Lane: Int64]
   var questions = Questions()
-  var remembered: Remembered
+  var remembered: PeerMemory
   var counters = Counters()
   /// What the operation did that only this disk has, by the sets that were counted.
   var lossContent: (sets: [ChangeSetID], content: OperationContent)?
@@ -69,19 +67,8 @@ public actor Node {
   package init(home: Home, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try home.prepare()
     try home.finishReplacing(at: environment.clock.wall())
-    try self.init(openingStoreOf: home, isLocked: false, in: environment, log: log)
-  }
-
-  /// Opens the node of a home that the caller has the lock of, and keeps until the node is closed.
-  init(home: Home, under _: HomeLock, wall: @escaping @Sendable () -> Int64) throws {
-    try self.init(openingStoreOf: home, isLocked: true, in: .machine(wall: wall), log: .silent)
-  }
-
-  private init(
-    openingStoreOf home: Home, isLocked: Bool, in environment: NodeEnvironment, log: NodeLog
-  ) throws {
     // The keys after the store, whose lock this has then: before, both might be replaced in between.
-    let store = try Self.openStore(home, isLocked: isLocked)
+    let store = try home.openStore()
     let identity = try Identity.load(from: home)
     home.protectStore()
     home.sweep()
@@ -99,17 +86,8 @@ public actor Node {
     executor = QueueExecutor(label: "waymark.node")
     timers = Timers(executor: executor, clock: clock)
     let stored = try StoredState(store)
-    let isMember = stored.circle.evaluation.isMember(identity.device)
-    // A device that was taken out of the circle goes on showing what it holds.
-    let wasMember = stored.circle.evaluation.hasCertificate(identity.device)
-    guard isMember || wasMember || stored.waiting?.device == identity.device else {
-      throw WaymarkError.home(
-        .keyMissing, "The keys in \(home.keys) are not those of a member of the circle in this store.",
-        next: "put the right key file back, or join the circle anew")
-    }
-    waiting = isMember || wasMember ? nil : stored.waiting
-    seenSets = try Self.seenSets(store)
-    remembered = try Remembered(store, names: try Self.peerNames(store))
+    waiting = try stored.admission(of: identity, in: home)
+    remembered = try PeerMemory(store)
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
@@ -125,16 +103,6 @@ public actor Node {
     shell.node = self
   }
 
-  /// A circle has taken in the keys that waited.
-  ///
-  /// - Parameter ticket: the one that this device joined with; nil if it was admitted by the root key.
-  func admitted(by statements: [Statement], with ticket: TicketID? = nil) throws {
-    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
-    try store.setMeta(MetaKey.joinedWith, ticket?.bytes)
-    try store.setMeta(MetaKey.waiting, nil)
-    waiting = nil
-  }
-
   package var store: Store { replicator.store }
 
   var replica: Replica { replicator.replica }
@@ -144,7 +112,7 @@ public actor Node {
   /// Whoever was suspended looks again: the node may have closed meanwhile.
   package func checkOpen() throws {
     guard replicator.isOpen else { throw WaymarkError.closed }
-    try checkStore()
+    if let broken { throw broken }
   }
 
   /// Whether others have it perform commands, through a socket.
@@ -173,52 +141,4 @@ public actor Node {
     if broken == nil { try? store.rest() }
     replicator.close()
   }
-}
-
-/// What a node finds in its store when it opens.
-struct StoredState {
-  let circle: Circle
-  let preference: Bool
-  let localPremium: LocalPremium
-  let pausedPeers: Set<DeviceKey>
-  let waiting: AwaitedAdmission?
-
-  init(_ store: Store) throws {
-    circle = try Circle(store: store)
-    preference = try store.meta(MetaKey.preference) == [1]
-    waiting = try store.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
-    localPremium = try LocalPremium(store)
-    pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
-  }
-}
-
-/// What a node keeps beside what its replicator does.
-extension MetaKey {
-  /// One byte: whether the person wants records to sync.
-  static let preference = "sync-preference"
-  /// Addresses the person gave, a line each.
-  static let addresses = "peer-addresses"
-  /// Devices the person paused, in hexadecimal, a line each.
-  static let paused = "paused-peers"
-  /// What operations of other devices deleted, as JSON.
-  static let deletions = "deletions"
-  /// For each lane the newest set number when the device was last in sync.
-  static let seen = "seen-sets"
-  /// When and where each peer was last connected.
-  static let seenPeers = "seen-peers"
-  /// The time in the last beacon that was believed of each device, each line a device and that time.
-  static let beaconTimes = "beacon-times"
-  /// What the person calls other devices on this one, each line a device and its name.
-  static let peerNames = "peer-names"
-  /// The end of a mock purchase.
-  static let mockPurchase = "mock-purchase"
-  /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.
-  static let waiting = "awaited-admission"
-  /// The id of the ticket with which this device joined.
-  static let joinedWith = "joined-with"
-  /// One byte: whether this very device completed onboarding.
-  static let completedOnboarding = "completed-onboarding"
-
-  /// The person's choices on this device, which a backup takes along.
-  static let choices = [preference, addresses, paused, completedOnboarding, peerNames]
 }

@@ -30,9 +30,16 @@ final class NodeShell: ReplicatorShell {
 
   func note(_ event: ReplicatorEvent) { onNode { $0.note(event) } }
 
-  func replied(_ link: LinkID, _ reply: Reply) -> Input? { node?.assumeIsolated { $0.asked(link, reply) } }
+  func replied(_ link: LinkID, _ reply: Reply) -> Input? {
+    node?.assumeIsolated { $0.questions.end(link, reply) }
+  }
 
-  func noting(_ report: CommitReport) throws { try node?.assumeIsolated { try $0.noteDeletions(report) } }
+  func noting(_ report: CommitReport) throws {
+    try node?.assumeIsolated {
+      try MassDeletes.note(
+        report, in: $0.store, exceptBy: $0.identity.device, seen: $0.remembered.seenSets)
+    }
+  }
 
   func didCommit(_ report: CommitReport) { onNode { $0.didCommit(report) } }
 

@@ -11,6 +11,43 @@ struct DeviceNames {
     given[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
 
+  /// The members that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
+  /// how it begins.
+  func members(matching name: String, but own: DeviceKey) -> [Member] {
+    let folded = name.lowercased()
+    let others = circle.evaluation.members.values.filter { $0.device != own }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    let exact = others.filter { names(of: $0).contains(name) || $0.device.description == folded }
+    guard exact.isEmpty, !folded.isEmpty else { return exact }
+    return others.filter { peer in
+      peer.device.description.hasPrefix(folded)
+        || names(of: peer).contains { $0.lowercased().hasPrefix(folded) }
+    }
+  }
+
+  private func names(of peer: Member) -> [String] { [given[peer.device], peer.name].compactMap(\.self) }
+
+  /// A name for a peer on this device; nil if that is none, or its own.
+  ///
+  /// - Throws: `WaymarkError` with the code `bad_value` if the peer can't be called so.
+  func checked(_ name: String, for peer: Member) throws -> String? {
+    if name.isEmpty || name == peer.name { return nil }
+    guard name.utf8.count <= 64,
+      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
+      name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
+    else {
+      throw WaymarkError.badValue(
+        "NAME", name, allowed: "a name is one line of at most 64 bytes and begins with no dash")
+    }
+    let taken = circle.evaluation.members.values.first {
+      $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
+    }
+    guard taken == nil else {
+      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle is called so")
+    }
+    return name
+  }
+
   /// A device, or the root key.
   func signer(_ key: DeviceKey) -> String { key == circle.genesis.root ? "the root key" : name(of: key) }
 
@@ -24,4 +61,36 @@ struct DeviceNames {
   }
 
   private static let setsListedMax = 3
+
+  // MARK: Which peer a name means
+
+  /// A peer by unique prefix of its id, or by its name.
+  ///
+  /// - Parameter device: this one, which is no peer of its own.
+  /// - Throws: `WaymarkError` with the code `not_found` or `ambiguous`.
+  func peer(named name: String, besides device: DeviceKey) throws -> Member {
+    let found = peers(matching: name, besides: device)
+    guard let first = found.first else {
+      throw WaymarkError.notFound("peer", name, next: .waymark("peers"))
+    }
+    guard found.count == 1 else {
+      throw WaymarkError.ambiguous("peer", name, found.map { "\(self.name(of: $0.device))  \($0.device)" })
+    }
+    return first
+  }
+
+  /// The peers that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
+  /// how it begins.
+  func peers(matching name: String, besides device: DeviceKey) -> [Member] {
+    let folded = name.lowercased()
+    let others = circle.evaluation.members.values.filter { $0.device != device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    func names(_ peer: Member) -> [String] { [given[peer.device], peer.name].compactMap(\.self) }
+    let exact = others.filter { names($0).contains(name) || $0.device.description == folded }
+    guard exact.isEmpty, !folded.isEmpty else { return exact }
+    return others.filter { peer in
+      peer.device.description.hasPrefix(folded)
+        || names(peer).contains { $0.lowercased().hasPrefix(folded) }
+    }
+  }
 }

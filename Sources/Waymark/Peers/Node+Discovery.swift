@@ -1,6 +1,7 @@
 // Protocol/discovery.md
 
 import Dispatch
+import Engine
 import Membership
 import Replication
 import Sodium
@@ -114,35 +115,23 @@ extension Node {
   var missingPeers: [DeviceKey] {
     let connected = replica.connectedDevices()
     return circle.evaluation.members.keys.filter { device in
-      device != identity.device && !connected.contains(device) && !isPaused(device)
+      device != identity.device && !connected.contains(device) && !peering.isPaused(device)
         && !peering.isPenalised(device, now: time)
     }
   }
 
   private func scheduleBeacons() {
     guard let due = network?.finder?.discovery.nextDue else { return }
-    timers.schedule(.beacons, after: due - steady) { [weak self] in self?.assumeIsolated { $0.sendBeacons() }
-    }
-  }
-
-  private func sendBeacons() {
-    guard let finder = network?.finder, finder.sockets != nil, let port = network?.listener.address.port
-    else {
-      return
-    }
-    let missing = member == nil ? [] : missingPeers
-    for group in network?.finder?.discovery.due(now: steady, missing: missing) ?? [] {
-      for place in finder.places {
-        guard let host = place.host, let time = network?.finder?.discovery.stamp(wall: wall()) else {
-          continue
-        }
-        let beacon = Beacon(time: time, host: host, port: port)
-        if BeaconSockets.send(finder.keys.seal(beacon, to: group, by: identity.signing), from: place) {
-          counters.beaconsSent += 1
-        }
+    timers.schedule(.beacons, after: due - steady) { [weak self] in
+      self?.assumeIsolated { node in
+        let missing = node.member == nil ? [] : node.missingPeers
+        node.counters.beaconsSent +=
+          node.network?.sendBeacons(
+            to: missing, by: node.identity.signing, wall: node.wall(), now: node.steady)
+          ?? 0
+        node.scheduleBeacons()
       }
     }
-    scheduleBeacons()
   }
 
   // MARK: Hearing
@@ -170,26 +159,24 @@ extension Node {
     counters.beaconsBelieved += 1
     rememberSoon()
     if network?.finder?.clocks.removeValue(forKey: device) != nil { nodeChanged() }
-    guard !isPaused(device) else { return }
+    guard !peering.isPaused(device) else { return }
     if !peering.isFound(address) {
       log.info("network", "found \(name(of: device)) on this network, at \(address)")
     }
-    if let session = replica.session(with: device) { checkStillThere(session.link) }
-    handle(.addressFound(address, device))
-  }
-
-  /// Its other end looks for this device, so it has lost the connection, or its beacon was under way when it was made.
-  private func checkStillThere(_ id: LinkID) {
-    handle(.timer(.beat(id)))
-    timers.after(milliseconds: Limits.lostMilliseconds) { [weak self] in
-      self?.assumeIsolated { node in
-        guard let link = node.network?.links[id]?.link,
-          link.quietMilliseconds >= Limits.lostMilliseconds
-        else { return }
-        node.log.debug("network", "gave up a connection that its other end has lost")
-        link.abandon()
+    if let id = replica.session(with: device)?.link {
+      // Its other end looks for this device, so it has lost the connection, or its beacon was under way when it was
+      // made.
+      handle(.timer(.beat(id)))
+      timers.after(milliseconds: Limits.lostMilliseconds) { [weak self] in
+        self?.assumeIsolated { node in
+          guard let link = node.network?.links[id]?.link, link.quietMilliseconds >= Limits.lostMilliseconds
+          else { return }
+          node.log.debug("network", "gave up a connection that its other end has lost")
+          link.abandon()
+        }
       }
     }
+    handle(.addressFound(address, device))
   }
 }
 
@@ -210,6 +197,25 @@ extension Network {
   func leaveLostAddresses() {
     let hosts = Set(interfaces.map(\.host))
     for active in links.values { active.link.leave(unlessOn: hosts) }
+  }
+
+  /// Sends the beacons that are due.
+  ///
+  /// - Returns: how many were sent.
+  mutating func sendBeacons(
+    to missing: [DeviceKey], by signer: SigningKey, wall: Moment, now: Moment
+  ) -> UInt64 {
+    guard let finder, finder.sockets != nil else { return 0 }
+    let port = listener.address.port
+    var sent: UInt64 = 0
+    for group in self.finder?.discovery.due(now: now, missing: missing) ?? [] {
+      for place in finder.places {
+        guard let host = place.host, let time = self.finder?.discovery.stamp(wall: wall) else { continue }
+        let beacon = Beacon(time: time, host: host, port: port)
+        if BeaconSockets.send(finder.keys.seal(beacon, to: group, by: signer), from: place) { sent += 1 }
+      }
+    }
+    return sent
   }
 
   /// Sends beacons from the interfaces that this machine has now; false if they are the same as before.

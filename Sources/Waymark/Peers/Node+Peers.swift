@@ -1,5 +1,5 @@
 import Engine
-import Membership
+package import Membership
 import Replication
 import Storage
 import Transport
@@ -12,31 +12,21 @@ extension Node {
     return (others.count { replica.session(with: $0) != nil }, others.count)
   }
 
+  /// A peer by unique prefix of its id, or by its name.
+  package func peer(named name: String) throws -> Member {
+    try deviceNames.peer(named: name, besides: identity.device)
+  }
+
   /// Every member of the circle but this device.
   var otherMembers: [DeviceKey] { circle.evaluation.members.keys.filter { $0 != identity.device } }
 
   // MARK: Addresses
-
-  /// Keeps an address that the person gave, and dials it.
-  func addPeer(_ address: String) throws {
-    guard let endpoint = Endpoint(address), endpoint.port > 0 else {
-      throw WaymarkError.badValue("address", address, allowed: "it is ADDR:PORT, such as 192.168.1.20:7433")
-    }
-    let stored = try storedAddresses()
-    if !stored.contains(address) {
-      try store.setMetaLines(MetaKey.addresses, stored + [address])
-    }
-    handle(.addressGiven(address))
-    handle(.hurried)
-  }
 
   /// Dials whoever is not connected, without waiting for its turn.
   package func hurry() {
     guard replicator.isOpen, network != nil else { return }
     handle(.hurried)
   }
-
-  func storedAddresses() throws -> [String] { try store.metaLines(MetaKey.addresses) }
 
   /// The addresses that members announce of themselves.
   func learnAddresses() {
@@ -75,16 +65,36 @@ extension Node {
     handle(.statementsAdded([statement.bytes]))
   }
 
-  // MARK: Pausing
+  // MARK: What is known of peers after a restart
 
-  func isPaused(_ device: DeviceKey) -> Bool { peering.isPaused(device) }
+  /// Keeps soon what peers are known to hold: once for a burst.
+  func rememberSoon() {
+    guard !remembered.isDue else { return }
+    remembered.isDue = true
+    timers.after(milliseconds: PeerMemory.burstMilliseconds) { [weak self] in
+      self?.assumeIsolated { $0.remember() }
+    }
+  }
 
-  /// Stops talking to a peer until it is resumed; what it already has, it keeps.
-  func setPaused(_ device: DeviceKey, _ isPaused: Bool) throws {
-    var paused = peering.paused
-    if isPaused { paused.insert(device) } else { paused.remove(device) }
-    try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
-    handle(isPaused ? .paused(device) : .resumed(device))
-    nodeChanged()
+  /// Keeps what peers are known to hold, as far as it is news. After a crash less is known than was: that claims too
+  /// little, never too much.
+  func remember() {
+    remembered.isDue = false
+    guard replicator.isOpen, broken == nil, !replicator.disk.isFull else { return }
+    let before = remembered
+    do {
+      try store.atOnce {
+        let members = circle.evaluation.members.keys
+        try remembered.keep(replica, members, in: store)
+        if network != nil {
+          try remembered.keep(seen: peerInspection(wall()).seen(among: members), in: store)
+        }
+        if let times = network?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
+        if remembered.seenSets.isNews { try remembered.seenSets.save(to: store) }
+      }
+    } catch {
+      remembered = before
+      replicator.storeFailed(error)
+    }
   }
 }

@@ -1,3 +1,4 @@
+import Engine
 import Foundation
 import Membership
 import Replication
@@ -13,7 +14,7 @@ struct PeerInspection {
   let circle: Circle
   let device: DeviceKey
   let peering: Peering
-  let remembered: Remembered
+  let remembered: PeerMemory
   let isDiskFull: Bool
   /// Whether this device is out of the circle.
   let isExcluded: Bool
@@ -35,7 +36,17 @@ struct PeerInspection {
     return network?.lastSeen[device] ?? remembered.seen[device]?.time
   }
 
-  func lastAddress(of device: DeviceKey) -> String? {
+  /// When and where devices were last connected.
+  func seen(among devices: some Sequence<DeviceKey>) -> [DeviceKey: SeenPeer] {
+    var seen: [DeviceKey: SeenPeer] = [:]
+    for device in devices {
+      guard let time = lastSeen(of: device) else { continue }
+      seen[device] = SeenPeer(time: time, address: lastAddress(of: device))
+    }
+    return seen
+  }
+
+  private func lastAddress(of device: DeviceKey) -> String? {
     network?.lastAddress[device] ?? remembered.seen[device]?.address
   }
 

@@ -49,22 +49,6 @@ enum ReadingName: String, CaseIterable, Sendable {
   case timeline
 }
 
-/// The time of one read, and when the passing of time alone will change what was read.
-struct ReadingTime: Sendable {
-  /// The node's wall clock at the read.
-  let now: Moment
-  /// The earliest moment at which the value may differ although nothing was written; nil if it never does.
-  private(set) var due: Moment?
-
-  init(now: Moment) { self.now = now }
-
-  /// What was read may differ from a moment on; one that has passed counts as the next millisecond.
-  mutating func changes(at moment: Moment) {
-    let moment = max(moment, now == .max ? now : now + 1)
-    due = min(due ?? moment, moment)
-  }
-}
-
 extension Node {
   /// Reads something once.
   ///

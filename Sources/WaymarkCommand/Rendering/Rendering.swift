@@ -24,26 +24,10 @@ struct Rendering {
     printable(step.text(home: home, inRowOf: row))
   }
 
-  /// Lays out the document of a command.
-  mutating func render(_ document: JSON, of invocation: Invocation) {
-    let words = invocation.words
-    switch words[0] {
-    case "invite", "init", "join":
-      circle(document, words)
-    case "entitlement", "issuer": state(document, invocation)
-    case "import", "export": files(document, words)
-    case "verify" where document["deep"]?.boolean == true: verify(document)
-    case "verify": comparison(document)
-    case "cleanup": cleanup(document)
-    case "restamp": restamp(document)
-    case "restore": restore(document)
-    case "mirror", "assert": direction(document, words[0])
-    case "keys": keys(document)
-    case "service": service(document, words.last ?? "")
-    case "completions", "manual": data.text(document["text"]?.string ?? "")
-    case "paths", "version": about(document, words)
-    default: break
-    }
+  /// A sentence, and what to do next.
+  mutating func said(_ text: String?, next: Step?) {
+    if let text { notes.paragraph(printable(text)) }
+    notes.next(next)
   }
 }
 

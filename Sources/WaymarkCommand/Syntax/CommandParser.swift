@@ -1,3 +1,4 @@
+import Control
 import JSONDocument
 import Records
 import Waymark
@@ -10,7 +11,7 @@ struct Invocation: Equatable, Sendable {
   var options: GlobalOptions
 
   var requestName: String { words.joined(separator: ".") }
-  var request: CommandRequest { CommandRequest(requestName, arguments) }
+  var request: ControlRequest { ControlRequest(command: requestName, arguments: arguments) }
 
   subscript(key: String) -> String? { arguments[key]?.string }
 }

@@ -18,11 +18,18 @@ enum CommandTable {
       ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
-      Explain.self, ListMembers.self, Revoke.self, WriteBackup.self,
+      Explain.self, ListMembers.self, Revoke.self, FoundCircle.self, JoinCircle.self, Invite.self,
+      WriteBackup.self, RestoreBackup.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
       ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
+      Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
+      SetPassphrase.self, RemovePassphrase.self, ImportFiles.self, ExportRecords.self,
+      ShowPremium.self, InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
+      CreateIssuer.self, IssueEntitlement.self, TrustIssuer.self,
+      InstallService.self, UninstallService.self, ShowService.self, PrintCompletions.self,
+      PrintManual.self, ShowPaths.self, ShowVersion.self,
     ]
 
   /// In the order in which help lists them for each kind.
@@ -41,43 +48,7 @@ enum CommandTable {
   ]
 
   private static let circle: [CommandSpec] = [
-    CommandSpec(
-      words: ["init"], summary: "found a new circle with this device",
-      options: [
-        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
-        .init(
-          flag: "--issuer", placeholder: "FILE.pub", summary: "whose entitlements the circle accepts",
-          type: .path),
-      ]),
-    CommandSpec(
-      words: ["invite"], summary: "print a ticket that lets one device join",
-      options: [
-        .init(
-          flag: "--role", placeholder: "admin|member", summary: "what the new device may do",
-          type: .words(["admin", "member"])),
-        .init(
-          flag: "--expires", placeholder: "10m", summary: "how long the ticket is good", type: .duration),
-        rootKey("sign with the circle's root key, on a device that is no admin"),
-      ],
-      details: """
-        A running node serves the ticket in the background; else this command waits for the joiner.
-        Without being typed: waymark invite | ssh box waymark join -
-        """),
-    CommandSpec(
-      words: ["join"], summary: "join the circle that a ticket comes from",
-      operands: [.init(placeholder: "TICKET|-", key: "ticket", isOptional: true)],
-      options: [
-        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
-        rootKey("in place of a ticket: the root key of the circle that this store is of"),
-      ],
-      details: """
-        Without TICKET it asks for one at the terminal, with - it reads standard input; on the
-        command line other users of this machine can see it for a moment. Data that is here already
-        comes along: it is shown, backed up, and written again in the new circle. A device that is a
-        member already is left alone, unless --yes; one that was revoked keeps its store and name,
-        and gets new keys. If the join is interrupted, run it again: it continues with the same key.
-        With --root-key this device becomes an admin without an inviter.
-        """),
+    FoundCircle.syntax, Invite.syntax, JoinCircle.syntax,
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",
       options: [
@@ -105,25 +76,9 @@ enum CommandTable {
   }
 
   private static let watching: [CommandSpec] = [
-    ShowStatus.syntax, WaitUntilInSync.syntax,
-    CommandSpec(
-      words: ["verify"], summary: "compare what is stored here with the connected peers",
-      operands: [.init(placeholder: "PEER", key: "peer", isOptional: true)],
-      options: [
-        .init(
-          flag: "--deep", placeholder: nil,
-          summary: "instead this device alone: every signature, and every row against the log"),
-        .init(
-          flag: "--repair", placeholder: nil,
-          summary: "and make damaged tables anew from the log, after a backup"),
-      ],
-      details: """
-        Ends with 0 if all is equal, 5 if change sets are still on their way, 1 if the same change sets gave
-        other data; then it names the records that differ. With --deep nobody is asked: it ends with 1 if
-        anything is not as the signed log says.
-        """),
-    ListPeers.syntax, AddPeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
-    TurnSyncOff.syntax, SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
+    ShowStatus.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
+    PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax, TurnSyncOff.syntax,
+    SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
     ShowConflict.syntax, ResolveConflicts.syntax,
   ]
 
@@ -131,10 +86,6 @@ enum CommandTable {
     Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]
-
-  private static func output(_ summary: String) -> CommandSpec.Option {
-    .init(flag: "--output", placeholder: "FILE", summary: summary, type: .path)
-  }
 
   private static let state: [CommandSpec] = [
     ShowProfile.syntax, SetProfile.syntax, ListSettings.syntax, GetSetting.syntax, SetSetting.syntax,
@@ -144,106 +95,35 @@ enum CommandTable {
   private static let premium =
     WaymarkVersion.traits.contains("MockPurchases") ? entitlements + mockPurchases : entitlements
 
-  private static let entitlements: [CommandSpec] = [
-    CommandSpec(words: ["entitlement", "show"], summary: "say whether there is premium, and until when"),
-    CommandSpec(
-      words: ["entitlement", "install"], summary: "install an entitlement",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)]),
-    CommandSpec(
-      words: ["issuer", "init"], summary: "make an issuer's key: FILE and FILE.pub",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)]),
-    CommandSpec(
-      words: ["issuer", "issue"], summary: "sign an entitlement",
-      options: [
-        .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path),
-        .init(flag: "--circle", placeholder: "ID", summary: "for this circle"),
-        .init(
-          flag: "--device", placeholder: "ID", summary: "only for this device; may be repeated",
-          isRepeated: true),
-        .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
-        .init(flag: "--from", placeholder: "TIME", summary: "good from then on; default now"),
-        output("instead of standard output"),
-      ]),
-    CommandSpec(
-      words: ["issuer", "trust"], summary: "accept an issuer's entitlements in this circle",
-      operands: [.init(placeholder: "FILE.pub", key: "file", type: .path)],
-      options: [
-        .init(
-          flag: "--key", placeholder: "FILE", summary: "the root key, if it is kept elsewhere", type: .path)
-      ]),
+  private static let entitlements = [
+    ShowPremium.syntax, InstallEntitlement.syntax, CreateIssuer.syntax, IssueEntitlement.syntax,
+    TrustIssuer.syntax,
   ]
 
   /// Only in builds with the trait MockPurchases.
-  private static let mockPurchases: [CommandSpec] = [
-    CommandSpec(
-      words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
-      options: [
-        mock, .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
-      ]),
-    CommandSpec(words: ["entitlement", "cancel"], summary: "take the mock purchase back", options: [mock]),
-  ]
-
-  private static let mock = CommandSpec.Option(
-    flag: "--mock", placeholder: nil, summary: "no money moves")
+  private static let mockPurchases = [BuyMockPremium.syntax, CancelMockPremium.syntax]
 
   private static let files: [CommandSpec] = [
-    CommandSpec(
-      words: ["import"], summary: "take over an export of another application",
-      operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
-      options: [
-        format("see waymark help formats; recognised by the content if not named", ExchangeNames.imported),
-        preview("count only, write nothing"),
-      ],
-      details: """
-        Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
-        a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), those of TripIt among them. One
-        import is one operation: waymark undo takes it back. The same file again changes nothing; an edited one
-        updates what it brought before. What is left out, and what can't be held, is listed with its place. A
-        FILE of - is standard input.
-        """),
-    CommandSpec(
-      words: ["export"], summary: "write an export that the other application reads",
-      options: [
-        format("see waymark help formats", ExchangeNames.exported),
-        .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
-        output("instead of standard output"),
-      ]),
-    WriteBackup.syntax,
-    CommandSpec(
-      words: ["restore"], summary: "put a backup in the place of the store that is here",
-      operands: [.init(placeholder: "FILE", key: "file", type: .path)],
-      options: [
-        .init(flag: "--name", placeholder: "NAME", summary: "what this device is called if it is a new one"),
-        .init(
-          flag: "--root-key", placeholder: "FILE", summary: "take this device into the circle at once",
-          type: .path),
-        .init(flag: "--new-circle", placeholder: nil, summary: "write the records again in a new circle"),
-        .init(
-          flag: "--partial", placeholder: nil,
-          summary: "restore what is intact of a damaged backup, and say what is missing"),
-        .init(flag: "--preview", placeholder: nil, summary: "verify and count only, change nothing"),
-      ],
-      details: """
-        Stop the node first. Every signature is verified before anything changes, and the present store is kept
-        among the backups (of such folders the newest five stay). With the keys that were here the device is the same one; without them it can be read
-        at once and joins the circle with a ticket, or with the root key. Changes that other devices have made
-        since the backup come back from them.
-        """),
+    ImportFiles.syntax, ExportRecords.syntax, WriteBackup.syntax, RestoreBackup.syntax,
   ]
 
   static func preview(_ summary: String) -> CommandSpec.Option {
     .init(flag: "--preview", placeholder: nil, summary: summary)
   }
 
-  private static func format(_ summary: String, _ names: [String]) -> CommandSpec.Option {
-    CommandSpec.Option(
-      flag: "--format", placeholder: "F", summary: summary,
-      type: .words(names))
-  }
+  private static let keys = [SetPassphrase.syntax, RemovePassphrase.syntax]
+
+  private static let machine = [
+    InstallService.syntax, UninstallService.syntax, ShowService.syntax, PrintCompletions.syntax,
+    PrintManual.syntax,
+  ]
+
+  private static let largeChanges = [
+    Mirror.syntax, AssertRecords.syntax, CleanUp.syntax, Restamp.syntax,
+  ]
 
   private static let about: [CommandSpec] = [
-    CommandSpec(words: ["paths"], summary: "where the files of this node are"),
-    CommandSpec(words: ["version"], summary: "which version this is"),
+    ShowPaths.syntax, ShowVersion.syntax,
     CommandSpec(
       words: ["help"], summary: "explain a command or a topic",
       operands: [.init(placeholder: "TOPIC", key: "topic", isOptional: true, isRepeated: true)]),

@@ -17,7 +17,7 @@ struct HelpTopic {
   private static let reasons = HelpTopic(
     name: "reasons",
     text: "Reasons\nThe codes of status, peers, why, doctor and metrics, how grave each is, and what to do.\n"
-      + Reason.allCases.map(line).joined(separator: "\n"))
+      + Reason.ofStates.map(line).joined(separator: "\n"))
 
   private static func line(_ reason: Reason) -> String {
     let remedy =

@@ -244,10 +244,10 @@ extension TestCircle {
   @discardableResult
   private func admit(_ name: String, by inviter: String, isAdmin: Bool = false) async throws -> Node {
     precondition(!names.contains(name), "a device is called \(name) already")
-    let admission = try await Admission.make(name, as: isAdmin ? .admin : .member, by: self[inviter])
+    let admitted = try await AdmittedDevice(name, as: isAdmin ? .admin : .member, by: self[inviter])
     return try enter(name) { home, environment in
-      guard let home else { return try Node(admission, in: environment) }
-      try admission.write(to: home.home)
+      guard let home else { return try Node(admitted, in: environment) }
+      try admitted.write(to: home.home)
       return try Node(home: home.home, in: environment)
     }
   }
@@ -300,7 +300,7 @@ extension TestCircle {
     -> Statement
   {
     let body = Entitlement(
-      circle: await self[names[0]].circleID, issuer: DeviceKey(issuer), devices: devices,
+      circle: await self[names[0]].circle.id, issuer: DeviceKey(issuer), devices: devices,
       plan: "premium", issuedAt: clock.wall(), notBefore: start.milliseconds,
       notAfter: end.milliseconds, serial: random16(), source: "test")
     return try Statement(signing: body, with: issuer)
@@ -314,5 +314,26 @@ extension TestCircle.Premium {
     case .nobody: false
     case .only(let names): names.contains(name)
     }
+  }
+}
+
+extension AdmittedDevice {
+  /// Admits a new device to the circle of a node as a ticket does, but without a ticket: with a certificate that the
+  /// node signs and that spreads.
+  ///
+  /// - Throws: `WaymarkError` if the node is not an admin, or the circle has no room.
+  fileprivate init(_ name: String, as role: Role, by node: isolated Node) throws {
+    let identity = try Identity.generate()
+    // The proof is for the ticket's channel, and `welcome` does not look at it.
+    let request = JoinRequest(
+      key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
+    let (reply, certificate) = try node.circle.welcome(
+      request, role: role, by: node.identity.signing, at: node.wall())
+    guard case .accepted = reply, let certificate else {
+      if case .refused(let refusal) = reply { throw WaymarkError.refused(refusal) }
+      throw WaymarkError.refused(.other)
+    }
+    node.add([certificate])
+    self.init(identity: identity, statements: node.circle.statements(notIn: []))
   }
 }

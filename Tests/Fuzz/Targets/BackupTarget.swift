@@ -43,10 +43,10 @@ private func isReadable(_ path: String) -> Bool {
 
 private func restore(_ path: String, _ foundsCircle: Bool) async throws {
   let ground = try TestHome()
-  var order = Restoring.Order(file: path, name: "eve")
-  order.foundsCircle = foundsCircle
-  let restoring = Restoring(home: ground.home, order: order, wall: { Cast.noon })
-  guard (try? await restoring.perform(isConfirmed: true)) != nil else { return }
+  var request = Restoring.Request(file: path, name: "eve")
+  request.foundsCircle = foundsCircle
+  let restoring = Restoring(home: ground.home, request: request, wall: { Cast.noon })
+  guard (try? await restoring.restore(isConfirmed: true)) != nil else { return }
   let node: Node
   do { node = try Node(home: ground.home, wall: { Cast.noon }) } catch {
     throw BrokenRule("a restored home does not open: \(error)")

@@ -261,7 +261,7 @@ import WaymarkTesting
     try await addTrips(circle, "bob", "Bonn")
     let order = try await circle["alice"].mirrorOrder(of: "bob")
     try await run(circle, "bob", "sync.off")
-    try await circle["alice"].begin(order)
+    try await ForcedDirection.begin(order, on: circle["alice"])
     try await run(circle, "alice", "sync.off")
     #expect(try await run(circle, "alice", "status")["notices"] == [])
     for name in ["alice", "bob"] { try await run(circle, name, "sync.on", ["yes": true]) }
@@ -293,7 +293,7 @@ import WaymarkTesting
     try await addTrips(circle, "bob", "Bonn", "Kyiv")
     let order = try await circle["alice"].mirrorOrder(of: "bob")
     try await run(circle, "bob", "sync.off")
-    try await circle["alice"].begin(order)
+    try await ForcedDirection.begin(order, on: circle["alice"])
     let notice = try #require(try await run(circle, "alice", "status")["notices"]?.array?.first)
     #expect(notice["reason"] == "direction_waiting")
     #expect(notice["text"]?.string?.contains("2 change sets") == true)
@@ -320,7 +320,7 @@ extension Node {
   /// What a yes to a mirror would begin now.
   fileprivate func mirrorOrder(of name: String) async throws -> OverrideRequest {
     let peer = try peer(named: name).device
-    let wanted = try await heads(of: peer, .records)
+    let wanted = try await PeerInquiry(peer: peer).recordHeads(on: self)
     return OverrideRequest(
       verb: "mirror", operation: OperationID(random16()), peer: peer, asked: wall(),
       direction: Direction(wanted: wanted, present: store.heads(.records)))

@@ -38,7 +38,6 @@ struct ImportTests {
     #expect(planned["added"] == 4)
     try await alice.checkEmpty()
     let summary = try await alice.run("import", files)
-    #expect(summary["type"] == "summary")
     #expect(
       [summary["added"], summary["updated"], summary["unchanged"], summary["skipped"]] == [4, 0, 0, 0])
     let lanes = try await alice.run("status")["lanes"]

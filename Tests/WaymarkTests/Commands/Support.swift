@@ -11,9 +11,7 @@ extension Node {
     _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
   ) async throws -> JSON {
     let request = ControlRequest(command: command, arguments: arguments)
-    guard let type = Commands.named[command] else {
-      return try await answer(to: request, CommandCall(tell: tell)).get()
-    }
+    guard let type = Commands.named[command] else { throw WaymarkError.usage("no command \(command)") }
     return named(command, try await run(request, type, CommandCall(tell: tell)))
   }
 
@@ -61,9 +59,7 @@ extension ControlClient {
   /// Has the command of these words performed for a home, and gives the document.
   @discardableResult
   static func run(_ command: String, _ arguments: JSON = [:], home: Home) async throws -> JSON {
-    guard let type = Commands.named[command] else {
-      return try await perform(CommandRequest(command, arguments), home: home)
-    }
+    guard let type = Commands.named[command] else { throw WaymarkError.usage("no command \(command)") }
     return named(
       command, try await run(ControlRequest(command: command, arguments: arguments), type, home))
   }

@@ -115,10 +115,11 @@ import Wire
       var others = try (0..<Limits.controlClientsMax).map { _ in try connected(home) }
       // Answered, so counted.
       for other in others { try await expectAnswer(other, "hello") }
-      async let late = ControlClient.run("late", home: home)
+      let late = Task { try await ControlClient.perform(Ping(), home: home) }
       try await Task.sleep(for: .milliseconds(500))
       others.removeLast().interrupt()
-      #expect(try await late == "late")
+      // The server of these tests answers with the name of what is asked: that it did is what matters.
+      await #expect { try await late.value } throws: { ($0 as? WaymarkError)?.code == .unexpectedAnswer }
       for other in others { other.interrupt() }
     }
   }

@@ -2,6 +2,7 @@ import Foundation
 import JSONDocument
 import Testing
 
+@testable import ChangeHistory
 @testable import Waymark
 
 /// Conflicts, history and undo as an application asks for them.

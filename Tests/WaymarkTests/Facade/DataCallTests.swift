@@ -1,3 +1,4 @@
+import Exchange
 import Foundation
 import JSONDocument
 import Testing
@@ -65,8 +66,10 @@ struct DataCallTests {
   }
 
   @Test func `every format has its name and its shape`() {
-    #expect(ImportFormat.allCases.map(\.rawValue).sorted() == ExchangeNames.imported.sorted())
-    #expect(ExportFormat.allCases.map(\.rawValue).sorted() == ExchangeNames.exported.sorted())
+    #expect(
+      ImportFormat.allCases.map(\.rawValue).sorted() == ExchangeFormat.imported.map(\.rawValue).sorted())
+    #expect(
+      ExportFormat.allCases.map(\.rawValue).sorted() == ExchangeFormat.exported.map(\.rawValue).sorted())
     #expect(ExportFormat.allCases.filter(\.isFolder) == [.csv, .loopCSV])
   }
 
@@ -104,7 +107,7 @@ struct DataCallTests {
     try await circle.inSync()
     let verdict = try await circle["alice"].verify()
     #expect(verdict.verdict == .equal && verdict.peers.map(\.name) == ["bob"])
-    #expect(verdict.peers.first?.lanes.records.verdict == "equal")
+    #expect(verdict.peers.first?.lanes.records == .equal)
     let deep = try await circle["alice"].verifyStore()
     #expect(deep.isSound && deep.found == 0 && deep.findings == [] && deep.isMended == nil)
     let bob = try await circle.device("bob")

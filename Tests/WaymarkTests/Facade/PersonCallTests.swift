@@ -126,6 +126,6 @@ extension Node {
   /// Sets a setting without a look at what it may be.
   fileprivate func write(_ number: Int64, to key: String) throws {
     try write("settings.set", try storedSettings.draft(key, .integer(number)))
-    try storedSettings.updateCopy()
+    try storedSettings.copy.update(from: store)
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import JSONDocument
 import Sodium
 import Testing
 import Wire
@@ -66,8 +65,7 @@ struct PassphraseTests {
     _ new: String, _ folder: Folder, _ present: PassphraseSource, file: String? = nil
   ) throws -> [Bool] {
     let passphrases = try KeyPassphrases(home(folder, present), file: file, cost: cheap)
-    let document = try passphrases.set { try words(new) }
-    return document["keys"]?.array?.compactMap { $0["changed"]?.boolean } ?? []
+    return try passphrases.set { try words(new) }.keys.map(\.isChanged)
   }
 
   private func opens(_ folder: Folder, _ passphrase: String) -> Bool {
@@ -129,9 +127,9 @@ struct PassphraseTests {
     let aside = home.backups + "/before-join-20260503T080000Z"
     try home.makeAside(aside)
     try KeyFile.keepCopy(of: home.rootKey, at: aside + "/root.key")
-    let copies = try KeyPassphrases(home, file: nil, cost: cheap).set { try words("words of Alice") }[
-      "unsealedCopies"]
-    #expect(copies == [.string(aside + "/root.key")])
+    let copies = try KeyPassphrases(home, file: nil, cost: cheap).set { try words("words of Alice") }
+      .unsealedCopies
+    #expect(copies == [aside + "/root.key"])
     #expect(mode(aside + "/root.key") == 0o600)
     try set("words of Alice", folder, .none, file: aside + "/root.key")
     #expect(home.unsealedKeyCopies == [])

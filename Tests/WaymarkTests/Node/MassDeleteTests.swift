@@ -6,6 +6,7 @@ import Storage
 import Testing
 import Wire
 
+@testable import ChangeHistory
 @testable import Waymark
 
 /// A device that deletes much is seen by the others.

@@ -28,11 +28,11 @@ struct RestoreTests {
 
   private func restore(
     _ home: Home, _ file: String, isConfirmed: Bool = true,
-    _ change: (inout Restoring.Order) -> Void = { _ in }
-  ) async throws -> JSON {
-    var order = Restoring.Order(file: file, name: "carol")
-    change(&order)
-    return try await Restoring(home: home, order: order, wall: { TestNode.morning }).perform(
+    _ change: (inout Restoring.Request) -> Void = { _ in }
+  ) async throws -> RestoreSummary {
+    var request = Restoring.Request(file: file, name: "carol")
+    change(&request)
+    return try await Restoring(home: home, request: request, wall: { TestNode.morning }).restore(
       isConfirmed: isConfirmed)
   }
 
@@ -111,16 +111,16 @@ struct RestoreTests {
       }
       #expect(failure?.exitCode == ExitCode.needsYes)
       let restored = try await restore(bob.home, file)
-      #expect(restored["newKeys"] == true)
-      #expect(restored["admitted"] == false)
-      let kept = try #require(restored["keptAt"]?.string)
+      #expect(restored.hasNewKeys)
+      #expect(!restored.isAdmitted)
+      let kept = try #require(restored.keptAt)
       for name in ["store.db", "store.waymark", "device.key", "root.key"] {
         #expect(FileManager.default.fileExists(atPath: "\(kept)/\(name)"), "\(name)")
       }
       #expect(!FileManager.default.fileExists(atPath: bob.home.rootKey))
       // And back, with the root key that was kept.
       let back = try await restore(bob.home, kept + "/store.waymark") { $0.rootKey = kept + "/root.key" }
-      #expect(back["admitted"] == true)
+      #expect(back.isAdmitted)
       let trips = try await ControlClient.run("trip.list", home: bob.home)["trips"]
       #expect(trips?[0]?["name"] == "Oslo")
     }
@@ -149,8 +149,8 @@ struct RestoreTests {
       bytes.replaceSubrange(page..<page + 4, with: [0xff, 0xff, 0xff, 0xff])
       try bytes.write(to: URL(filePath: home.store))
       let restored = try await restore(home, file)
-      #expect(restored["keptBackup"] == .null)
-      let kept = try #require(restored["keptAt"]?.string)
+      #expect(restored.keptBackup == nil)
+      let kept = try #require(restored.keptAt)
       #expect(try Data(contentsOf: URL(filePath: kept + "/store.db")) == bytes)
       let trips = try await ControlClient.run("trip.list", home: home)["trips"]
       #expect(trips?.array?.compactMap { $0["name"]?.string } == ["Roma"])
@@ -171,7 +171,7 @@ struct RestoreTests {
       try staged.prepare()
       let source = try BackupSource(file)
       let plan = try RestorePlan(
-        source, try PresentStore(home), home, Restoring.Order(file: file, name: "x"), now: TestNode.morning)
+        source, try PresentStore(home), home, Restoring.Request(file: file, name: "x"), now: TestNode.morning)
       _ = try plan.makeStore(in: staged, now: TestNode.morning) { _ in }
       let aside = home.backups + "/aside"
       let files = FileManager.default
@@ -229,11 +229,10 @@ struct RestoreTests {
       try await alice.run("trip.add", fields("name=Later"))
       await alice.close()
       let before = try Data(contentsOf: URL(filePath: alice.home.store))
-      let order = Restoring.Order(file: file, name: "alice")
-      let preview = try await Restoring(home: alice.home, order: order).perform(
-        isConfirmed: false, isPreview: true)
-      #expect(preview["setAside"] == 1)
-      #expect(preview["records"] == 2)
+      let request = Restoring.Request(file: file, name: "alice")
+      let preview = try await Restoring(home: alice.home, request: request).preview()
+      #expect(preview.setAside == 1)
+      #expect(preview.records == 2)
       #expect(try Data(contentsOf: URL(filePath: alice.home.store)) == before)
       #expect(!FileManager.default.fileExists(atPath: alice.home.staging))
     }

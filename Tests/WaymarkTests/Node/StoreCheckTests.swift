@@ -4,6 +4,7 @@ import Testing
 import WaymarkTesting
 import Wire
 
+@testable import Engine
 @testable import Waymark
 
 /// The quiet check of the whole store by the running node.

@@ -3,6 +3,7 @@ import JSONDocument
 import Testing
 import WaymarkTesting
 
+@testable import Model
 @testable import Waymark
 
 @Suite struct ScreenTests {

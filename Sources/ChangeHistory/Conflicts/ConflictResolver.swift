@@ -1,0 +1,147 @@
+// Protocol/merge.md, "Resolving"
+
+import Model
+import Home
+import Records
+package import Replication
+import Storage
+package import Wire
+
+/// A conflict, and the side of it that is to show.
+package struct ConflictDecision {
+  let conflict: StoredConflict
+  let side: StoredConflict.Side
+}
+
+/// Finds the side of a conflict that a person means.
+package struct ConflictResolver {
+  private var reader: ConflictReader
+  private let store: Store
+
+  package init(_ history: HistoryReader) {
+    reader = ConflictReader(history)
+    store = history.store
+  }
+
+  /// - Parameter take: `winner`, `loser`, or the name or the beginning of the id of a device.
+  package mutating func decision(_ id: String, taking take: String) throws -> ConflictDecision {
+    let conflict = try reader.find(id)
+    switch take {
+    case "winner": return ConflictDecision(conflict: conflict, side: conflict.winner)
+    case "loser":
+      return ConflictDecision(conflict: conflict, side: try only(conflict.losers, of: conflict, take))
+    default:
+      let sides = [conflict.winner] + conflict.losers
+      let found = named(take, sides)
+      guard !found.isEmpty else {
+        throw WaymarkError(
+          exitCode: ExitCode.usage, code: .notFound,
+          message: "No side of this conflict comes from “\(shortened(take))”.",
+          next: .waymark("conflicts show \(conflict.id.prefix(8))"),
+          candidates: try sides.map { try reader.line($0, conflict) })
+      }
+      return ConflictDecision(conflict: conflict, side: try only(found, of: conflict, take))
+    }
+  }
+
+  /// Keeps what shows, in all conflicts.
+  package func winners() throws -> [ConflictDecision] {
+    try store.conflicts().map { ConflictDecision(conflict: $0, side: $0.winner) }
+  }
+
+  /// The sides written by a device: its whole name, else the beginning of its id or name.
+  private func named(_ text: String, _ sides: [StoredConflict.Side]) -> [StoredConflict.Side] {
+    let exact = sides.filter { reader.author($0) == text }
+    guard exact.isEmpty, !text.isEmpty else { return exact }
+    let folded = text.lowercased()
+    return sides.filter {
+      $0.stamp.device.description.hasPrefix(folded) || reader.author($0).lowercased().hasPrefix(folded)
+    }
+  }
+
+  private mutating func only(
+    _ sides: [StoredConflict.Side], of conflict: StoredConflict, _ take: String
+  ) throws -> StoredConflict.Side {
+    // All that a deletion hides comes back together: the changes of one record are one side.
+    let isDeletion = sides.contains { $0.content == .deletion }
+    let isOne = sides.count == 1 || (conflict.hiddenBy != nil && !isDeletion)
+    guard isOne, let side = sides.first else {
+      throw WaymarkError(
+        exitCode: ExitCode.usage, code: .ambiguous,
+        message: "“\(shortened(take))” could be more than one side of this conflict. Name the device.",
+        next: .waymark("conflicts show \(conflict.id.prefix(8))"),
+        candidates: try sides.map { try reader.line($0, conflict) })
+    }
+    return side
+  }
+
+  /// Writes one ordinary operation that follows all sides, and so settles the conflicts everywhere.
+  package func resolve(
+    _ decisions: [ConflictDecision], now: Moment,
+    write: (_ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
+  ) throws -> Conflict.Resolution {
+    var drafts = ResolvingDrafts(store: store, now: now)
+    for decision in decisions { try drafts.settle(decision.conflict, decision.side) }
+    guard !decisions.isEmpty else {
+      return resolution(nil, [], try store.conflictCount(), "No conflicts.")
+    }
+    let before = Set(try store.conflicts().map(\.id))
+    let summary = try reader.summary(decisions)
+    let operation = try write(drafts.drafts, drafts.leastClock)
+    let closed = before.subtracting(try store.conflicts().map(\.id))
+    let others = closed.subtracting(decisions.map(\.conflict.id)).count
+    let also = others == 0 ? "" : " This settled \(others) other conflict\(others == 1 ? "" : "s") too."
+    return resolution(operation, closed.sorted(), try store.conflictCount(), summary + also)
+  }
+
+  private func resolution(
+    _ operation: OperationID?, _ resolved: [String], _ remaining: Int, _ text: String
+  ) -> Conflict.Resolution {
+    Conflict.Resolution(
+      operation: operation, resolved: resolved, remaining: remaining, text: text,
+      next: remaining > 0 ? .waymark("conflicts") : nil)
+  }
+}
+
+/// What decisions about conflicts write, in one operation.
+private struct ResolvingDrafts {
+  let store: Store
+  let now: Moment
+  /// The clock of the set must not be before a profile's new time of change.
+  private(set) var leastClock = Clock.zero
+  private var fields: [RecordKey: [FieldNumber: Value]] = [:]
+  private var lives: [RecordKey: EntryType] = [:]
+
+  init(store: Store, now: Moment) {
+    self.store = store
+    self.now = now
+  }
+
+  var drafts: [EntryDraft] {
+    fields.map { key, fields in EntryDraft(.put, key, fields.map { (field: $0.key, value: $0.value) }) }
+      + lives.map { EntryDraft($0.value, $0.key) }
+  }
+
+  /// Writes again what one side says, so that it follows the others.
+  mutating func settle(_ conflict: StoredConflict, _ side: StoredConflict.Side) throws {
+    switch side.content {
+    case .value(.bool(let isAlive)) where conflict.field == Fields.life:
+      lives[conflict.record] = isAlive ? .restore : .delete
+    case .value(let value): fields[conflict.record, default: [:]][conflict.field ?? Fields.life] = value
+    case .fields(let whole): try settle(conflict.record, whole)
+    case .deletion: lives[conflict.hiddenBy ?? conflict.record] = .delete
+    case .write:
+      // What was written shows only if nothing above is deleted either.
+      for key in try store.deletedAncestors(conflict.record) { lives[key] = .restore }
+    }
+  }
+
+  private mutating func settle(_ key: RecordKey, _ whole: [FieldNumber: Value]) throws {
+    guard let held = try store.record(key) else { return }
+    let changedAt = max(now, try store.profileTime(held) + 1)
+    var whole = whole
+    whole[Fields.wholeRecordUpdatedAt] = .integer(changedAt)
+    fields[key] = whole
+    leastClock = max(leastClock, Clock(milliseconds: changedAt))
+  }
+}

@@ -1,0 +1,154 @@
+import Model
+import JSONDocument
+import Records
+import Replication
+package import Storage
+package import Wire
+
+/// Deletions by other devices, counted by operation, so that a large one is said until someone takes note.
+///
+/// An operation may come in several batches and across restarts, so the counts are kept in the store, in the
+/// transaction of the batch.
+package struct MassDeletes: Sendable {
+  /// What one operation took out of sight so far.
+  struct Tally: Hashable, Sendable {
+    let operation: OperationID
+    let device: DeviceKey
+    let time: Moment
+    /// By number of kind.
+    var counts: [KindNumber: Count] = [:]
+
+    struct Count: Hashable, Sendable {
+      var deleted: Int
+      /// How many were visible before.
+      var before: Int
+
+      var isLarge: Bool { deleted >= MassDeletes.least && deleted * 4 > before }
+    }
+
+    var isLarge: Bool { counts.values.contains(where: \.isLarge) }
+
+    /// The kinds that lost much, largest first.
+    var large: [(kind: KindNumber, count: Count)] {
+      counts.filter(\.value.isLarge).map { (kind: $0.key, count: $0.value) }
+        .sorted { ($1.count.deleted, $0.kind) < ($0.count.deleted, $1.kind) }
+    }
+  }
+
+  private(set) var tallies: [Tally] = []
+
+  /// Fewer than these are never much.
+  static let least = 20
+  /// Operations that may go on in a later batch.
+  private static let openMax = 32
+
+  var large: [Tally] { tallies.filter(\.isLarge) }
+
+  /// Adds what a batch took out of sight.
+  ///
+  /// - Parameter visible: how many records of each kind are left.
+  mutating func add(_ losses: [Loss], visible: [KindNumber: Int]) {
+    var lost: [KindNumber: Int] = [:]
+    for loss in losses { lost.merge(loss.records, uniquingKeysWith: +) }
+    for loss in losses {
+      var tally = take(loss)
+      for (kind, count) in loss.records where count > 0 {
+        let earlier = tally.counts[kind]?.deleted ?? 0
+        tally.counts[kind] = Tally.Count(
+          deleted: earlier + count, before: (visible[kind] ?? 0) + (lost[kind] ?? 0) + earlier)
+      }
+      tallies.append(tally)
+    }
+    trim()
+  }
+
+  private mutating func take(_ loss: Loss) -> Tally {
+    let index = tallies.firstIndex {
+      $0.operation == loss.operation.id && $0.device == loss.operation.device
+    }
+    if let index { return tallies.remove(at: index) }
+    return Tally(
+      operation: loss.operation.id, device: loss.operation.device, time: loss.clock.milliseconds)
+  }
+
+  private mutating func trim() {
+    let open = tallies.count { !$0.isLarge }
+    guard open > Self.openMax else { return }
+    var surplus = open - Self.openMax
+    tallies.removeAll { tally in
+      guard surplus > 0, !tally.isLarge else { return false }
+      surplus -= 1
+      return true
+    }
+  }
+
+  /// Forgets those that were said; small ones may still grow.
+  mutating func acknowledge() { tallies.removeAll(where: \.isLarge) }
+}
+
+// MARK: As it is kept
+
+extension MassDeletes {
+  init(_ store: Store) throws {
+    guard let bytes = try store.meta(MetaKey.deletions), let json = try? JSON.parse(bytes) else { return }
+    tallies = (json.array ?? []).compactMap(Tally.init)
+  }
+
+  func save(to store: Store) throws {
+    let json = JSON.array(tallies.map(\.json))
+    try store.setMeta(MetaKey.deletions, tallies.isEmpty ? nil : json.bytes())
+  }
+}
+
+extension MassDeletes.Tally {
+  fileprivate init?(_ json: JSON) {
+    guard let operation = json["operation"]?.string.flatMap({ OperationID(hex: $0) }),
+      let device = json["device"]?.string.flatMap({ DeviceKey(hex: $0) }), let time = json["time"]?.integer
+    else { return nil }
+    self.init(operation: operation, device: device, time: time)
+    for item in json["counts"]?.array ?? [] {
+      guard let number = item[0]?.integer.flatMap({ UInt64(exactly: $0) }), let kind = KindNumber(number),
+        let deleted = item[1]?.integer, let before = item[2]?.integer
+      else { continue }
+      counts[kind] = Count(deleted: Int(deleted), before: Int(before))
+    }
+  }
+
+  fileprivate var json: JSON {
+    let items = counts.sorted { $0.key < $1.key }.map { kind, count -> JSON in
+      [.integer(Int64(kind.rawValue)), .integer(count.deleted), .integer(count.before)]
+    }
+    return [
+      "operation": .string(operation.description), "device": .string(device.description),
+      "time": .integer(time), "counts": .array(items),
+    ]
+  }
+}
+
+extension MassDeletes {
+  /// Counts what a batch of other devices' sets took out of sight, inside its transaction.
+  package static func note(
+    _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SeenSets
+  ) throws {
+    let losses = try store.losses(report, exceptBy: own, seen: seen.newest)
+    guard !losses.isEmpty else { return }
+    var deletes = try MassDeletes(store)
+    deletes.add(losses, visible: try store.visibleCounts())
+    try deletes.save(to: store)
+  }
+
+  /// Forgets the large ones: a person has taken note of them.
+  package static func acknowledge(in store: Store) throws {
+    var deletes = try MassDeletes(store)
+    deletes.acknowledge()
+    try deletes.save(to: store)
+  }
+}
+
+extension HistoryReader {
+  /// Large deletions that nobody has undone or acknowledged.
+  package func massDeletes() throws -> [MassDelete] {
+    try MassDeletes(store).large.filter { try store.undos(of: $0.operation).isEmpty }
+      .map { MassDelete($0, deviceName: deviceName($0.device)) }
+  }
+}

@@ -1,0 +1,164 @@
+import Model
+import Home
+import Foundation
+import Records
+import Replication
+package import Storage
+package import Wire
+
+/// Reads what was done in the circle, and to one record, from the change history.
+package struct HistoryReader {
+  let store: Store
+  let own: DeviceKey
+  let deviceName: (DeviceKey) -> String
+
+  package init(store: Store, own: DeviceKey, deviceName: @escaping (DeviceKey) -> String) {
+    (self.store, self.own, self.deviceName) = (store, own, deviceName)
+  }
+
+  // MARK: Operations
+
+  /// The newest operations, and whether there are more.
+  ///
+  /// - Parameter limit: from 1 on.
+  package func operations(
+    _ limit: Int, _ pace: Pace
+  ) async throws -> (newest: [History.Operation], hasMore: Bool) {
+    try Self.check(limit)
+    var walk = OperationWalk(store)
+    var found: [History.Operation] = []
+    while found.count < limit, let operation = try walk.next() {
+      found.append(try self.operation(operation))
+      try await pace.step()
+    }
+    return (found, try walk.next() != nil)
+  }
+
+  /// The newest operations, few enough to need no break.
+  package func operations(_ limit: Int) throws -> [History.Operation] {
+    try Self.check(limit)
+    return try store.operations(limit: limit).map { try operation($0) }
+  }
+
+  private static func check(_ limit: Int) throws {
+    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
+  }
+
+  /// - Parameter content: what it did, where that is known already.
+  package func operation(_ operation: Storage.Operation, _ content: OperationContent? = nil) throws
+    -> History.Operation
+  {
+    let content = try content ?? OperationContent(operation, store)
+    let key = operation.key
+    return History.Operation(
+      id: key.id, verb: operation.verb, time: Date(milliseconds: operation.clock.milliseconds),
+      device: key.device, deviceName: deviceName(key.device), isOwn: key.device == own,
+      undoes: operation.undone, undoneBy: try operation.undo(in: store)?.key.id,
+      counts: content.recordCounts, record: try content.single.map(store.reference),
+      fields: content.fieldNames)
+  }
+
+  // MARK: Records
+
+  private func record(_ row: RecordRow) throws -> History.Record {
+    History.Record(
+      kind: RecordKind(row.key.kind), id: UUID(row.key.id), name: try store.title(row.key),
+      state: row.isVisible ? .visible : row.isAlive ? .hidden : .deleted)
+  }
+
+  // MARK: One record
+
+  /// The newest writes to a record.
+  ///
+  /// - Parameter limit: from 1 on.
+  package func history(of row: RecordRow, _ limit: Int, _ pace: Pace) async throws -> History.OfRecord {
+    try Self.check(limit)
+    let history = try await RecordHistory(of: row.key, in: store, pace)
+    var values = ShownValues(store: store)
+    var writes: [History.Write] = []
+    for index in history.newest(limit) {
+      writes.append(try write(try history.item(index), row.key, &values))
+      try await pace.step()
+    }
+    return History.OfRecord(record: try record(row), writes: writes, hasMore: history.count > limit)
+  }
+
+  private func write(
+    _ item: RecordHistory.Item, _ record: RecordKey, _ values: inout ShownValues
+  ) throws -> History.Write {
+    let operation = try store.operation(item.write.operation)
+    let kind = Registry.kind(record.kind)
+    let fields = try item.cells.map { cell in
+      let field = kind?.field(cell.field)
+      let isLife = cell.field == Fields.life
+      return History.Field(
+        field: isLife ? "life" : field?.name ?? "field \(cell.field)",
+        value: try values.value(cell.content, of: field, isLife: isLife),
+        before: try cell.before.map { try values.value($0, of: field, isLife: isLife) } ?? .none,
+        state: cell.state, lostTo: cell.lostTo.map(author))
+    }
+    let writer = author(item.write)
+    return History.Write(
+      id: writer.id, verb: writer.verb, time: writer.time, device: writer.device,
+      deviceName: writer.deviceName, isOwn: writer.isOwn, undoes: operation?.undone,
+      undoneBy: try operation?.undo(in: store)?.key.id, isHidden: item.isHidden, fields: fields)
+  }
+
+  private func author(_ write: RecordWrite) -> History.Author {
+    let key = write.operation
+    return History.Author(
+      id: key.id, verb: write.verb,
+      time: Date(milliseconds: write.place.origin.stamp.clock.milliseconds), device: key.device,
+      deviceName: deviceName(key.device), isOwn: key.device == own)
+  }
+
+  // MARK: Where values came from
+
+  /// Who wrote each value of a record, and what it won against.
+  package func explanation(of row: RecordRow, _ pace: Pace) async throws -> RecordExplanation {
+    let history = try await RecordHistory(of: row.key, in: store, pace)
+    var writes: [FieldNumber: [FieldWrite]] = [:]
+    for index in history.newest(history.count) {
+      let item = try history.item(index)
+      for cell in item.cells { writes[cell.field, default: []].append((item.write, cell)) }
+      try await pace.step()
+    }
+    var values = ShownValues(store: store)
+    var found: [RecordExplanation.Provenance] = []
+    for (field, writes) in writes.sorted(by: { $0.key < $1.key }) {
+      if let value = try await provenance(field, of: row.key, writes, &values, pace) { found.append(value) }
+    }
+    return RecordExplanation(record: try record(row), values: found)
+  }
+
+  private typealias FieldWrite = (write: RecordWrite, cell: RecordHistory.Cell)
+
+  /// Who wrote what a field shows, and what it won against: concurrent writes, and those that it replaced.
+  ///
+  /// - Parameter writes: newest first.
+  private func provenance(
+    _ field: FieldNumber, of record: RecordKey, _ writes: [FieldWrite], _ values: inout ShownValues,
+    _ pace: Pace
+  ) async throws -> RecordExplanation.Provenance? {
+    // Of a whole record a write lists what it changed: the rest is from the write before.
+    guard
+      let shown = writes.first(where: { $0.cell.state == .shows })
+        ?? writes.first(where: { $0.cell.state != .lost })
+    else { return nil }
+    let definition = Registry.kind(record.kind)?.field(field)
+    let isLife = field == Fields.life
+    var beaten: [RecordExplanation.Written] = []
+    for other in writes where other.write.place.origin.stamp != shown.write.place.origin.stamp {
+      beaten.append(
+        RecordExplanation.Written(
+          value: try values.value(other.cell.content, of: definition, isLife: isLife),
+          author: author(other.write), how: other.cell.state == .lost ? .concurrent : .earlier))
+      try await pace.step()
+    }
+    return RecordExplanation.Provenance(
+      field: isLife ? "life" : definition?.name ?? "field \(field)",
+      written: RecordExplanation.Written(
+        value: try values.value(shown.cell.content, of: definition, isLife: isLife),
+        author: author(shown.write), how: nil), wonAgainst: beaten)
+  }
+}

@@ -1,0 +1,96 @@
+import Model
+import Records
+import Replication
+package import Storage
+import Wire
+
+/// What an operation did, in numbers, or to which record.
+package struct OperationContent {
+  /// How many records of one kind were written, and how.
+  struct Count: Hashable {
+    var added = 0
+    var changed = 0
+    var deleted = 0
+    var restored = 0
+
+    var total: Int { added + changed + deleted + restored }
+
+    mutating func add(_ other: Count) {
+      added += other.added
+      changed += other.changed
+      deleted += other.deleted
+      restored += other.restored
+    }
+  }
+
+  private(set) var counts: [KindNumber: Count] = [:]
+  /// The only record, if there is one only.
+  private(set) var single: RecordKey?
+  /// What of the only record was written, if that is not all of it.
+  private(set) var fieldNames: [String] = []
+
+  package init(_ operation: Operation, _ store: Store) throws {
+    var run = Run()
+    var records: Set<RecordKey> = []
+    var fields: Set<FieldNumber> = []
+    try store.forEachEntry(of: operation.sets) { entry, body, _ in
+      let cells = body.cells[entry.cells]
+      let isInsert = cells.first?.field == Fields.life
+      if run.key?.kind != entry.key.kind { close(&run) }
+      run.count(entry.key, entry.type, isInsert: isInsert)
+      guard records.count < 2, !Self.hidden.contains(entry.key.kind) else { return }
+      records.insert(entry.key)
+      if !isInsert { fields.formUnion(cells.map(\.field)) }
+    }
+    close(&run)
+    guard records.count == 1, let only = records.first else { return }
+    single = only
+    guard only.kind.mergeClass == .fieldByField else { return }
+    let kind = Registry.kind(only.kind)
+    fieldNames = fields.sorted().map { kind?.field($0)?.name ?? "field \($0)" }
+  }
+
+  init(_ drafts: [EntryDraft]) {
+    var run = Run()
+    for draft in drafts {
+      if run.key?.kind != draft.key.kind { close(&run) }
+      run.count(draft.key, draft.type, isInsert: draft.fields.first?.field == Fields.life)
+    }
+    close(&run)
+  }
+
+  /// Entries of one kind that follow one another: a hundred thousand are counted without a look at a table.
+  private struct Run {
+    var key: RecordKey?
+    var count = Count()
+
+    mutating func count(_ record: RecordKey, _ type: EntryType, isInsert: Bool) {
+      // A life entry stands behind the put of the same record: both are one change.
+      if key == record { count.changed -= 1 }
+      key = record
+      switch type {
+      case .put where isInsert: count.added += 1
+      case .put: count.changed += 1
+      case .delete: count.deleted += 1
+      case .restore: count.restored += 1
+      }
+    }
+  }
+
+  private mutating func close(_ run: inout Run) {
+    if let kind = run.key?.kind { counts[kind, default: Count()].add(run.count) }
+    run = Run()
+  }
+
+  /// By number of kind; without kinds of which nothing remains.
+  var recordCounts: [RecordCounts] {
+    counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
+      RecordCounts(
+        kind: RecordKind(number), added: count.added, changed: count.changed, deleted: count.deleted,
+        restored: count.restored)
+    }
+  }
+
+  /// Records that people know only as parts of others.
+  private static let hidden: Set<KindNumber> = [KindNumbers.content, KindNumbers.address]
+}

@@ -1,0 +1,207 @@
+// Protocol/merge.md, "Operations and undo"
+
+import Model
+import Replication
+package import Storage
+import Wire
+
+/// Operations together with those that undid them, those that undid these, and so on: a group says no more than
+/// whether its first operation counts.
+final class UndoGroups {
+  private let store: Store
+  private var known: [OperationKey: Set<Int64>] = [:]
+  private var void: [OperationKey: [Set<Int64>]] = [:]
+
+  init(_ store: Store) { self.store = store }
+
+  /// The sets of an operation and of all that grew from it.
+  func sets(of operation: Operation) throws -> Set<Int64> {
+    if let known = known[operation.key] { return known }
+    var seen: Set<OperationKey> = [operation.key]
+    var numbers = operation.numbers
+    var waiting = [operation.key.id]
+    while let next = waiting.popLast() {
+      for undo in try store.undos(of: next) where seen.insert(undo.key).inserted {
+        numbers.formUnion(undo.numbers)
+        waiting.append(undo.key.id)
+      }
+    }
+    known[operation.key] = numbers
+    return numbers
+  }
+
+  /// The groups that a set is in and that count for nothing, because their first operation is undone; the widest
+  /// first.
+  func void(around place: SetPlace) throws -> [Set<Int64>] {
+    guard place.origin.number != 0 else { return [] }
+    let key = try store.operationKey(of: place)
+    if let known = void[key] { return known }
+    var chain: [Operation] = []
+    var seen: Set<OperationKey> = []
+    var waiting = try store.operation(key).map { [$0] } ?? []
+    while let next = waiting.popLast() {
+      guard seen.insert(next.key).inserted else { continue }
+      chain.append(next)
+      if let target = next.undone { waiting += try store.operations(named: target) }
+    }
+    let found = try chain.reversed().filter { try $0.undo(in: store) != nil }.map(sets)
+    void[key] = found
+    return found
+  }
+}
+
+extension Operation {
+  /// What it undoes, if that is what it is for.
+  var undone: OperationID? { verb == Operation.undoVerb ? target : nil }
+
+  /// The operation by which this one is undone now; nil if it counts.
+  ///
+  /// A depth-first search with a stack of its own: a member can write a chain of undos of any length.
+  package func undo(in store: Store) throws -> Operation? {
+    var visited: Set<OperationKey> = [key]
+    var path = [(operation: self, undos: try store.undos(of: key.id)[...])]
+    while true {
+      if let undo = path[path.count - 1].undos.popFirst() {
+        guard visited.insert(undo.key).inserted else { continue }
+        path.append((undo, try store.undos(of: undo.key.id)[...]))
+      } else {
+        // Nothing undoes the last operation of the path, so it counts and the one before it does not.
+        let undo = path.removeLast().operation
+        guard !path.isEmpty else { return nil }
+        path.removeLast()
+        if path.isEmpty { return undo }
+      }
+    }
+  }
+}
+
+/// What a record would be without some operations, cell by cell.
+final class RecordStates {
+  private let record: RecordKey
+  private let held: RecordState
+  private let store: Store
+  private let pace: Pace
+  private var known: [Set<Int64>: RecordState] = [:]
+  /// The sets that wrote to the record, newest first; read when first asked for.
+  private var places: [SetPlace]?
+
+  init(_ record: RecordKey, _ held: RecordState, _ store: Store, _ pace: Pace) {
+    self.record = record
+    self.held = held
+    self.store = store
+    self.pace = pace
+  }
+
+  /// What the record would be without a group, if the group makes a cell show what it shows; nil if another
+  /// write does. Of a record that is merged field by field only the cell asked about is given.
+  ///
+  /// Above the group's write there may be others that were undone: they don't stand in its way as long as the
+  /// cell shows the same without them.
+  func without(_ group: Set<Int64>, _ field: FieldNumber, _ groups: UndoGroups) async throws -> RecordState? {
+    isWhole ? try await whole(without: group, groups) : try await cell(field, without: group, groups)
+  }
+
+  /// Goes down the writes of the cell: each is looked at once, however many were undone.
+  private func cell(
+    _ field: FieldNumber, without group: Set<Int64>, _ groups: UndoGroups
+  ) async throws -> RecordState? {
+    var left: Set<Int64> = []
+    var (state, position) = (held, 0)
+    search: while let author = state.cells[field]?.author {
+      if group.contains(author.origin.number) {
+        return try await below(position, field) { left.contains($0) || group.contains($0) }.state
+      }
+      for void in try groups.void(around: author) {
+        let next = try await below(position, field) { left.contains($0) || void.contains($0) }
+        guard isSame(state, next.state, field) else { continue }
+        left.formUnion(void)
+        (state, position) = next
+        continue search
+      }
+      return nil
+    }
+    return nil
+  }
+
+  /// What a cell would show if the writes above a position did not count, nor some below it; and where in `places` the
+  /// write of that is.
+  private func below(
+    _ position: Int, _ field: FieldNumber, leaving isLeft: (Int64) -> Bool
+  ) async throws -> (state: RecordState, position: Int) {
+    var state = RecordState()
+    let places = try await sortedPlaces()
+    for index in position..<places.count where !isLeft(places[index].origin.number) {
+      try await pace.step()
+      let write = try store.write(of: record, in: places[index].origin.number)
+      guard let content = write.content(field) else { continue }
+      state.cells[field] = RecordState.Cell(content: content, author: write.place)
+      return (state, index)
+    }
+    state.cells[field] = try store.state(of: record) { _ in false }.cells[field]
+    return (state, places.count)
+  }
+
+  private func sortedPlaces() async throws -> [SetPlace] {
+    if let places { return places }
+    var found: [SetPlace] = []
+    for number in try store.writeNumbers(of: record) {
+      found.append(try store.place(number))
+      try await pace.step()
+    }
+    found.sort { $0.origin.stamp > $1.origin.stamp }
+    places = found
+    return found
+  }
+
+  private func whole(without group: Set<Int64>, _ groups: UndoGroups) async throws -> RecordState? {
+    var left: Set<Int64> = []
+    var state = held
+    search: while let author = state.cells[Fields.life]?.author {
+      if group.contains(author.origin.number) { return try await self.state(left.union(group)) }
+      for void in try groups.void(around: author) {
+        let next = try await self.state(left.union(void))
+        guard isSame(state, next, Fields.life) else { continue }
+        left.formUnion(void)
+        state = next
+        continue search
+      }
+      return nil
+    }
+    return nil
+  }
+
+  /// Whether a cell shows now what it showed before.
+  func showsSame(before: RecordState, _ field: FieldNumber) -> Bool { isSame(held, before, field) }
+
+  private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
+
+  private func state(_ left: Set<Int64>) async throws -> RecordState {
+    if let known = known[left] { return known }
+    let state = try await store.state(of: record, pace) { !left.contains($0.origin.number) }
+    known[left] = state
+    return state
+  }
+
+  private func isSame(_ left: RecordState, _ right: RecordState, _ field: FieldNumber) -> Bool {
+    if isWhole { return Self.shown(left) == Self.shown(right) }
+    let nothing = (field == Fields.life ? Value.bool(false) : .null).encoded
+    return left.cells[field]?.content ?? nothing == right.cells[field]?.content ?? nothing
+  }
+
+  /// A whole record without its time of change.
+  private static func shown(_ state: RecordState) -> [FieldNumber: [UInt8]] {
+    let null = Value.null.encoded
+    return state.contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
+  }
+}
+
+extension Store {
+  /// As `state(of:counting:)`, giving way between slices.
+  func state(
+    of record: RecordKey, _ pace: Pace, counting counts: (SetPlace) throws -> Bool
+  ) async throws -> RecordState {
+    var search = try RecordStateSearch(of: record, in: self, counting: counts)
+    while try search.step(counts) { try await pace.step() }
+    return search.state
+  }
+}

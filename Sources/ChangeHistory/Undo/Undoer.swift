@@ -1,0 +1,165 @@
+import Model
+import Home
+import Foundation
+import Records
+package import Replication
+import Storage
+package import Wire
+
+/// The operation that is to be undone.
+package enum UndoTarget: Sendable {
+  /// The newest one of this device that counts and is no undo itself.
+  case newest
+  /// The one whose id begins with a text.
+  case operation(String)
+}
+
+/// Finds the operation that a person means, plans its undo, and says what came of it.
+package struct Undoer {
+  let history: HistoryReader
+  let isForced: Bool
+  let wall: () -> Moment
+
+  package init(history: HistoryReader, isForced: Bool, wall: @escaping () -> Moment) {
+    (self.history, self.isForced, self.wall) = (history, isForced, wall)
+  }
+
+  private var store: Store { history.store }
+
+  /// Undoes the operation, or says what that would do.
+  ///
+  /// - Parameter write: writes the entries as one operation that undoes the one with an id.
+  package func undo(
+    _ target: UndoTarget, isPreview: Bool, _ pace: Pace,
+    write: (_ undone: OperationID, _ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
+  ) async throws -> UndoSummary {
+    let (operation, plan) = try await plan(target, pace)
+    if plan.change.drafts.isEmpty, !isPreview { throw try nothingToUndo(operation, plan) }
+    let undo =
+      isPreview ? nil : try write(operation.key.id, plan.change.drafts, plan.change.leastClock)
+    return try summary(operation, plan, undo: undo, isPreview: isPreview)
+  }
+
+  /// The plan for the store as it is now: if records change while it is made, it is made again, and the last time
+  /// without a break.
+  private func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
+    for _ in 0..<3 {
+      let version = store.recordsVersion
+      let planned = try await planOnce(target, pace)
+      if store.recordsVersion == version { return planned }
+    }
+    return try await planOnce(target, Pace(slice: nil) {})
+  }
+
+  private func planOnce(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
+    let operation =
+      switch target {
+      case .newest: try await newestUndoable(pace)
+      case .operation(let text): try find(text)
+      }
+    return (
+      operation, try await UndoPlan(of: operation, in: store, isForced: isForced, now: wall(), pace)
+    )
+  }
+
+  /// The operation whose id begins with a text.
+  private func find(_ text: String) throws -> Storage.Operation {
+    let digits = text.lowercased().filter { $0 != "-" }
+    let isPrefix = !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
+    let found = isPrefix ? try store.operations(prefix: digits, limit: 100) : []
+    guard let first = found.first else {
+      throw WaymarkError.notFound("operation", text, next: .waymark("history"))
+    }
+    guard found.count == 1 else {
+      throw WaymarkError.ambiguous("operation", text, NameResolver.shown(found.map(label)))
+    }
+    return first
+  }
+
+  private func label(_ operation: Storage.Operation) -> String {
+    let id = operation.key.id.description
+    return "\(id)  \(CivilTime.text(operation.clock.milliseconds))  "
+      + "\(history.deviceName(operation.key.device))  \(operation.verb.replacing(".", with: " "))"
+  }
+
+  /// The newest operation of this device that is no undo and counts.
+  private func newestUndoable(_ pace: Pace) async throws -> Storage.Operation {
+    var walk = OperationWalk(store, of: history.own)
+    // One that changed nothing, as a decision for what shows anyway, does not block those before it.
+    while let operation = try walk.next() {
+      try await pace.step()
+      guard operation.verb != Storage.Operation.undoVerb, try operation.undo(in: store) == nil else {
+        continue
+      }
+      let plan = try await UndoPlan(of: operation, in: store, isForced: false, now: wall(), pace)
+      if !plan.isEmpty { return operation }
+    }
+    throw WaymarkError.failed(
+      .nothingToUndo, "There is nothing to undo: nothing that this device did still counts.",
+      next: "\(waymark: "history"), then \(waymark: "undo OPERATION")")
+  }
+
+  // MARK: The outcome
+
+  private func summary(
+    _ operation: Storage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool
+  ) throws -> UndoSummary {
+    UndoSummary(
+      undo: undo, isPreview: isPreview, operation: try history.operation(operation),
+      changes: OperationContent(plan.change.drafts).recordCounts, left: try plan.left.map(leftAlone))
+  }
+
+  private func leftAlone(_ left: UndoPlan.LeftAlone) throws -> UndoSummary.LeftAlone {
+    let kind = Registry.kind(left.record.kind)
+    let record = try store.reference(left.record)
+    switch left.reason {
+    case .changedSince(let fields, let by):
+      let author = by.log.device
+      return UndoSummary.LeftAlone(
+        kind: record.kind, id: record.id, name: record.name, reason: .changedSince,
+        fields: fields.map { Self.fieldName($0, kind) }, users: [], by: author,
+        byName: history.deviceName(author),
+        time: Date(milliseconds: by.origin.stamp.clock.milliseconds))
+    case .usedBy(let users):
+      return UndoSummary.LeftAlone(
+        kind: record.kind, id: record.id, name: record.name, reason: .inUse, fields: [],
+        users: try users.map(store.reference), by: nil, byName: nil, time: nil)
+    }
+  }
+
+  private func nothingToUndo(_ operation: Storage.Operation, _ plan: UndoPlan) throws -> WaymarkError {
+    let short = Self.short(operation.key.id)
+    guard plan.left.isEmpty else {
+      return WaymarkError(
+        exitCode: ExitCode.needsYes, code: .needsYes,
+        message: "All that \(short) wrote was changed since, or is in use; nothing was undone.",
+        next: .waymark("undo \(short) --yes"), candidates: NameResolver.shown(try plan.left.map(sentence)))
+    }
+    let undo = try operation.undo(in: store)
+    return WaymarkError.failed(
+      .nothingToUndo,
+      undo.map {
+        "\(short) is undone already, by \(Self.short($0.key.id)) on \(history.deviceName($0.key.device))."
+      } ?? "Taking \(short) back would change nothing: nothing of it shows.",
+      next: undo.map { "\(waymark: "undo \(Self.short($0.key.id))") brings it back" } ?? .waymark("history"))
+  }
+
+  private func sentence(_ left: UndoPlan.LeftAlone) throws -> String {
+    let kind = Registry.kind(left.record.kind)
+    let record = "\(kind?.name ?? "record") \(try store.title(left.record) ?? left.record.id.uuid)"
+    switch left.reason {
+    case .changedSince(let fields, let by):
+      let names = fields.map { Self.fieldName($0, kind) }.joined(separator: ", ")
+      return "\(record): \(names) changed by \(history.deviceName(by.log.device))"
+    case .usedBy(let users): return "\(record): used by \(users.count)"
+    }
+  }
+
+  private static func fieldName(_ field: FieldNumber, _ kind: Kind?) -> String {
+    if kind?.mergeClass == .wholeRecord { return "all fields" }
+    return field == Fields.life ? "life" : kind?.field(field)?.name ?? "field \(field)"
+  }
+
+  /// Enough of an operation's id to type.
+  private static func short(_ id: OperationID) -> String { String(id.description.prefix(8)) }
+}

@@ -1,0 +1,45 @@
+import Home
+import Foundation
+package import JSONDocument
+import Waymark
+import Wire
+
+/// How answers look as JSON: times as RFC 3339 in UTC, nothing as `null`.
+package enum AnswerCoding {
+  /// As it crosses the control socket: the commands of steps stay values.
+  package static func encode(_ value: some Encodable) throws -> JSON {
+    try encode(value, [.keepsSteps: true])
+  }
+
+  /// As programs read it.
+  ///
+  /// - Parameter home: what commands of this device name as their home; nil for the one that is meant anyway.
+  package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
+    try encode(value, home.map { [.home: $0] } ?? [:])
+  }
+
+  private static func encode(
+    _ value: some Encodable, _ userInfo: [CodingUserInfoKey: any Sendable]
+  ) throws -> JSON {
+    try JSONValueEncoder(userInfo: userInfo) { value in
+      switch value {
+      case let date as Date: .string(CivilTime.text(date.milliseconds))
+      case let id as UUID: .string(id.uuidString)
+      case let url as URL: .string(url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString)
+      default: nil
+      }
+    }.encode(value)
+  }
+
+  package static func decode<Value: Decodable>(_ type: Value.Type, from json: JSON) throws -> Value {
+    try JSONValueDecoder { type, json in
+      switch type {
+      case is Date.Type:
+        guard let text = json.string, let moment = WrittenTime(text)?.milliseconds else { return nil }
+        return Date(milliseconds: moment)
+      case is UUID.Type: return json.string.flatMap { UUID(uuidString: $0) }
+      default: return nil
+      }
+    }.decode(type, from: json)
+  }
+}

@@ -1,0 +1,191 @@
+package import Foundation
+import JSONDocument
+package import Waymark
+package import Wire
+
+/// `init`: founds a new circle with this device.
+package struct FoundCircle: Command {
+  package static let name = "init"
+
+  package var name: String?
+  package var issuer: String?
+
+  package struct Answer: Codable, Sendable {
+    package let circle: CircleID
+    package let device: DeviceKey
+    package let name: String
+    package let rewritten: Int
+    package let keysAside: String?
+
+    package init(_ membership: NewMembership) {
+      circle = membership.circle
+      device = membership.device
+      name = membership.name
+      rewritten = membership.rewritten
+      keysAside = membership.keysAside
+    }
+  }
+}
+
+/// `join`: takes this device into the circle of a ticket, or of its store by the root key.
+package struct JoinCircle: Command, ConfirmableCommand {
+  package static let name = "join"
+
+  package var ticket: String?
+  package var name: String?
+  package var rootKey: String?
+  package var yes: Bool?
+
+  package struct Answer: Sendable {
+    package let circle: CircleID
+    package let device: DeviceKey
+    package let name: String
+    package let rewritten: Int
+    /// Nil if the root key admitted the device.
+    package let byTicket: ByTicket?
+
+    /// What only a join with a ticket has to say.
+    package struct ByTicket: Sendable {
+      /// How many records came along, by the plural of their kind.
+      package let brought: [(plural: String, count: Int)]
+      package let wasMember: Bool
+      package let askedName: String?
+      package let formerMember: DeviceReference?
+    }
+
+    /// The root key has admitted this device.
+    package init(readmitted membership: NewMembership) { self.init(membership, nil) }
+
+    package init(_ membership: NewMembership, brought: JoinPreview?, askedName: String?) {
+      self.init(
+        membership,
+        ByTicket(
+          brought: brought?.counts.map { ($0.plural, $0.count) } ?? [], wasMember: membership.wasMember,
+          askedName: askedName, formerMember: membership.formerMember))
+    }
+
+    private init(_ membership: NewMembership, _ byTicket: ByTicket?) {
+      circle = membership.circle
+      device = membership.device
+      name = membership.name
+      rewritten = membership.rewritten
+      self.byTicket = byTicket
+    }
+  }
+}
+
+extension JoinCircle.Answer: Codable {
+  private enum CodingKeys: CodingKey {
+    case circle
+    case device
+    case name
+    case rewritten
+    case brought
+    case wasMember
+    case askedName
+    case formerMember
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    circle = try container.decode(CircleID.self, forKey: .circle)
+    device = try container.decode(DeviceKey.self, forKey: .device)
+    name = try container.decode(String.self, forKey: .name)
+    rewritten = try container.decode(Int.self, forKey: .rewritten)
+    guard container.contains(.brought) else {
+      byTicket = nil
+      return
+    }
+    let counts = try container.nestedContainer(keyedBy: DocumentKey.self, forKey: .brought)
+    byTicket = ByTicket(
+      brought: try counts.allKeys.map { ($0.stringValue, try counts.decode(Int.self, forKey: $0)) },
+      wasMember: try container.decode(Bool.self, forKey: .wasMember),
+      askedName: try container.decodeIfPresent(String.self, forKey: .askedName),
+      formerMember: try container.decodeIfPresent(DeviceReference.self, forKey: .formerMember))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(circle, forKey: .circle)
+    try container.encode(device, forKey: .device)
+    try container.encode(name, forKey: .name)
+    try container.encode(rewritten, forKey: .rewritten)
+    guard let byTicket else { return }
+    var counts = container.nestedContainer(keyedBy: DocumentKey.self, forKey: .brought)
+    for (plural, count) in byTicket.brought { try counts.encode(count, forKey: DocumentKey(plural)) }
+    try container.encode(byTicket.wasMember, forKey: .wasMember)
+    try container.encode(byTicket.askedName, forKey: .askedName)
+    try container.encode(byTicket.formerMember, forKey: .formerMember)
+  }
+}
+
+/// `invite`: makes a ticket by which one device can join.
+package struct Invite: NodeCommand {
+  package static let name = "invite"
+
+  package var role: String?
+  package var expiresMilliseconds: Int64?
+  package var rootKey: String?
+  /// Whether the answer comes only when a device has joined; the event `ticket` carries the ticket at once.
+  package var wait: Bool?
+  package var keyFile: String? { rootKey }
+
+  package struct Answer: Codable, Sendable {
+    package let ticket: String
+    package let expires: Date
+    /// The device that has joined; nil if that was not waited for.
+    package let joined: DeviceReference?
+
+    package init(ticket: String, expires: Date, joined: DeviceReference? = nil) {
+      self.ticket = ticket
+      self.expires = expires
+      self.joined = joined
+    }
+  }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    guard let role = CircleMember.Role(rawValue: role ?? "member") else {
+      throw WaymarkError.badValue("--role", role ?? "", allowed: "admin or member")
+    }
+    let lifetime = expiresMilliseconds ?? Limits.ticketMilliseconds
+    let invitation = try node.invite(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
+    call.tell(.ticket(invitation.ticket, expires: invitation.expires))
+    guard wait == true else { return Answer(ticket: invitation.ticket, expires: invitation.expires) }
+    guard let joined = try await node.joiner(within: .milliseconds(lifetime)) else {
+      throw WaymarkError.failed(
+        .ticketExpired, "No device joined before the ticket expired.", next: .waymark("invite"))
+    }
+    return Answer(ticket: invitation.ticket, expires: invitation.expires, joined: joined)
+  }
+}
+
+extension Invite.Answer {
+  private enum CodingKeys: CodingKey {
+    case ticket
+    case expires
+    case joined
+    case name
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    ticket = try container.decode(String.self, forKey: .ticket)
+    expires = try container.decode(Date.self, forKey: .expires)
+    guard container.contains(.joined) else {
+      joined = nil
+      return
+    }
+    joined = DeviceReference(
+      device: try container.decode(DeviceKey.self, forKey: .joined),
+      name: try container.decode(String.self, forKey: .name))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(ticket, forKey: .ticket)
+    try container.encode(expires, forKey: .expires)
+    guard let joined else { return }
+    try container.encode(joined.device, forKey: .joined)
+    try container.encode(joined.name, forKey: .name)
+  }
+}

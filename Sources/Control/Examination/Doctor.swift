@@ -1,0 +1,376 @@
+import Home
+import Foundation
+import JSONDocument
+import Transport
+package import Waymark
+import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+extension Diagnosis.Finding {
+  init(
+    _ check: Diagnosis.Check, _ severity: Diagnosis.Severity, _ code: Reason, _ text: String,
+    next: Step? = nil
+  ) {
+    self.init(check: check, severity: severity, code: code, text: text, next: next)
+  }
+
+  init(_ check: Diagnosis.Check, _ error: any Error) {
+    let failure = error as? WaymarkError
+    self.init(
+      check, .error, failure?.code ?? .unexpected, failure?.message ?? "It failed: \(error)",
+      next: failure?.next)
+  }
+}
+
+/// `doctor`: looks at everything that a node needs, and goes on where something is wrong. It changes nothing.
+package struct Doctor {
+  private let home: Home
+  private var findings: [Finding] = []
+  /// What the node itself says; nil if it can't be asked.
+  private var status: NodeStatus?
+  private var metrics: [Metrics.Family]?
+
+  private typealias Finding = Diagnosis.Finding
+
+  private init(_ home: Home) { self.home = home }
+
+  /// Examines a home and writes the report, if one is wanted.
+  ///
+  /// - Parameters:
+  ///   - overwrites: whether a report that is there already may be replaced.
+  ///   - ask: asks the node of the home.
+  /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
+  package static func examine(
+    _ home: Home, report: String?, overwrites: Bool,
+    asking ask: @Sendable () async throws -> (NodeStatus, [Metrics.Family])
+  ) async throws -> Diagnosis {
+    guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
+    let file = try report.map { try OutputFile($0, in: home, overwrites: overwrites) }
+    var doctor = Doctor(home)
+    doctor.checkConfiguration()
+    doctor.checkPermissions()
+    doctor.checkKeys()
+    await doctor.askNode(ask)
+    doctor.checkStore()
+    doctor.checkDisk()
+    doctor.checkClock()
+    doctor.checkPort()
+    doctor.checkReasons()
+    doctor.checkSafety()
+    try file?.write(doctor.reportBytes())
+    return Diagnosis(
+      isSound: !doctor.findings.contains { $0.severity == .error }, findings: doctor.findings, report: report)
+  }
+
+  // MARK: Files
+
+  private mutating func checkConfiguration() {
+    do {
+      let configuration = try Configuration(home: home)
+      let addresses = configuration.peers + [configuration.listen].compactMap(\.self)
+      if let bad = addresses.first(where: { Endpoint($0) == nil }) {
+        findings.append(
+          Finding(
+            .configuration, .error, .badAddress,
+            "“\(shortened(bad))” is no address and port, as 192.168.1.20:7433.",
+            next: "mend \(home.configuration), or WAYMARK_LISTEN and WAYMARK_PEERS"))
+      } else {
+        let isThere = Files.exists(home.configuration)
+        findings.append(
+          Finding(
+            .configuration, .ok, .ok,
+            isThere ? "\(home.configuration) is in order." : "No config.json: all as by default."))
+      }
+    } catch {
+      findings.append(Finding(.configuration, error))
+    }
+  }
+
+  private mutating func checkPermissions() {
+    var found: [Finding] = []
+    for path in [home.path, home.keys, home.deviceKey, home.rootKey, home.store] {
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }
+      if status.st_uid != geteuid() {
+        found.append(
+          Finding(
+            .permissions, .error, .wrongOwner, "\(path) belongs to another user.",
+            next: "chown -R $USER \(shellWord(home.path))"))
+      } else if status.st_mode & 0o077 != 0 {
+        let mode = status.st_mode & S_IFMT == S_IFDIR ? "700" : "600"
+        found.append(
+          Finding(
+            .permissions, .error, .wrongMode, "\(path) is open to other users.",
+            next: "chmod \(mode) \(shellWord(path))"))
+      }
+    }
+    findings +=
+      found.isEmpty
+      ? [Finding(.permissions, .ok, .ok, "\(home.path) and the keys are this user's alone.")] : found
+  }
+
+  private mutating func checkKeys() {
+    let states = home.keyStates
+    switch states.device {
+    case .plain, .sealed:
+      let isSealed = states.device == .sealed
+      findings.append(
+        Finding(
+          .keys, .ok, .ok, "The key of this device is there\(isSealed ? ", sealed with a passphrase" : "").")
+      )
+    case .unreadable:
+      findings.append(
+        Finding(
+          .keys, .error, .keyDamaged, "The key of this device, \(home.deviceKey), can't be read.",
+          next: "put a copy of it back, or join the circle anew: \(waymark: "help keys")"))
+    case nil:
+      findings.append(
+        Finding(
+          .keys, .error, .keyMissing, "The key of this device, \(home.deviceKey), is not there.",
+          next: "put a copy of it back, or join the circle anew: \(waymark: "help keys")"))
+    }
+    if states.root != nil {
+      findings.append(
+        Finding(
+          .keys, .info, .rootKeyHere, "The root key of the circle lies on this device.",
+          next: "keep a copy elsewhere: \(waymark: "help revoking")"))
+    }
+  }
+
+  // MARK: The node
+
+  private mutating func askNode(_ ask: @Sendable () async throws -> (NodeStatus, [Metrics.Family])) async {
+    do {
+      (status, metrics) = try await ask()
+    } catch {
+      // Nothing else can be fixed before the node answers.
+      if (error as? WaymarkError)?.code == .notAnswering {
+        findings.insert(Finding(.node, error), at: 0)
+        return
+      }
+      // A key or a mode that was found already is not said again.
+      let finding = Finding(.store, error)
+      let isSaid = findings.contains {
+        $0.severity == .error && ($0.check == .keys || $0.check == .permissions)
+      }
+      if !isSaid
+        || ![.keyMissing, .keyDamaged, .keyExposed, .wrongMode, .wrongOwner].contains(finding.code)
+      {
+        findings.append(finding)
+      }
+    }
+  }
+
+  private mutating func checkStore() {
+    guard let status else { return }
+    let sets = status.settings.changeSets + status.records.changeSets
+    let size = (Files.size(home.store) ?? 0) / 1_024
+    findings.append(
+      Finding(
+        .store, .ok, .ok,
+        "The store opens: \(plural(sets, "change set")), \(size) KiB. \(checkText)To check every signature "
+          + "and row: waymark verify --deep"))
+  }
+
+  /// How far the quiet check of the running node has come.
+  private var checkText: String {
+    guard let check = status?.storeCheck, check.total > 0 else { return "" }
+    let completed = check.completed.map { CivilTime.text($0.milliseconds) }
+    let (done, total) = (check.checked, check.total)
+    guard completed != nil || done > 0 else { return "The background check has not begun. " }
+    let last = completed.map { "The background check verified all of it last at \($0)" }
+    let now = done > 0 ? "it is at \(done) of \(total) now" : nil
+    return ([last ?? "The background check has not verified all of it yet", now].compactMap(\.self))
+      .joined(separator: "; ") + ". "
+  }
+
+  private mutating func checkDisk() {
+    guard let free = Disk(home.path)?.free else { return }
+    let copies = home.automaticBackups.count
+    let kept = "; the newest \(Home.backupFilesMax) files and \(Home.backupFoldersMax) folders are kept"
+    let text =
+      "\(free >> 20) MiB are free on the disk of \(home.path)."
+      + (copies == 0 ? "" : " \(home.backups) holds \(plural(copies, "automatic backup"))\(kept).")
+    if free < Self.freeBytesMin {
+      findings.append(
+        Finding(
+          .disk, free < Self.freeBytesMin / 8 ? .error : .warning, .littleRoom, text,
+          next: "make room on it: df -h \(shellWord(home.path))"))
+    } else {
+      findings.append(Finding(.disk, .ok, .ok, text))
+    }
+  }
+
+  private mutating func checkClock() {
+    guard let status, !status.causes.contains(where: { Self.check(of: $0.reason) == .clock }) else { return }
+    let most = status.peers.compactMap(\.clockSkew).map { abs($0.wholeMilliseconds) }.max()
+    findings.append(
+      Finding(
+        .clock, .ok, .ok,
+        most.map { "The clocks of this machine and of connected devices differ by \($0 / 1_000) s at most." }
+          ?? "No device is connected to compare clocks with."))
+  }
+
+  private mutating func checkPort() {
+    if let listen = status?.address {
+      let isLocal = listen.hasPrefix("127.") || listen.hasPrefix("[::1]")
+      findings.append(
+        Finding(
+          .port, isLocal ? .info : .ok, isLocal ? .loopbackOnly : .ok,
+          isLocal
+            ? "The node listens at \(listen): only this machine can reach it."
+            : "The node listens at \(listen).",
+          next: isLocal ? "\(waymark: "run --listen [::]:7433"), if other machines should" : nil))
+      return
+    }
+    guard let listen = try? Configuration(home: home).listen ?? "[::]:7433", let endpoint = Endpoint(listen),
+      endpoint.port > 0
+    else { return }
+    if portIsTaken(endpoint.port) {
+      findings.append(
+        Finding(
+          .port, .warning, .portTaken,
+          "Port \(endpoint.port), at which the node would listen, is in use by another program.",
+          next: .waymark("run --listen [::]:0")))
+    } else {
+      findings.append(Finding(.port, .ok, .ok, "Port \(endpoint.port) is free."))
+    }
+  }
+
+  private func portIsTaken(_ port: UInt16) -> Bool {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var yes: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    let code = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    return code != 0 && errno == EADDRINUSE
+  }
+
+  // MARK: Reasons
+
+  /// The same that `status` says, each root once.
+  private mutating func checkReasons() {
+    guard let status else { return }
+    for cause in status.causes {
+      findings.append(
+        Finding(
+          Self.check(of: cause.reason), Diagnosis.Severity(cause.reason.severity), cause.reason,
+          Self.sentence(cause), next: cause.next))
+    }
+    let inSync = status.peers.count { $0.state == .inSync }
+    if !status.peers.isEmpty, inSync == status.peers.count {
+      findings.append(
+        Finding(
+          .peers, .ok, .ok,
+          "In sync with \(inSync == 1 ? "the other device" : "all \(inSync) other devices")."))
+    }
+  }
+
+  /// Names keep their letters.
+  private static func sentence(_ cause: NodeStatus.Cause) -> String {
+    let text = cause.text + "."
+    return (cause.peer?.name).map(text.hasPrefix) == true ? text : text.capitalizedFirst
+  }
+
+  private static func check(of reason: Reason) -> Diagnosis.Check {
+    switch reason {
+    case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
+    case .diskFull: .disk
+    case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent: .store
+    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDelete,
+      .directionWaiting, .directionOvertaken, .settingsBeyondLimits:
+      .sync
+    default: .peers
+    }
+  }
+
+  private mutating func checkSafety() {
+    guard let loss = status?.loss else { return }
+    if loss.devices.isEmpty {
+      findings.append(
+        Finding(
+          .safety, .info, .onlyDevice, "No other device holds a copy of what is here.",
+          next: "\(waymark: "invite"), or \(waymark: "backup FILE")"))
+    } else if loss.changeSets > 0 {
+      findings.append(
+        Finding(
+          .safety, .warning, .unreplicated,
+          "\(plural(loss.changeSets, "change set")) would be lost if this disk died now.",
+          next: .waymark("status")))
+    } else if loss.devices.allSatisfy({ $0.lacking == nil }) {
+      findings.append(Finding(.safety, .ok, .ok, "There is nothing here that could be lost."))
+    } else {
+      findings.append(Finding(.safety, .ok, .ok, "Other devices hold everything that is here."))
+    }
+  }
+
+  // MARK: Report
+
+  /// Only what is named here goes in: nothing that people wrote into trips, habits, settings or the profile.
+  private func reportBytes() throws -> [UInt8] {
+    let report = Report(
+      made: Date(milliseconds: systemWall()), version: WaymarkVersion.text, traits: WaymarkVersion.traits,
+      system: Self.system, home: home.path, findings: findings, status: status.map(Report.Said.init),
+      metrics: metrics)
+    return try AnswerCoding.document(report).bytes(.pretty)
+  }
+
+  private struct Report: Encodable {
+    let schema = "waymark.doctor.report/1"
+    let made: Date
+    let version: String
+    let traits: [String]
+    let system: String
+    let home: String
+    let findings: [Finding]
+    let status: Said?
+    let metrics: [Metrics.Family]?
+
+    /// What of a status is told to others.
+    struct Said: Encodable {
+      let status: NodeStatus
+
+      enum CodingKeys: CodingKey { case unreplicatedChangeSets }
+
+      func encode(to encoder: any Encoder) throws {
+        try status.encodeForOthers(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(status.loss.changeSets, forKey: .unreplicatedChangeSets)
+      }
+    }
+  }
+
+  private static let freeBytesMin: UInt64 = 256 << 20
+
+  private static var system: String {
+    var name = utsname()
+    guard uname(&name) == 0 else { return "unknown" }
+    func text<Field>(_ field: Field) -> String {
+      withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+    return "\(text(name.sysname)) \(text(name.release)) \(text(name.machine))"
+  }
+}
+
+extension Diagnosis.Severity {
+  init(_ severity: Severity) {
+    switch severity {
+    case .info: self = .info
+    case .warning: self = .warning
+    case .error: self = .error
+    }
+  }
+}

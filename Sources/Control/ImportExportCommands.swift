@@ -1,0 +1,109 @@
+import Foundation
+import Records
+package import Waymark
+import Wire
+
+/// `import`: one operation, whatever the files; nothing at all if one of them is broken.
+package struct ImportFiles: NodeCommand {
+  package static let name = "import"
+  package typealias Answer = ImportSummary
+
+  package var files: [String]?
+  package var format: String?
+  package var preview: Bool?
+  package var isReadOnly: Bool { preview == true }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ImportSummary {
+    let files = (files ?? []).map { URL(filePath: $0) }
+    let format: ImportFormat? = try format.map(exchangeFormat)
+    let tell: @Sendable (ImportEvent) -> Void = { call.tell(CommandEvent($0)) }
+    return preview == true
+      ? try await node.importPreview(of: files, as: format, progress: tell)
+      : try await node.importFiles(files, as: format, progress: tell)
+  }
+}
+
+/// `export`: what is visible here, as a file of another application, or as a folder of several.
+package struct ExportRecords: NodeCommand, ConfirmableCommand {
+  package static let name = "export"
+
+  package var format: String?
+  package var trip: String?
+  /// The file or folder that it goes to; nil for standard output.
+  package var output: String?
+  package var yes: Bool?
+  package var isReadOnly: Bool { output == nil }
+
+  package struct Answer: Codable, Sendable {
+    package let format: ExportFormat
+    package var output: String?
+    package let bytes: Int
+    /// The files of a folder; nil for one file.
+    package let files: [String]?
+    package let warnings: [String]
+    /// The text of the file, unless it went somewhere.
+    package var content: String?
+
+    package func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(format, forKey: .format)
+      try container.encodeIfPresent(output, forKey: .output)
+      try container.encode(bytes, forKey: .bytes)
+      if let files { try container.encode(files, forKey: .files) }
+      try container.encode(warnings, forKey: .warnings)
+      try container.encodeIfPresent(content, forKey: .content)
+    }
+  }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    let format: ExportFormat = try exchangeFormat(try required(format, Self.name, "--format FORMAT"))
+    let trip = try trip.map { try node.typedRecords(zone: nil).trip($0) }
+    if trip != nil, !format.holdsTrips {
+      throw WaymarkError.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
+    }
+    let tripID = trip.flatMap { UUID(uuidString: $0.uuid) }
+    guard let output else {
+      if format.isFolder {
+        throw WaymarkError.usage(
+          "An export as \(format.rawValue) is several files: say which folder they go to.",
+          next: .waymark("export --format \(format.rawValue) --output FOLDER"))
+      }
+      let file = try await node.export(as: format, trip: tripID)
+      return Answer(
+        format: format, bytes: file.content.count, files: nil, warnings: file.warnings,
+        content: String(decoding: file.content, as: UTF8.self))
+    }
+    let written = try await node.export(as: format, to: output, trip: tripID, overwrites: yes == true)
+    return Answer(
+      format: format, output: output, bytes: written.bytes,
+      files: format.isFolder ? written.files : nil, warnings: written.warnings)
+  }
+}
+
+extension CommandEvent {
+  fileprivate init(_ event: ImportEvent) {
+    func path(_ file: URL) -> String { file.path(percentEncoded: false) }
+    switch event {
+    case .reading(let file, let done, let total):
+      self = .progress(WorkProgress(stage: "reading", done: done, total: total), file: path(file))
+    case .skipped(let file, let place, let reason):
+      self = .skipped(file: path(file), place: place, reason: reason)
+    case .warning(let file, let text): self = .warning(file: path(file), text: text)
+    case .writing(let entries):
+      self = .progress(WorkProgress(stage: "writing", done: 0, total: entries))
+    }
+  }
+}
+
+/// The format of a name that was typed.
+///
+/// - Throws: `WaymarkError` with the code `bad_value`.
+private func exchangeFormat<Format: RawRepresentable & CaseIterable>(
+  _ name: String
+) throws -> Format where Format.RawValue == String {
+  guard let format = Format(rawValue: name) else {
+    let known = Format.allCases.map(\.rawValue).joined(separator: ", ")
+    throw WaymarkError.badValue("--format", name, allowed: "it is one of \(known)")
+  }
+  return format
+}

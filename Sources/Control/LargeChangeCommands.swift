@@ -1,0 +1,72 @@
+import Membership
+package import Waymark
+
+// They show what they would do, take a backup first, and can be undone.
+
+/// `mirror`: makes the records here, and so everywhere, those of another device.
+package struct Mirror: NodeCommand, ConfirmableCommand {
+  package static let name = "mirror"
+  package typealias Answer = DirectionSummary
+
+  package var from: String?
+  package var only: String?
+  package var trip: String?
+  package var preview: Bool?
+  package var yes: Bool?
+  package var isReadOnly: Bool { preview == true }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> DirectionSummary {
+    let peer = try node.peer(named: required(from, Self.name, "--from and a peer")).device
+    return try await ForcedDirection(
+      from: peer, only: only, trip: trip, isPreview: preview == true, isConfirmed: yes == true
+    ).run(on: node) { call.tell(.progress($0)) }
+  }
+}
+
+/// `assert`: makes the records everywhere those of this device.
+package struct AssertRecords: NodeCommand, ConfirmableCommand {
+  package static let name = "assert"
+  package typealias Answer = DirectionSummary
+
+  package var only: String?
+  package var trip: String?
+  package var preview: Bool?
+  package var yes: Bool?
+  package var isReadOnly: Bool { preview == true }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> DirectionSummary {
+    try await ForcedDirection(
+      from: nil, only: only, trip: trip, isPreview: preview == true, isConfirmed: yes == true
+    ).run(on: node) { call.tell(.progress($0)) }
+  }
+}
+
+/// `cleanup`: deletes trips that tests have left behind.
+package struct CleanUp: NodeCommand, ConfirmableCommand {
+  package static let name = "cleanup"
+  package typealias Answer = CleanupSummary
+
+  package var preview: Bool?
+  package var yes: Bool?
+  package var isReadOnly: Bool { preview == true }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> CleanupSummary {
+    let leftovers = TestLeftovers(store: node.store)
+    if preview == true { return try leftovers.preview() }
+    return try await leftovers.delete(on: node, isConfirmed: yes == true)
+  }
+}
+
+/// `restamp`: re-timestamps what was written while this machine's clock ran ahead.
+package struct Restamp: NodeCommand, ConfirmableCommand {
+  package static let name = "restamp"
+  package typealias Answer = RestampSummary
+
+  package var preview: Bool?
+  package var yes: Bool?
+  package var isReadOnly: Bool { preview == true }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> RestampSummary {
+    try await Restamper(isPreview: preview == true, isConfirmed: yes == true).run(on: node)
+  }
+}

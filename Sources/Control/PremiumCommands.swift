@@ -1,0 +1,96 @@
+import Foundation
+package import Waymark
+package import Wire
+
+/// `entitlement show`: whether there is premium, and until when.
+package struct ShowPremium: PromptCommand {
+  package static let name = "entitlement.show"
+  package typealias Answer = PremiumSummary
+  package var isReadOnly: Bool { true }
+
+  package func perform(on node: isolated Node) throws -> PremiumSummary { node.premiumSummary }
+}
+
+/// `entitlement install`: takes in a certificate that an issuer wrote.
+package struct InstallEntitlement: PromptCommand {
+  package static let name = "entitlement.install"
+
+  package var file: String?
+
+  package struct Answer: Codable, Sendable {
+    /// Whether the circle did not hold it before.
+    package let added: Bool
+    package let entitlement: EntitlementSummary
+    package let premium: SyncState.Premium
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    let file = try required(file, Self.name, "the file of an entitlement")
+    let (entitlement, isNew) = try node.install(try Issuer.readCertificate(file), from: file)
+    return Answer(added: isNew, entitlement: entitlement, premium: node.premiumSummary.premium)
+  }
+}
+
+/// `entitlement buy`: premium without money, in builds made for it.
+package struct BuyMockPremium: PromptCommand {
+  package static let name = "entitlement.buy"
+  package typealias Answer = PremiumSummary
+
+  package var mock: Bool?
+  package var until: String?
+
+  package func perform(on node: isolated Node) throws -> PremiumSummary {
+    try checkMock(mock)
+    let end = try until.map { typed in
+      let end = try Issuer.time(typed, "--until")
+      try MockPurchase.check(end, typed: typed, now: node.wall())
+      return Date(milliseconds: end)
+    }
+    try node.buyMockPremium(until: end)
+    return node.premiumSummary
+  }
+}
+
+/// `entitlement cancel`: takes the mock purchase back.
+package struct CancelMockPremium: PromptCommand {
+  package static let name = "entitlement.cancel"
+  package typealias Answer = PremiumSummary
+
+  package var mock: Bool?
+
+  package func perform(on node: isolated Node) throws -> PremiumSummary {
+    try checkMock(mock)
+    try node.cancelMockPremium()
+    return node.premiumSummary
+  }
+}
+
+/// Refuses a purchase in builds that have none, and one that does not say that it is a mock.
+private func checkMock(_ mock: Bool?) throws {
+  _ = try MockPurchase()
+  guard mock == true else {
+    throw WaymarkError.usage("Only mock purchases can be made here: add --mock.")
+  }
+}
+
+/// `issuer trust`: the circle's root key takes an issuer in.
+package struct TrustIssuer: NodeCommand {
+  package static let name = "issuer.trust"
+
+  package var file: String?
+  /// The file of the root key; nil for the one of this device.
+  package var key: String?
+  package var keyFile: String? { key }
+
+  package struct Answer: Codable, Sendable {
+    package let issuer: DeviceKey
+    /// Whether the circle did not trust it before.
+    package let added: Bool
+  }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    let issuer = try Issuer.readPublicKey(try required(file, Self.name, "the .pub file of an issuer"))
+    return Answer(
+      issuer: issuer, added: try node.trust(issuer, rootKey: key, passphrase: call.passphrase))
+  }
+}

@@ -1,0 +1,67 @@
+import Membership
+package import Waymark
+
+/// `verify`: compares the data here with that of connected peers, or with `--deep` the store with its own log.
+package struct Verify: NodeCommand {
+  package static let name = "verify"
+
+  package var peer: String?
+  package var deep: Bool?
+  package var repair: Bool?
+  package var isReadOnly: Bool { repair != true }
+
+  package enum Answer: Sendable {
+    case peers(PeerVerification)
+    case store(StoreVerification)
+  }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    guard deep == true || repair == true else {
+      try node.checkServing()
+      return .peers(try await node.verify(with: try peer.map { try node.peer(named: $0).device }))
+    }
+    guard peer == nil else {
+      throw WaymarkError.usage(
+        "--deep and --repair are about this device alone.",
+        next: "\(waymark: "verify --deep"), or \(waymark: "verify PEER")")
+    }
+    return .store(
+      try await node.verifyStore(repairing: repair == true) { call.tell(.progress($0)) })
+  }
+
+  /// A store that is suspect is not refused, and one that can't be opened is verified all the same.
+  package func performWithoutNode(
+    _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> Answer {
+    do {
+      return try await perform(onNodeOf: home, tell)
+    } catch let failure as WaymarkError where failure.code == .store {
+      return .store(
+        try await StoreVerification(closedStoreOf: home, repairing: repair == true) {
+          tell(.progress($0))
+        })
+    }
+  }
+}
+
+extension Verify.Answer: Codable {
+  private enum CodingKeys: CodingKey {
+    case deep
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let isDeep = try decoder.container(keyedBy: CodingKeys.self).contains(.deep)
+    self =
+      isDeep ? .store(try StoreVerification(from: decoder)) : .peers(try PeerVerification(from: decoder))
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    switch self {
+    case .peers(let verification): try verification.encode(to: encoder)
+    case .store(let verification):
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(true, forKey: .deep)
+      try verification.encode(to: encoder)
+    }
+  }
+}

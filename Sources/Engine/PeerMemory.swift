@@ -1,0 +1,125 @@
+package import Replication
+package import Storage
+package import Wire
+
+/// When and where a peer was last connected; kept, so that a restart does not make it forgotten.
+package struct SeenPeer: Hashable, Sendable {
+  package let time: Moment
+  package let address: String?
+
+  package init(time: Moment, address: String?) {
+    self.time = time
+    self.address = address
+  }
+}
+
+/// What of the peers is in the store, so that a restart does not make it forgotten.
+package struct PeerMemory: Sendable {
+  package private(set) var seen: [DeviceKey: SeenPeer] = [:]
+  private var holdings: [DeviceKey: Replica.Holding] = [:]
+  /// What the person calls other devices on this one.
+  package private(set) var names: [DeviceKey: String] = [:]
+  /// The time in the last beacon that was believed of each.
+  package private(set) var beacons: [DeviceKey: Int64] = [:]
+  /// What was here when this device was last in sync.
+  package var seenSets: SeenSets
+  /// A timer is under way.
+  package var isDue = false
+
+  package init(_ store: Store) throws {
+    seenSets = try SeenSets(store)
+    seen = try Self.seenPeers(store)
+    holdings = try store.holdings()
+    names = try Self.peerNames(store)
+    beacons = try Self.beaconTimes(store)
+  }
+
+  private static func seenPeers(_ store: Store) throws -> [DeviceKey: SeenPeer] {
+    var seen: [DeviceKey: SeenPeer] = [:]
+    for line in try store.metaLines(MetaKey.seenPeers) {
+      let words = line.split(separator: " ")
+      guard words.count >= 2, let device = DeviceKey(hex: words[0]), let time = Moment(words[1]) else {
+        continue
+      }
+      seen[device] = SeenPeer(time: time, address: words.count > 2 ? String(words[2]) : nil)
+    }
+    return seen
+  }
+
+  private static func peerNames(_ store: Store) throws -> [DeviceKey: String] {
+    var names: [DeviceKey: String] = [:]
+    for line in try store.metaLines(MetaKey.peerNames) {
+      let parts = line.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, let device = DeviceKey(hex: parts[0]) else { continue }
+      names[device] = String(parts[1])
+    }
+    return names
+  }
+
+  /// Keeps what the person calls a device on this one; nil for its own name.
+  package mutating func keep(name: String?, of device: DeviceKey, in store: Store) throws {
+    var names = names
+    names[device] = name
+    try store.setMetaLines(
+      MetaKey.peerNames, names.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
+    self.names = names
+  }
+
+  /// Keeps what is news: holdings of members and the last connection of each.
+  package mutating func keep(_ replica: Replica, _ members: some Sequence<DeviceKey>, in store: Store) throws
+  {
+    let members = Set(members)
+    for (device, holding) in replica.holdings.sorted(by: { $0.key < $1.key }) {
+      guard members.contains(device) else { continue }
+      let last = holdings[device]
+      let isNews = Lane.allCases.contains { holding[$0].heads != last?[$0].heads }
+      let age = (holding.syncedAt ?? 0) - (last?.syncedAt ?? 0)
+      guard isNews || age > Self.ageMilliseconds else { continue }
+      try store.keep(holding, of: device)
+      holdings[device] = holding
+    }
+  }
+
+  private static func beaconTimes(_ store: Store) throws -> [DeviceKey: Int64] {
+    var times: [DeviceKey: Int64] = [:]
+    for line in try store.metaLines(MetaKey.beaconTimes) {
+      let words = line.split(separator: " ")
+      guard words.count == 2, let device = DeviceKey(hex: words[0]), let time = Int64(words[1]) else {
+        continue
+      }
+      times[device] = time
+    }
+    return times
+  }
+
+  /// What was heard is not believed again after a restart.
+  package mutating func keep(beacons times: [DeviceKey: Int64], in store: Store) throws {
+    guard times != beacons else { return }
+    try store.setMetaLines(
+      MetaKey.beaconTimes, times.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" })
+    beacons = times
+  }
+
+  /// Keeps when and where peers were last connected, as far as it is news.
+  package mutating func keep(seen peers: [DeviceKey: SeenPeer], in store: Store) throws {
+    var kept = seen
+    for (device, peer) in peers {
+      let last = kept[device]
+      guard peer.address != last?.address || abs(peer.time - (last?.time ?? 0)) > Self.ageMilliseconds else {
+        continue
+      }
+      kept[device] = peer
+    }
+    guard kept != seen else { return }
+    try store.setMetaLines(
+      MetaKey.seenPeers,
+      kept.sorted { $0.key < $1.key }.map { device, peer in
+        ["\(device)", "\(peer.time)", peer.address ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+      })
+    seen = kept
+  }
+
+  package static let burstMilliseconds: Int64 = 1_000
+  /// Times are kept only this often: each time costs a write.
+  private static let ageMilliseconds: Moment = 60_000
+}

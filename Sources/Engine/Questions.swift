@@ -1,0 +1,54 @@
+package import Replication
+package import Wire
+
+/// The questions that commands of this device put to peers: one at a time on a link, the others wait.
+package struct Questions {
+  package struct Pending {
+    let id: UInt64
+    let lane: Lane
+    let question: Question
+    package let continuation: CheckedContinuation<Reply, any Error>
+  }
+
+  /// By link, in the order in which they were put.
+  private var pending: [LinkID: [Pending]] = [:]
+  /// Which of them the peer has heard.
+  private var underWay: [LinkID: UInt64] = [:]
+  private var nextID: UInt64 = 0
+
+  package init() {}
+
+  package mutating func add(
+    _ link: LinkID, _ lane: Lane, _ question: Question,
+    _ continuation: CheckedContinuation<Reply, any Error>
+  ) -> UInt64 {
+    nextID += 1
+    pending[link, default: []].append(
+      Pending(id: nextID, lane: lane, question: question, continuation: continuation))
+    return nextID
+  }
+
+  /// What to ask now; nil while a question is under way, or if there is none.
+  package mutating func next(_ link: LinkID) -> Input? {
+    guard underWay[link] == nil, let first = pending[link]?.first else { return nil }
+    underWay[link] = first.id
+    return .ask(link, first.lane, first.question)
+  }
+
+  /// The question under way has its reply; gives the next one.
+  package mutating func end(_ link: LinkID, _ reply: Reply) -> Input? {
+    underWay[link].flatMap { remove(link, $0) }?.continuation.resume(returning: reply)
+    return next(link)
+  }
+
+  package mutating func remove(_ link: LinkID, _ id: UInt64) -> Pending? {
+    if underWay[link] == id { underWay[link] = nil }
+    guard let index = pending[link]?.firstIndex(where: { $0.id == id }) else { return nil }
+    return pending[link]?.remove(at: index)
+  }
+
+  package mutating func removeAll(_ link: LinkID) -> [Pending] {
+    underWay[link] = nil
+    return pending.removeValue(forKey: link) ?? []
+  }
+}

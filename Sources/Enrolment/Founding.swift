@@ -1,0 +1,87 @@
+package import Home
+package import Membership
+package import Sodium
+import Storage
+package import Wire
+
+/// The keys and the first statement of a new circle.
+package struct Founding: Sendable {
+  package let identity: Identity
+  package let root: SigningKey
+  package let genesis: Statement
+  package let name: String
+  private let made: Int64
+
+  /// - Parameters:
+  ///   - issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  ///   - now: milliseconds since 1970.
+  /// - Throws: `WaymarkError` if the name can't be one.
+  package init(name: String, issuers: [DeviceKey] = [], now: Int64) throws {
+    try self.init(name: name, issuers: issuers, identity: try Identity.generate(), now: now)
+  }
+
+  init(name: String, issuers: [DeviceKey], identity: Identity, now: Int64) throws {
+    self.name = name
+    made = now
+    self.identity = identity
+    root = try SigningKey()
+    let body = Genesis(
+      root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
+      issuers: issuers, created: now, nonce: random16())
+    do {
+      genesis = try Statement(signing: body, with: root)
+    } catch {
+      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+    }
+  }
+
+  /// Makes the keys and the store of the founder in a directory.
+  ///
+  /// - Throws: `WaymarkError` of code `already_there` if there is a store, `store_held` if one is being made.
+  @discardableResult
+  package func write(to home: Home) throws -> NewMembership {
+    try home.prepare()
+    try Self.checkIsEmpty(home)
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    // Another process may have made one before this had the lock.
+    try Self.checkIsEmpty(home)
+    // A store may have been lost, and the root key is all that lets anybody into its circle again.
+    let aside = try home.setKeysAside(at: made, under: lock)
+    try writeKeysAndStore(to: home, isLocked: true)
+    return NewMembership(circle: genesis.circle, device: identity.device, name: name, keysAside: aside)
+  }
+
+  /// - Parameter isLocked: whether the caller has the lock of the home.
+  func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
+    try identity.save(to: home.deviceKey)
+    try RootKey.save(root, to: home.rootKey)
+    try NewStore.make(home, [genesis], isLocked: isLocked)
+  }
+
+  private static func checkIsEmpty(_ home: Home) throws {
+    guard home.hasStore else { return }
+    throw WaymarkError(
+      exitCode: ExitCode.failed, code: .alreadyThere,
+      message: "There is a Waymark store in \(home.path) already.",
+      next: "\(waymark: "status"), or another --home")
+  }
+}
+
+/// A device that a circle has admitted, before it has a store.
+package struct AdmittedDevice: Sendable {
+  package let identity: Identity
+  package let statements: [Statement]
+
+  package init(identity: Identity, statements: [Statement]) {
+    self.identity = identity
+    self.statements = statements
+  }
+
+  /// Makes its keys and its store in a directory.
+  package func write(to home: Home) throws {
+    try home.prepare()
+    try identity.save(to: home.deviceKey)
+    try NewStore.make(home, statements)
+  }
+}

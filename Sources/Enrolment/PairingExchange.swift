@@ -1,0 +1,170 @@
+package import Home
+package import Membership
+import SecureChannel
+import Sodium
+import Synchronization
+package import Transport
+import Wire
+
+/// The joiner's side of pairing: dials the ticket's addresses one after the other.
+package struct PairingExchange: Sendable {
+  let ticket: Ticket
+  let identity: Identity
+  let name: String
+
+  package init(ticket: Ticket, identity: Identity, name: String) {
+    self.ticket = ticket
+    self.identity = identity
+    self.name = name
+  }
+
+  package func run() async throws -> Circle {
+    var failures: [WaymarkError] = []
+    for address in ticket.addresses {
+      do {
+        return try await ask(address)
+      } catch let error as WaymarkError where Self.saysLittle.contains(error.code) {
+        failures.append(error)
+        guard failures.count(where: { $0.code != .unreachable }) < Self.refusalsMax else { break }
+      }
+    }
+    throw failures.first { $0.code != .unreachable } ?? failures.first
+      ?? .unreachable("the ticket names no address")
+  }
+
+  /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
+  /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
+  static let saysLittle: Set<Reason> = [.unreachable, .ticketRefused, .wrongDevice]
+  /// The inviter closes pairing for a while after ten that did not fit.
+  private static let refusalsMax = 4
+
+  private func ask(_ address: String) async throws -> Circle {
+    guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
+    var secret = ticket.preSharedKey
+    defer { wipe(&secret) }
+    let ticket = ticket
+    let key = try SymmetricKey(secret)
+    let answer = Answer()
+    let link = try Link(
+      dialing: endpoint,
+      role: .initiator(.pairing(ticket: ticket.id), presharedKey: key) { $0 == ticket.transport ? [] : nil },
+      settings: identity.linkSettings { try JoinReply($0) }, handlers: handlers(answer))
+    let reply = try await withCheckedThrowingContinuation { continuation in
+      answer.await(continuation)
+      link.start()
+    }
+    return try circle(reply)
+  }
+
+  private func handlers(_ answer: Answer) -> LinkHandlers<JoinReply> {
+    LinkHandlers(
+      opened: { link, opening in
+        let request = JoinRequest(
+          key: identity.signing, transport: identity.transportKey, name: name,
+          handshakeHash: opening.handshakeHash.bytes)
+        link.send(request.encoded)
+      },
+      received: { link in
+        for reply in link.takeInbox() { answer.resolve(.success(reply)) }
+        link.close()
+      },
+      closed: { link, end in
+        for reply in link.takeInbox() { answer.resolve(.success(reply)) }
+        answer.resolve(.failure(failure(end)))
+      })
+  }
+
+  private func failure(_ end: LinkEnd) -> WaymarkError {
+    switch end {
+    case .handshakeFailed, .closedByPeer, .truncated:
+      .failed(
+        .ticketRefused,
+        "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
+        next: "\(waymark: "invite", on: "that device"); then here \(waymark: "join") with the new ticket")
+    case .notAuthorized:
+      .failed(
+        .wrongDevice, "Another device answers at the address of the ticket.",
+        next:
+          "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
+      )
+    case .versionMismatch(let theirs):
+      .failed(
+        .newerProtocol, "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
+        next: "install the newer Waymark here; this one is: \(waymark: "version")")
+    default: .unreachable(ticket.addresses.joined(separator: ", "))
+    }
+  }
+
+  private func circle(_ reply: JoinReply) throws -> Circle {
+    switch reply {
+    case .refused(let refusal): throw WaymarkError.refused(refusal)
+    case .accepted(let statements):
+      guard
+        let circle = Circle.joined(
+          statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
+      else {
+        throw WaymarkError.failed(
+          .wrongCircle, "The answer is not of the circle of the ticket.",
+          next:
+            "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
+        )
+      }
+      return circle
+    }
+  }
+
+  /// Hands over the first of several outcomes.
+  private final class Answer: Sendable {
+    private let continuation = Mutex<CheckedContinuation<JoinReply, any Error>?>(nil)
+
+    func await(_ continuation: CheckedContinuation<JoinReply, any Error>) {
+      self.continuation.withLock { $0 = continuation }
+    }
+
+    func resolve(_ result: Result<JoinReply, any Error>) {
+      let waiting = continuation.withLock { held in
+        defer { held = nil }
+        return held
+      }
+      waiting?.resume(with: result)
+    }
+  }
+}
+
+extension WaymarkError {
+  static func unreachable(_ address: String) -> WaymarkError {
+    .failed(
+      .unreachable, "The inviting device can't be reached at \(address).",
+      next: "see that it runs, or that invite still waits, and that both are on one network")
+  }
+
+  /// The circle knows these keys already: as a member's, or as revoked ones.
+  /// Why the inviting device does not admit a joiner.
+  package static func refused(_ refusal: JoinRefusal) -> WaymarkError {
+    let (code, message): (Reason, String) =
+      switch refusal {
+      case .ticketSpent: (.ticketSpent, "The ticket has been used by another device.")
+      case .ticketExpired: (.ticketExpired, "The ticket has expired.")
+      case .circleFull: (.circleFull, "The circle has no room for another device.")
+      case .keyInUse: (.keyInUse, "The circle knows these keys already.")
+      case .notAdmin: (.notAdmin, "The inviting device is no admin of its circle any more.")
+      case .badProof, .other: (.refused, "The inviting device refused.")
+      }
+    return .failed(
+      code, message,
+      next:
+        "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
+    )
+  }
+}
+
+extension Identity {
+  /// What every link of this device has in common.
+  package func linkSettings<Message>(
+    decode: @escaping @Sendable ([UInt8]) throws -> Message
+  ) -> LinkSettings<Message> {
+    LinkSettings(
+      makeKeys: { [transport] in ChannelKeys(staticKey: transport, ephemeral: try AgreementKey()) },
+      decode: decode)
+  }
+}

@@ -1,0 +1,56 @@
+package import Home
+package import Membership
+import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The key and the ticket of a join that has begun, in `join-pending/` of the home.
+///
+/// They are durable before the inviter is asked, and stay until the new store is in place. A join that is interrupted
+/// at any moment, also after the inviter has certified the key, continues with the same key, with this ticket or a
+/// later one of the same circle. The circle never holds a second member for one device.
+package struct PendingJoin: Sendable {
+  private let home: Home
+  private var folder: Home { Home(path: home.pendingJoin) }
+  private var ticketFile: String { home.pendingJoin + "/ticket" }
+
+  package init(_ home: Home) { self.home = home }
+
+  /// The ticket of the join that was interrupted; nil if there is none.
+  var ticket: Ticket? {
+    let bytesMax = Limits.ticketCharactersMax + 64
+    guard let bytes = try? Files.read(ticketFile, bytesMax: bytesMax) else { return nil }
+    return try? Ticket(line: String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// The keys of an interrupted join of a ticket's circle, else new ones, durable with the ticket.
+  package func identity(for ticket: Ticket) throws -> (identity: Identity, isNew: Bool) {
+    if self.ticket?.circle == ticket.circle, let identity = try? Identity.load(from: folder) {
+      try save(ticket)
+      return (identity, false)
+    }
+    return (try makeIdentity(for: ticket), true)
+  }
+
+  /// New keys in place of those of an interrupted join.
+  func makeIdentity(for ticket: Ticket) throws -> Identity {
+    try discard()
+    try folder.prepare()
+    let identity = try Identity.generate()
+    try identity.save(to: folder.deviceKey)
+    try save(ticket)
+    for path in [folder.keys, folder.path] { try Files.syncFolder(of: path) }
+    return identity
+  }
+
+  /// The join is complete, or its keys are of no use any more.
+  func discard() throws { try folder.discard() }
+
+  private func save(_ ticket: Ticket) throws {
+    try Files.replace(ticketFile, with: Array((ticket.line + "\n").utf8), mode: 0o600)
+  }
+}

@@ -1,0 +1,132 @@
+public import Foundation
+public import Home
+import Membership
+import Replication
+import Sodium
+import Storage
+import Wire
+
+/// Takes this device into the circle of its store by the root key, with nobody else's help: it becomes an admin.
+///
+/// A member keeps its keys; a device that was revoked gets new ones, since revoked keys never return.
+public struct Readmission: Sendable {
+  private let home: Home
+  private let name: String?
+  private let hostName: String
+  private let rootKey: String
+  private let wall: @Sendable () -> Int64
+
+  /// - Parameters:
+  ///   - home: the home of this device, with a store.
+  ///   - rootKey: the file of the circle's root key.
+  ///   - name: what this device is to be called, if it never had a name.
+  ///   - renames: whether it is to be called so also if it had one.
+  public init(home: Home, rootKey: URL, name: String, renames: Bool = false) {
+    self.init(
+      home: home, name: renames ? name : nil, hostName: name, rootKey: rootKey.path(percentEncoded: false))
+  }
+
+  /// - Parameters:
+  ///   - name: what this device is to be called; nil leaves it its name.
+  ///   - hostName: its name if it never had one.
+  package init(
+    home: Home, name: String?, hostName: String, rootKey: String,
+    wall: @escaping @Sendable () -> Int64 = systemWall
+  ) {
+    self.home = home
+    self.name = name
+    self.hostName = hostName
+    self.rootKey = rootKey
+    self.wall = wall
+  }
+
+  /// Certifies this device by the root key. No node may have the home open.
+  ///
+  /// - Throws: `WaymarkError` with the code `no_store`, `store_held`, `already_admin`, or `root_key` if the key is
+  ///   another circle's.
+  @discardableResult
+  public func join() async throws -> NewMembership {
+    do {
+      return try await carryOut()
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
+  }
+
+  @concurrent
+  private func carryOut() async throws -> NewMembership {
+    guard home.hasStore || home.isReplacing else { throw noStore }
+    let replica = try OfflineReplica(opening: home, wall)
+    defer { replica.close() }
+    let standing = try Standing(of: replica)
+    let identity = standing.keepsKeys ? replica.identity : try Identity.generate()
+    let certificate = try certificate(for: identity, standing)
+    var rewritten = 0
+    if replica.waiting != nil {
+      try replica.store.admitKeys(by: [certificate])
+    } else if standing.keepsKeys {
+      replica.add(certificate)
+    } else {
+      replica.close()
+      // What was written meanwhile comes along: the store is copied under the lock.
+      let lock = try HomeLock(home)
+      defer { lock.release() }
+      rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
+        of: replica.identity.device, statements: standing.statements + [certificate])
+    }
+    return NewMembership(
+      circle: standing.circle.id, device: identity.device, name: name(standing, identity),
+      rewritten: rewritten)
+  }
+
+  /// What this device is before.
+  struct Standing: Sendable {
+    let circle: Circle
+    let keepsKeys: Bool
+    /// What the circle calls it already.
+    let name: String?
+    var statements: [Statement] { circle.statements(notIn: []) }
+
+    /// - Throws: if this device is an admin already.
+    init(of replica: OfflineReplica) throws {
+      circle = replica.circle
+      let device = replica.identity.device
+      let member = circle.evaluation.members[device]
+      if member?.role == .admin {
+        throw WaymarkError.failed(
+          .alreadyAdmin, "This device is an admin of the circle already.", next: .waymark("members"))
+      }
+      keepsKeys = member != nil || replica.waiting != nil
+      name = circle.evaluation.known(device)?.name ?? replica.waiting?.name
+    }
+  }
+
+  private func certificate(for identity: Identity, _ standing: Standing) throws -> Statement {
+    let root = try RootKey.read(
+      rootKey, at: home, of: standing.circle, home.passphrases, for: "Joining without a ticket")
+    guard
+      standing.circle.evaluation.isMember(identity.device)
+        || standing.circle.evaluation.members.count < Limits.devicesMax
+    else { throw WaymarkError.refused(.circleFull) }
+    let body = DeviceCertificate(
+      circle: standing.circle.id, issuer: DeviceKey(root), device: identity.device,
+      transport: identity.transportKey, name: name(standing, identity), role: .admin, issued: wall())
+    do {
+      return try Statement(signing: body, with: root)
+    } catch {
+      throw WaymarkError.badValue(
+        "name", name(standing, identity), allowed: "1 to 64 bytes without control characters")
+    }
+  }
+
+  private func name(_ standing: Standing, _ identity: Identity) -> String {
+    standing.circle.evaluation.freeName(name ?? standing.name ?? hostName, for: identity.device)
+  }
+
+  private var noStore: WaymarkError {
+    WaymarkError(
+      exitCode: ExitCode.noStore, code: .noStore,
+      message: "There is no Waymark store in \(home.path); the root key takes in a device that has one.",
+      next: "\(waymark: "restore FILE --root-key FILE"), or \(waymark: "join TICKET")")
+  }
+}

@@ -1,0 +1,174 @@
+import Foundation
+package import Home
+import Membership
+package import Replication
+import Sodium
+import Storage
+import Wire
+
+/// Who this device is after a restore, and what its store begins with.
+package struct RestorePlan: Sendable {
+  let backup: BackupSource
+  let circle: Circle
+  let identity: Identity
+  private let hasNewKeys: Bool
+  private let isPartial: Bool
+  let founds: Bool
+  private let name: String
+  private let kept: [String: [UInt8]]
+
+  package init(
+    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: Restoring.Request, now: Moment
+  ) throws {
+    self.backup = backup
+    founds = request.foundsCircle
+    name = request.name
+    isPartial = request.isPartial
+    var circle = try Self.circle(backup)
+    if let held = present.circle, held.id == circle.id { circle.insert(held.statements(notIn: [])) }
+    let held = Files.exists(home.deviceKey) ? try Identity.load(from: home) : nil
+    let waiting = present.glance?.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
+    if !founds, let held, circle.evaluation.isMember(held.device) {
+      (identity, hasNewKeys) = (held, false)
+    } else if !founds, let held, held.device == waiting?.device, request.rootKey == nil,
+      present.circle?.id == circle.id
+    {
+      (identity, hasNewKeys) = (held, false)
+    } else {
+      (identity, hasNewKeys) = (try Identity.generate(), true)
+      if !founds, let path = request.rootKey {
+        try Self.admit(identity, request.name, to: &circle, path, home, now)
+      }
+    }
+    self.circle = circle
+    kept = Self.kept(backup, present, circle, identity)
+  }
+
+  private static func circle(_ backup: BackupSource) throws -> Circle {
+    try BackupSource.reading(backup.path) {
+      do {
+        return try Circle(statements: try backup.statements.map { try Statement($0) })
+      } catch is StatementError {
+        throw BackupError.damaged("a statement of the circle does not hold")
+      }
+    }
+  }
+
+  /// The root key takes the new keys in, as an admin.
+  private static func admit(
+    _ identity: Identity, _ name: String, to circle: inout Circle, _ path: String, _ home: Home, _ now: Moment
+  ) throws {
+    let root = try SigningKey(seed: try KeyFile.secrets(.root, at: path, home.passphrases))
+    guard DeviceKey(root) == circle.genesis.root else {
+      throw WaymarkError(
+        exitCode: ExitCode.badKey, code: .rootKey,
+        message: "\(path) is not the root key of the backup's circle; nothing was changed.",
+        next: "name the right file, or restore without it and join the circle with a ticket")
+    }
+    guard circle.evaluation.members.count < Limits.devicesMax else { throw WaymarkError.refused(.circleFull) }
+    let certificate = DeviceCertificate(
+      circle: circle.id, issuer: DeviceKey(root), device: identity.device, transport: identity.transportKey,
+      name: circle.evaluation.freeName(name), role: .admin, issued: now)
+    do {
+      circle.insert([try Statement(signing: certificate, with: root)])
+    } catch {
+      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+    }
+  }
+
+  /// The same device keeps its choices: the present ones, else those of its backup. Another one begins with
+  /// nothing but the addresses of its peers.
+  private static func kept(
+    _ backup: BackupSource, _ present: PresentStore, _ circle: Circle, _ identity: Identity
+  ) -> [String: [UInt8]] {
+    let isOwnStore = present.circle?.id == circle.id
+    if isOwnStore, let glance = present.glance, circle.evaluation.isMember(identity.device) {
+      var kept: [String: [UInt8]] = [:]
+      for key in MetaKey.choices + [MetaKey.mockPurchase] { kept[key] = glance.meta(key) }
+      return kept
+    }
+    if backup.about.device == identity.device { return backup.about.kept }
+    return backup.about.kept.filter { $0.key == MetaKey.addresses }
+  }
+
+  // MARK: The store
+
+  var isAdmitted: Bool { circle.evaluation.isMember(identity.device) }
+
+  /// Makes the store from nothing: verifies and folds every change set of the backup.
+  ///
+  /// - Returns: how many change sets of it are missing; none unless the restore is partial.
+  package func makeStore(in target: Home, now: Moment, _ progress: (WorkProgress) -> Void) throws -> Int {
+    if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
+    try NewStore.make(target, circle.statements(notIn: []))
+    let store = try Store(path: target.store)
+    for (key, value) in kept where MetaKey.choices.contains(key) || key == MetaKey.mockPurchase {
+      try store.setMeta(key, value)
+    }
+    if !isAdmitted {
+      try store.setMeta(MetaKey.waiting, AwaitedAdmission(device: identity.device, name: name).bytes)
+    }
+    let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
+    // Sets may build on others that a cut has left out.
+    _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
+    var partial = PartialRestore(store, circle, horizon)
+    try BackupSource.reading(backup.path) {
+      var done: Int64 = 0
+      try BackupFile(path: backup.path).forEachPart(of: Self.partSets) { part in
+        if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon) }
+        done += Int64(part.count)
+        progress(
+          WorkProgress(
+            stage: "verifying", done: Int(clamping: done), total: Int(clamping: backup.changeSets)))
+      }
+    }
+    try store.rest()
+    return partial.missing
+  }
+
+  private func take(
+    _ part: [RawChangeSet], after done: Int64, into store: Store, _ horizon: Clock
+  ) throws {
+    var sets: [VerifiedChangeSet] = []
+    sets.reserveCapacity(part.count)
+    for (offset, raw) in part.enumerated() {
+      let number = done + Int64(offset) + 1
+      guard let set = try? VerifiedChangeSet(verifying: raw) else {
+        throw BackupError.damagedSet("the signature of change set \(number) does not hold")
+      }
+      guard set.header.circle == circle.id, circle.evaluation.admission(of: set.header.log) != .unknownDevice
+      else { throw BackupError.damaged("change set \(number) is not of this circle") }
+      sets.append(set)
+    }
+    let report = try store.commit(sets, horizon: horizon)
+    for (offset, placement) in report.placements.enumerated() {
+      if case .place = placement { continue }
+      if placement == .excluded { continue }
+      throw BackupError.damagedSet("change set \(done + Int64(offset) + 1) has lost one that it builds on")
+    }
+  }
+
+  private static let partSets = 1_000
+
+  /// Founds a circle with the issuers of the one that the backup is of.
+  func foundCircle(in staged: Home, now: Moment) throws {
+    try Founding(name: name, issuers: circle.genesis.issuers, identity: identity, now: now)
+      .writeKeysAndStore(to: staged)
+  }
+
+  /// - Parameter missing: change sets of the backup that are not in the store.
+  func summary(of staged: Home, missing: Int, isPreview: Bool) throws -> RestoreSummary {
+    let store = try Store(path: staged.store)
+    let circle = try Circle(statements: try store.statements().map { try Statement($0) })
+    let isAdmitted = circle.evaluation.isMember(identity.device)
+    return RestoreSummary(
+      isPreview: isPreview, file: backup.path, created: Date(milliseconds: backup.about.created),
+      from: backup.about.name, circle: circle.id, isNewCircle: founds,
+      // New keys are made again when it is done in earnest.
+      device: isPreview && hasNewKeys ? nil : identity.device,
+      name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
+      isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,
+      records: try store.visibleCounts().values.reduce(0, +), setAside: 0,
+      next: isAdmitted ? .waymark("run") : AwaitedAdmission.next)
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+package import Home
+import Membership
+package import Replication
+import Storage
+import Wire
+
+/// A backup as it is before anything of it is verified.
+package struct BackupSource: Sendable {
+  let path: String
+  let about: BackupAbout
+  let statements: [[UInt8]]
+  let changeSetIDs: Set<ChangeSetID>
+  let changeSets: Int64
+
+  /// - Throws: `WaymarkError` in words if it can't be restored from.
+  package init(_ path: String) throws {
+    guard !Files.isDirectory(path) else {
+      throw WaymarkError.failed(
+        .file, "\(path) is a folder; a backup is one file.",
+        next: "name the file that waymark backup has written")
+    }
+    guard !Files.exists(path) || Files.isRegular(path) else { throw Files.notAFile(path) }
+    let readable = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard readable >= 0 else {
+      throw WaymarkError.failed(
+        .file, "Can't read \(path): \(reason().lowercased()).", next: Files.look(path))
+    }
+    close(readable)
+    self.path = path
+    (about, statements, changeSetIDs, changeSets) = try Self.reading(path) {
+      let file = try BackupFile(path: path)
+      return (file.about, try file.statements(), try file.changeSetIDs(), file.changeSetCount)
+    }
+  }
+
+  /// Turns what is wrong with a backup into a sentence.
+  static func reading<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
+    do {
+      return try body()
+    } catch BackupError.notABackup {
+      throw WaymarkError.failed(
+        .notABackup, "\(path) is not a Waymark backup; nothing was changed.",
+        next: "name a file that waymark backup wrote")
+    } catch BackupError.newerFormat(let found, let known) {
+      throw WaymarkError.failed(
+        .newerBackup,
+        "\(path) was written by a newer version of Waymark (format \(found), this one reads \(known)); "
+          + "nothing was changed.", next: "bring this program up to date, then restore again")
+    } catch BackupError.damagedSet(let why) {
+      throw WaymarkError.failed(
+        .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
+        next:
+          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"): that restores everything that is "
+          + "intact, and says what is missing")
+    } catch BackupError.damaged(let why) {
+      throw WaymarkError.failed(
+        .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
+        next: "restore an older backup, or join the circle anew")
+    }
+  }
+}
+
+/// The store that a restore would replace.
+package struct PresentStore: Sendable {
+  /// Nil if there is none, or it can't be read.
+  let glance: StoreGlance?
+  let circle: Circle?
+  /// Why it can't be read, as a sentence.
+  package let trouble: String?
+
+  /// What only the present store holds.
+  struct Loss: Sendable {
+    let changeSets: Int?
+    let sentence: String
+  }
+
+  package init(_ home: Home) throws {
+    guard home.hasStore else {
+      (glance, circle, trouble) = (nil, nil, nil)
+      return
+    }
+    do {
+      let found = try StoreGlance(path: home.store)
+      circle = try Circle(statements: try found.statements.map { try Statement($0) })
+      glance = found
+      trouble = nil
+    } catch {
+      (glance, circle) = (nil, nil)
+      trouble = WaymarkError.reading(home, error).message
+    }
+  }
+
+  /// Writes a backup of the store beside where it goes, so that it can be restored in its turn.
+  ///
+  /// - Returns: whether there is one: of a store that is damaged, or whose keys can't be read, there is none.
+  package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
+    guard let glance, let circle, let identity = try? Identity.load(from: home) else { return false }
+    try home.makeAside(folder)
+    let about = BackupAbout(
+      of: identity.device, called: circle.evaluation.members[identity.device]?.name ?? "", at: now,
+      glance.meta)
+    let path = folder + "/store.waymark"
+    do {
+      _ = try Store.backup(storeAt: home.store, to: path, about: about)
+      return true
+    } catch let error as BackupTargetError {
+      throw WaymarkError.backupTarget(path, error)
+    } catch StoreError.damaged {
+      return false
+    }
+  }
+
+  /// What would be set aside and is not in the backup; nil if that is nothing.
+  func loss(to backup: BackupSource, foundsCircle: Bool) throws -> Loss? {
+    if let trouble {
+      return Loss(changeSets: nil, sentence: trouble)
+    }
+    guard let glance, let circle else { return nil }
+    let held = glance.changeSetIDs.count
+    guard !foundsCircle else {
+      return Loss(
+        changeSets: held, sentence: "There is a store here already; a new circle would take its place.")
+    }
+    let isSame = backup.statements.contains { (try? Statement($0))?.circle == circle.id }
+    guard isSame else {
+      return Loss(
+        changeSets: held,
+        sentence: "The backup is of another circle than the store here, which holds \(held) change sets.")
+    }
+    let missing = glance.changeSetIDs.subtracting(backup.changeSetIDs).count
+    guard missing > 0 else { return nil }
+    return Loss(
+      changeSets: missing,
+      sentence: "\(missing) change \(missing == 1 ? "set" : "sets") of the present store "
+        + "\(missing == 1 ? "is" : "are") not in the backup; what other devices hold of it comes back from them."
+    )
+  }
+}
+
+extension StoreGlance {
+  /// The circle whose statements it holds.
+  var circle: CircleID? { statements.lazy.compactMap { try? Statement($0) }.first?.circle }
+}

@@ -1,0 +1,123 @@
+import Home
+package import Membership
+import Records
+import Replication
+package import Storage
+import Wire
+
+/// A store that is built in the staging folder of a home and replaces the present one when it is complete.
+///
+/// Until then the present store and its keys are as they were, whatever interrupts the work.
+struct StagedStore {
+  /// The staging folder.
+  let home: Home
+  private let present: Home
+  private let identity: Identity
+  private let wall: @Sendable () -> Moment
+  private let lock: HomeLock
+
+  /// Empties the staging folder and saves the keys of the new store there.
+  init(
+    _ present: Home, _ identity: Identity, _ wall: @escaping @Sendable () -> Moment, under lock: HomeLock
+  ) throws {
+    self.present = present
+    self.identity = identity
+    self.wall = wall
+    self.lock = lock
+    home = Home(path: present.staging)
+    try home.discard()
+    try home.prepare()
+    try identity.save(to: home.deviceKey)
+  }
+
+  /// Puts the complete store in place. The old store and keys go into a folder of the backups.
+  func replacePresent(isSameCircle: Bool) throws {
+    try present.replace(
+      Replacement(
+        aside: try present.automaticBackup(before: "join", at: wall(), suffix: ""), isSameCircle: isSameCircle
+      ), at: wall(), under: lock)
+  }
+
+  /// Copies the present store and gives it the new keys, which its circle has admitted.
+  ///
+  /// A revocation excludes sets that the old device wrote before it knew of it. Their content is authored again with the
+  /// new keys, so that nothing is lost that its owner wrote.
+  ///
+  /// - Parameter joinedWith: the ticket, if there was one.
+  /// - Returns: how many records were authored again.
+  func replaceKeys(
+    of old: DeviceKey?, statements: [Statement], joinedWith: TicketID? = nil
+  ) throws -> Int {
+    try present.copyStore(to: home, under: lock)
+    try NewStore.make(home, statements, joinedWith: joinedWith)
+    let written = try old.map { try Store(path: home.store).states(writtenBy: $0) } ?? [:]
+    var rewritten = 0
+    if !written.isEmpty {
+      try withReplica { replica in
+        // Authors what differs from the former state.
+        let plan = try replica.store.plan(written, now: wall())
+        try replica.write("join", plan.drafts, leastClock: plan.leastClock)
+        rewritten = Set(plan.drafts.map(\.key)).count
+      }
+    }
+    try replacePresent(isSameCircle: true)
+    return rewritten
+  }
+
+  /// Opens the new store for what is written into it before it is put in place.
+  func withReplica(_ body: (OfflineReplica) throws -> Void) throws {
+    let replica = try OfflineReplica(home, identity, try Store(path: home.store), wall)
+    defer { replica.close() }
+    try body(replica)
+  }
+}
+
+/// What every store begins with: the statements of its circle, and an incarnation of its own.
+package enum NewStore {
+  /// Makes the store of a device that has its keys, or gives a copied store a fresh incarnation.
+  ///
+  /// - Parameter isLocked: whether the caller has the lock of the home.
+  static func make(
+    _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, isLocked: Bool = false
+  ) throws {
+    let store = try Store(path: home.store, isLocked: isLocked)
+    home.protectStore()
+    try fill(store, statements)
+    try store.setMeta(MetaKey.joinedWith, joinedWith?.bytes)
+  }
+
+  package static func fill(_ store: Store, _ statements: [Statement]) throws {
+    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
+  }
+}
+
+extension JoinPreview {
+  /// What a join would carry over from a store, by kind.
+  init(of store: Store) throws {
+    let drafts = try store.visibleDrafts()
+    counts = Registry.kinds.map { kind in
+      Count(
+        kind: RecordKind(rawValue: kind.name), count: drafts.filter { $0.key.kind == kind.number }.count,
+        plural: kind.plural)
+    }.filter { $0.count > 0 }
+  }
+}
+
+extension Store {
+  /// Every visible record and setting as an insert into another circle; untouched seeds stay behind.
+  func visibleDrafts() throws -> [EntryDraft] {
+    var drafts: [EntryDraft] = []
+    for kind in Registry.kinds {
+      try forEach(RecordQuery(kind.number)) { row in
+        guard !row.isUntouchedSeed else { return }
+        let isFixed = FixedRecords.isFixed(row.key, Fields.life)
+        let life: [(field: FieldNumber, value: Value)] = isFixed ? [] : [(Fields.life, .bool(true))]
+        let fields = row.fields.filter { !FixedRecords.isFixed(row.key, $0.key) }
+          .map { (field: $0.key, value: $0.value) }
+        if !(life + fields).isEmpty { drafts.append(EntryDraft(.put, row.key, life + fields)) }
+      }
+    }
+    return drafts
+  }
+}

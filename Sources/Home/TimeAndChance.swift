@@ -1,0 +1,69 @@
+// What a process takes from its machine and from nowhere else: the time, and bytes that nobody has had before.
+
+package import Foundation
+import Records
+import Sodium
+package import Wire
+
+/// Milliseconds since 1970 on this machine's clock.
+package func systemWall() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000 + clockAhead
+}
+
+#if DEBUG
+  /// Debug builds only, for tests of a wrong clock: seconds in `WAYMARK_CLOCK_AHEAD`, or in a file that
+  /// `WAYMARK_CLOCK_FILE` names and that may change at any time.
+  private var clockAhead: Int64 {
+    guard clockFile >= 0 else { return clockAheadAtStart }
+    var text = [UInt8](repeating: 0, count: 24)
+    let count = max(0, pread(clockFile, &text, text.count, 0))
+    return milliseconds(String(decoding: text.prefix(count).prefix { $0 != 0x0a }, as: UTF8.self))
+  }
+
+  private let clockFile: Int32 = getenv("WAYMARK_CLOCK_FILE").map { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
+
+  private let clockAheadAtStart = getenv("WAYMARK_CLOCK_AHEAD").map { milliseconds(String(cString: $0)) } ?? 0
+
+  private func milliseconds(_ seconds: String) -> Int64 {
+    (Int64(seconds) ?? 0).multipliedReportingOverflow(by: 1_000).partialValue
+  }
+#else
+  private let clockAhead: Int64 = 0
+#endif
+
+/// Sixteen bytes that nobody has had before.
+package func random16() -> Bytes16 {
+  var random = SecureRandom()
+  return Bytes16(random.next(), random.next())
+}
+
+/// Decides jitter; nothing secret.
+package func randomSeed() -> UInt64 {
+  var random = SecureRandom()
+  return random.next()
+}
+
+extension Date {
+  /// Milliseconds since 1970, cut to the years that a calendar shows.
+  package init(milliseconds: Int64) {
+    self.init(timeIntervalSince1970: Double(milliseconds.clampedToCalendar) / 1_000)
+  }
+
+  /// Whole milliseconds since 1970, cut to the years that a calendar shows.
+  package var milliseconds: Int64 {
+    let exact = (timeIntervalSince1970 * 1_000).rounded()
+    guard exact.isFinite else { return 0 }
+    return (Int64(exactly: exact) ?? (exact < 0 ? .min : .max)).clampedToCalendar
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds, cut to what a number holds.
+  package var wholeMilliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
+    return overflow ? (seconds > 0 ? .max : .min) : product &+ attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,43 @@
+// Protocol/store.md, "A disk that fails"
+
+import Foundation
+import Storage
+import Wire
+
+/// A store that is to be verified before anything else is done with it, because the disk failed it.
+package enum SuspectStore {
+  /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
+  ///
+  /// - Parameters:
+  ///   - forBackup: passes as long as everything signed is whole: a backup holds nothing else, and restoring it is
+  ///     the repair.
+  ///   - progress: called on some thread.
+  /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
+  package static func check(
+    _ home: Home, forBackup: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws {
+    guard home.isSuspect, home.hasStore else { return }
+    let outcome: DeepOutcome
+    do {
+      try rewriteLog(home)
+      let lock = try HomeLock(home)
+      defer { lock.release() }
+      outcome = DeepOutcome(
+        found: try await DeepCheck(home).run(progress), home: home, wall: systemWall(), isClosed: true)
+    } catch {
+      throw WaymarkError.opening(home, error)
+    }
+    if outcome.found.isClean { return home.forgetSuspicion() }
+    if forBackup, outcome.found.isLogWhole { return }
+    throw WaymarkError.failed(
+      .storeDamaged,
+      "The disk of \(home.path) failed, and its store is damaged: \(outcome.text).",
+      next: outcome.next ?? .waymark("verify --deep"))
+  }
+
+  /// What the system takes for written since a sync failed, the disk may not have.
+  private static func rewriteLog(_ home: Home) throws {
+    // Opening it takes the lock of the home.
+    try Store(path: home.store).rewriteLog()
+  }
+}

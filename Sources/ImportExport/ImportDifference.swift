@@ -1,0 +1,149 @@
+import Exchange
+package import Records
+package import Replication
+package import Storage
+import Wire
+
+/// What an import changes: only fields that differ are written, so that the same file twice changes nothing.
+package struct ImportDifference {
+  private(set) var entries: [EntryDraft] = []
+  package private(set) var added = 0
+  package private(set) var updated = 0
+  package private(set) var unchanged = 0
+
+  /// The held profile's time of change as merging reads it.
+  private var profileHeldAt: Moment = 0
+  /// Those that are compared are empty, so that no record takes room as a draft and as an entry.
+  private var drafts: [RecordDraft]
+
+  /// - Parameter drafts: ascending by key.
+  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
+    self.drafts = drafts
+    entries.reserveCapacity(self.drafts.count)
+    if let profile = try store.record(FixedRecords.profile) { profileHeldAt = try store.profileTime(profile) }
+    var start = 0
+    while start < self.drafts.count {
+      let kind = self.drafts[start].key.kind
+      let end = self.drafts[start...].firstIndex { $0.key.kind != kind } ?? self.drafts.count
+      try compare(start..<end, kind, store, now)
+      start = end
+    }
+    self.drafts = []
+  }
+
+  /// The entries, which are not kept here then.
+  package mutating func takeEntries() -> [EntryDraft] {
+    defer { entries = [] }
+    return entries
+  }
+
+  /// Few are looked up one by one; many are walked through beside the store, both in order of ids.
+  private mutating func compare(
+    _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
+  ) throws {
+    guard range.count > Self.lookupsMax else {
+      for index in range { compare(index, try store.record(drafts[index].key), now) }
+      return
+    }
+    var query = RecordQuery(kind)
+    query.visibleOnly = false
+    var next = range.lowerBound
+    try store.forEach(query) { row in
+      while next < range.upperBound, drafts[next].key.id < row.key.id {
+        compare(next, nil, now)
+        next += 1
+      }
+      guard next < range.upperBound, drafts[next].key.id == row.key.id else { return }
+      compare(next, row, now)
+      next += 1
+    }
+    for index in next..<range.upperBound { compare(index, nil, now) }
+  }
+
+  private static let lookupsMax = 200
+
+  private mutating func compare(_ index: Int, _ held: RecordRow?, _ now: Moment) {
+    let draft = drafts[index]
+    drafts[index] = RecordDraft(draft.kind, draft.id)
+    if let held, draft.key == FixedRecords.profile {
+      profile(draft, held, now)
+    } else {
+      record(draft, held)
+    }
+  }
+
+  private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) {
+    guard let held else {
+      entries.append(Self.new(draft))
+      return count(draft, isChanged: true, isNew: true)
+    }
+    note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
+  }
+
+  /// A record that is not held at all, as nearly all are in the first import of a large file.
+  private static func new(_ draft: RecordDraft) -> EntryDraft {
+    var fields: [(field: FieldNumber, value: Value)] = []
+    fields.reserveCapacity(draft.fields.count + 1)
+    fields.append((Fields.life, .bool(true)))
+    for said in draft.fields where said.value != .null { fields.append((said.number, said.value)) }
+    return EntryDraft(.put, draft.key, fields)
+  }
+
+  /// The fields that the file changes.
+  private func changed(_ draft: RecordDraft, _ held: RecordRow) -> [(field: FieldNumber, value: Value)] {
+    draft.fields.compactMap { said in
+      let heldValue = held[said.number]
+      guard !isSame(said.value, heldValue) else { return nil }
+      let value = draft.kind.field(said.number).map { field in
+        field.imported(said.value, over: heldValue, filler: Fillers.value(field, of: draft))
+      }
+      return isSame(value ?? said.value, heldValue) ? nil : (field: said.number, value: value ?? said.value)
+    }
+  }
+
+  /// The profile of the file keeps its own time of change, and is left alone where the held one would win.
+  private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
+    let changed = changed(draft, held)
+    guard !changed.isEmpty else { return note(draft, [], isNew: false) }
+    // It is one value: if the file changes it, all that the file says belongs to the change.
+    let said = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
+      .map { (field: $0.number, value: $0.value) }
+    var updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
+    // What an undo has emptied holds nothing that the file's could be older than.
+    if held.saysNothing { updatedAt = max(updatedAt, profileHeldAt + 1) }
+    let write = ProfileWrite(held: held, changed: said + changed, updatedAt: updatedAt)
+    let heldRank = (profileHeldAt, held.filledFields)
+    // The stamp of a new write is above the held one's, so a draw is won.
+    guard held.saysNothing || (min(updatedAt, now), write.filledFields) >= heldRank else {
+      return note(draft, [], isNew: false)
+    }
+    note(draft, [write.draft], isNew: held.filledFields == 0)
+  }
+
+  private mutating func note(_ draft: RecordDraft, _ entries: [EntryDraft], isNew: Bool) {
+    self.entries += entries
+    count(draft, isChanged: !entries.isEmpty, isNew: isNew)
+  }
+
+  private mutating func count(_ draft: RecordDraft, isChanged: Bool, isNew: Bool) {
+    // The pieces of a file are no records to a person.
+    guard draft.key.kind != KindNumbers.content else { return }
+    if !isChanged { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
+  }
+}
+
+extension RecordRow {
+  /// Fields other than life that hold something.
+  fileprivate var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
+
+  /// Whether nothing is in it but when that was so.
+  fileprivate var saysNothing: Bool {
+    allFields.allSatisfy { [Fields.life, Fields.wholeRecordUpdatedAt].contains($0.key) || $0.value.isEmpty }
+  }
+}
+
+extension ProfileWrite {
+  fileprivate var filledFields: Int {
+    draft.fields.filter { $0.field != Fields.life && !$0.value.isEmpty }.count
+  }
+}

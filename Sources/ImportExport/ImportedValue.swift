@@ -1,0 +1,60 @@
+import Exchange
+import Records
+import Storage
+import Wire
+
+extension Field {
+  /// What the field holds after an import over what it holds already.
+  ///
+  /// The formats cannot say all that a field holds: they have whole seconds, no currency, no zone that is not
+  /// named, and a filler where there is nothing. What the file says as well as it can is no change.
+  ///
+  /// - Parameter filler: what means the same as nothing in this field.
+  func imported(_ value: Value, over held: Value?, filler: Value?) -> Value {
+    let held = held ?? .null
+    if isNothing(value, filler) && isNothing(held, filler) { return held }
+    return switch type {
+    case .money: money(value, over: held)
+    case .instant: Self.instant(value, over: held)
+    case .datedInstant: Self.datedInstant(value, over: held)
+    case .timestamp: Self.isSameSecond(value, held) ? held : value
+    default: value
+    }
+  }
+
+  /// Empty bytes are a file without content, which is not the same as no file.
+  private func isNothing(_ value: Value, _ filler: Value?) -> Bool {
+    value == .null || (value.isEmpty && type != .blob) || filler.map { isSame(value, $0) } ?? false
+  }
+
+  private func money(_ value: Value, over held: Value) -> Value {
+    guard let amount = value.part(0).asText.flatMap({ ExactDecimal($0) }), value.part(1) == .null else {
+      return value
+    }
+    guard let heldAmount = held.part(0).asText.flatMap({ ExactDecimal($0) }) else {
+      // Without a price the file has a price of nothing.
+      return held == .null && amount.isEqual(to: .zero) ? held : value
+    }
+    return amount.isEqual(to: heldAmount) ? held : .array([value.part(0), held.part(1)])
+  }
+
+  private static func instant(_ value: Value, over held: Value) -> Value {
+    guard value != .null, held != .null else { return value }
+    let time = isSameSecond(value.part(0), held.part(0)) ? held.part(0) : value.part(0)
+    return .array([time, value.part(1) == .null ? held.part(1) : value.part(1)])
+  }
+
+  /// The day belongs to the time and the zone, so that the three change together.
+  private static func datedInstant(_ value: Value, over held: Value) -> Value {
+    let zone = value.part(1)
+    let isFiller = zone == .text(Fillers.logZone) && held.part(1) == .null
+    let isSameZone = zone == .null || zone == held.part(1) || isFiller
+    return isSameZone && isSameSecond(value.part(0), held.part(0)) ? held : value
+  }
+
+  /// Whether a time in a file is the held one as far as files tell time.
+  private static func isSameSecond(_ file: Value, _ held: Value) -> Bool {
+    guard let file = file.asInteger, let held = held.asInteger else { return false }
+    return file == wholeSecond(held)
+  }
+}

@@ -1,0 +1,149 @@
+package import Foundation
+import Home
+package import Records
+package import Replication
+package import Storage
+package import Wire
+
+/// A file that becomes an attachment.
+struct AttachmentInput {
+  package let bytes: [UInt8]
+  private let name: String
+
+  static let dataField = Registry.attachment.number("fileData")
+
+  init(path: String) throws {
+    bytes = try Files.read(path, bytesMax: Limits.attachmentBytesMax, what: "attachment")
+    name = Files.name(of: path)
+  }
+
+  /// A file that is in memory.
+  init(name: String, bytes: [UInt8]) throws {
+    guard bytes.count <= Limits.attachmentBytesMax else {
+      throw WaymarkError.badValue("file", name, allowed: "it has at most 16 MiB")
+    }
+    (self.name, self.bytes) = (name, bytes)
+  }
+
+  /// What the file says of itself.
+  func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
+    let kind = Registry.attachment
+    let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
+    var fields: [(FieldNumber, Value)] = [
+      (kind.number("fileName"), .text(name)), (kind.number("originalFileName"), .text(name)),
+      (kind.number("fileSize"), .integer(Int64(bytes.count))), (kind.number("fileExtension"), .text(type)),
+      (kind.number("mimeType"), .text(Self.mimeTypes[type] ?? "application/octet-stream")),
+    ]
+    if isNew { fields.append((kind.number("createdDate"), .integer(now))) }
+    return fields.map { (field: $0.0, value: $0.1) }
+  }
+
+  /// `lodging=Casa` stands for `parentType=lodging parentId=Casa`.
+  static func expandingParent(_ pairs: [(name: String, value: String)]) -> [(name: String, value: String)] {
+    pairs.flatMap { pair -> [(name: String, value: String)] in
+      guard let kind = Registry.owners.first(where: { $0.name == pair.name }) else { return [pair] }
+      return [("parentType", kind.name), ("parentId", pair.value)]
+    }
+  }
+
+  private static let mimeTypes = [
+    "pdf": "application/pdf", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
+    "heic": "image/heic", "gif": "image/gif", "webp": "image/webp", "txt": "text/plain",
+    "csv": "text/csv", "html": "text/html", "json": "application/json",
+    "pkpass": "application/vnd.apple.pkpass",
+    "ics": "text/calendar", "doc": "application/msword", "zip": "application/zip",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  ]
+}
+
+/// The Content records of a store.
+package struct StoredContents {
+  let store: Store
+
+  package init(store: Store) { self.store = store }
+
+  /// The bytes that a `blob` field stands for.
+  package func bytes(of value: Value) throws -> [UInt8] {
+    let joined = try Contents.join(value) { id in
+      try store.record(RecordKey(kind: KindNumbers.content, id: id)).flatMap { record in
+        guard case .bytes(let bytes)? = record[Contents.bytesField] else { return nil }
+        return bytes
+      }
+    }
+    guard let joined else {
+      throw WaymarkError.failed(
+        .noContent, "Not all of the content has arrived on this device yet.",
+        next: "\(waymark: "wait"), then the same again")
+    }
+    return joined
+  }
+
+  /// The entries for the Content records that the store does not have alive; each is written once.
+  package func missing(_ records: [RecordDraft]) throws -> [EntryDraft] {
+    var seen: Set<RecordID> = []
+    return try records.filter { seen.insert($0.key.id).inserted }.flatMap { draft in
+      let held = try store.record(draft.key)
+      if held?.isAlive == true { return [EntryDraft]() }
+      return EntryDraft.putting(
+        draft.key, held == nil ? draft.fields.map { ($0.number, $0.value) } : [], on: held)
+    }
+  }
+}
+
+extension StoredContents {
+  /// A file of an item of a trip.
+  package func attaching(
+    _ data: Data, named name: String, to parent: Attachment.Parent, now: Moment
+  ) throws -> (id: UUID, change: PreparedChange) {
+    guard try store.record(parent.key)?.isVisible == true else {
+      throw WaymarkError.failed(
+        .notFound, "What “\(shortened(name))” is to be attached to is not there.",
+        next: .waymark("trip list"))
+    }
+    let id = RecordID(milliseconds: now, random: random16())
+    let file = try AttachmentInput(name: name, bytes: Array(data))
+    let cut = Contents.cut(file.bytes)
+    let fields =
+      [(field: Registry.attachment.number("parent"), value: parent.value)]
+      + file.fields(now: wholeSecond(now), isNew: true)
+      + [(field: AttachmentInput.dataField, value: cut.value)]
+    try RecordEditing(store: store, kind: Registry.attachment, held: nil, now: now, ownZone: "UTC")
+      .check(fields, isNew: true)
+    let key = RecordKey(kind: KindNumbers.attachment, id: id)
+    return (
+      UUID(id),
+      PreparedChange(
+        verb: "attachment.add",
+        entries: try missing(cut.records) + EntryDraft.putting(key, fields, on: nil))
+    )
+  }
+
+  /// The bytes of an attachment.
+  package func data(of attachment: Attachment) throws -> Data {
+    guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)),
+      let value = row[AttachmentInput.dataField]
+    else { throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list")) }
+    return Data(try bytes(of: value))
+  }
+
+  /// The picture of the profile; nil if it has none.
+  package func avatar() throws -> Data? {
+    guard let value = try store.heldProfile()[ProfileWrite.avatar], !value.isEmpty else { return nil }
+    return Data(try bytes(of: value))
+  }
+
+  /// Gives the profile a picture; nil takes it away.
+  package func settingAvatar(_ data: Data?, now: Moment) throws -> PreparedChange {
+    let cut = data.map { Contents.cut(Array($0)) }
+    let value = cut?.value ?? .null
+    let held = try store.heldProfile()
+    guard !isSame(value, held[ProfileWrite.avatar]) else {
+      return PreparedChange(verb: "profile.set", entries: [])
+    }
+    let profile = ProfileWrite(
+      held: held, heldAt: try store.profileTime(held), changed: [(ProfileWrite.avatar, value)], now: now)
+    return PreparedChange(
+      verb: "profile.set", entries: try missing(cut?.records ?? []) + [profile.draft],
+      leastClock: profile.leastClock)
+  }
+}

@@ -1,0 +1,195 @@
+package import Home
+package import Foundation
+import Records
+package import Replication
+package import Storage
+import Wire
+
+/// The entries of one habit that count for one day, and how entries of that day are written.
+///
+/// One rule for applications and the command line: an entry counts on the day that the profile says, see ``DayCount``.
+package struct HabitDayEntries {
+  /// When something was done.
+  package enum Time: Hashable, Sendable {
+    case now
+    /// Now if that is today, else noon.
+    case day(Day)
+    case moment(Date)
+  }
+
+  let store: Store
+  let habit: RecordRow
+  package let day: Day
+  private let count: DayCount
+  private let now: Moment
+  /// Where an entry is written.
+  private let moment: Moment
+  private let zone: String
+
+  /// - Parameters:
+  ///   - zone: where the person is, and what it is called in entries.
+  init(
+    _ store: Store, habit: RecordRow, _ time: Time, _ zone: (value: TimeZone, name: String), now: Moment
+  ) throws {
+    self.store = store
+    self.habit = habit
+    self.now = now
+    count = DayCount(Profile(try store.heldProfile()))
+    let counted = count.fixed ?? zone.value
+    let present = Date(milliseconds: now)
+    let date: Date
+    switch time {
+    case .now: (day, date) = (Day(present, in: counted), present)
+    case .moment(let moment): (day, date) = (Day(moment, in: counted), moment)
+    case .day(let wanted):
+      day = wanted
+      date = wanted == Day(present, in: counted) ? present : wanted.noon(in: counted)
+    }
+    moment = date.milliseconds
+    // In the zone of the person, unless the entry would count on another day there.
+    self.zone = Day(date, in: zone.value) == day ? zone.name : counted.identifier
+  }
+
+  /// - Parameter day: today if nil.
+  package init(_ store: Store, of habit: UUID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
+    guard let habit = try store.visible(Registry.habit, RecordID(habit)) else {
+      throw WaymarkError.notFound("habit", habit.uuidString, next: .waymark("habit list"))
+    }
+    try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
+  }
+
+  /// Whether the habit is done or not, and counts nothing.
+  package var isBinary: Bool { habit.text(Registry.habit.number("kind")) != HabitKind.numeric.rawValue }
+
+  // MARK: Reading
+
+  /// What a day comes to.
+  package struct Summary: Hashable, Sendable, Codable {
+    package let habit: String
+    package let name: String?
+    package let day: String
+    package let done: Bool
+    /// The sum of the entries; nil for a habit that is done or not.
+    package let value: Double?
+    package let entries: [String]
+  }
+
+  package func summary() throws -> Summary {
+    let entries = try entries()
+    var sum = DecimalSum()
+    for entry in entries { sum.add(entry[Self.valueField]?.asFloat ?? 1) }
+    return Summary(
+      habit: habit.key.id.uuid, name: habit.text(Registry.habit.number("name")), day: day.description,
+      done: !entries.isEmpty, value: isBinary ? nil : sum.value, entries: entries.map(\.key.id.uuid))
+  }
+
+  /// The visible entries of the day, by id.
+  private func entries() throws -> [RecordRow] {
+    try store.children(of: habit.key, KindNumbers.log).filter { count.day(of: HabitLog($0)) == day }
+      .sorted { $0.key < $1.key }
+  }
+
+  // MARK: Writing
+
+  /// One more entry: two devices that each add one make two.
+  package func adding(_ value: Double) throws -> PreparedChange { try adding(value).change }
+
+  package func adding(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
+    let value = try checked(value)
+    let key = newKey()
+    return (
+      UUID(key.id),
+      PreparedChange(verb: "habit.tick", entries: EntryDraft.putting(key, fields(value), on: nil))
+    )
+  }
+
+  /// No entry of those that are seen here.
+  package func clearing() throws -> PreparedChange {
+    PreparedChange(verb: "habit.untick", entries: try entries().map { EntryDraft(.delete, $0.key) })
+  }
+
+  /// One entry with the value, whatever there was; none for 0 of a habit that is done or not.
+  package func setting(_ value: Double) throws -> PreparedChange {
+    let value = try checked(value)
+    let entries = try entries()
+    let drafts =
+      isBinary && value == 0
+      ? entries.map { EntryDraft(.delete, $0.key) } : try setting(value, entries)
+    return PreparedChange(verb: "habit.set", entries: drafts)
+  }
+
+  /// Writes the value on the lowest entry seen, else on the one that derives from habit and day, and deletes the others
+  /// seen.
+  private func setting(_ value: Double, _ entries: [RecordRow]) throws -> [EntryDraft] {
+    guard let first = entries.first else {
+      let id = HabitDay.entryID(habit: habit.key.id, day: day.description)
+      let key = RecordKey(kind: KindNumbers.log, id: id)
+      let held = try store.record(key)
+      // It has been moved to another day.
+      guard held?.isAlive != true else { return EntryDraft.putting(newKey(), fields(value), on: nil) }
+      return EntryDraft.putting(key, fields(value), on: held)
+    }
+    let changed: [(field: FieldNumber, value: Value)] =
+      first[Self.valueField] == .float(value) ? [] : [(Self.valueField, .float(value))]
+    return EntryDraft.putting(first.key, changed, on: first)
+      + entries.dropFirst().map { EntryDraft(.delete, $0.key) }
+  }
+
+  private func newKey() -> RecordKey {
+    RecordKey(kind: KindNumbers.log, id: RecordID(milliseconds: now, random: random16()))
+  }
+
+  private func fields(_ value: Double) -> [(field: FieldNumber, value: Value)] {
+    [
+      (Registry.log.number("habitID"), .bytes(habit.key.id.bytes)),
+      (Registry.log.number("date"), HabitDay.value(moment, zone: zone)), (Self.valueField, .float(value)),
+    ]
+  }
+
+  private func checked(_ value: Double) throws -> Double {
+    let value = wireFloat(value)
+    let draft = RecordDraft(Registry.log, RecordID(.zero), [Self.valueField: .float(value)])
+    do throws(FieldError) {
+      try Registry.log.validate(draft, isNew: false)
+    } catch {
+      throw WaymarkError(refused: error, kind: Registry.log)
+    }
+    return value
+  }
+
+  private static let valueField = Registry.log.number("value")
+}
+
+extension WaymarkError {
+  /// A value for a day of a habit that counts nothing.
+  package static func notDoneOrNot(_ typed: String) -> WaymarkError {
+    .badValue("the value", typed, allowed: "this habit is done or not: 1 or 0")
+  }
+}
+
+extension TypedRecords {
+  /// The day of a habit that a person means.
+  ///
+  /// - Parameter date: a day or a time; now if nil.
+  package func day(ofHabit name: String, _ date: String?) throws -> HabitDayEntries {
+    let habit = try NameResolver(store: store).resolve(Registry.habit, name)
+    guard CivilTime.isZone(zone), let known = TimeZone(identifier: zone) else {
+      throw WaymarkError.badValue("--zone", zone, allowed: "it is a time zone such as Europe/Rome")
+    }
+    guard let time = time(date) else {
+      throw WaymarkError.badValue(
+        "--date", date ?? "", allowed: "write a day (2026-05-03) or a time (2026-05-03T15:00)")
+    }
+    return try HabitDayEntries(store, habit: habit, time, (known, zone), now: now)
+  }
+
+  private func time(_ text: String?) -> HabitDayEntries.Time? {
+    guard let text else { return .now }
+    if let day = Day(text) { return .day(day) }
+    guard let written = WrittenTime(text) else { return nil }
+    let moment =
+      written.milliseconds
+      ?? CivilTime.offsets.milliseconds(wall: written.wallMilliseconds, zone: zone)
+    return moment.map { .moment(Date(milliseconds: $0)) }
+  }
+}

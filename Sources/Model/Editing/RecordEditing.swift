@@ -1,0 +1,242 @@
+import Home
+import Records
+import Replication
+import Storage
+import Wire
+
+/// Turns typed fields into the entries of one change of one record, after all checks.
+struct RecordEditing {
+  let store: Store
+  let kind: Kind
+  /// What is edited; nil for a new record.
+  let held: RecordRow?
+  let now: Moment
+  let ownZone: String
+
+  /// A version 7 id for a new record.
+  private var newID: RecordID { RecordID(milliseconds: now, random: random16()) }
+
+  init(store: Store, kind: Kind, held: RecordRow?, now: Moment, ownZone: String) {
+    self.store = store
+    self.kind = kind
+    self.held = held
+    self.now = now
+    self.ownZone = ownZone
+  }
+
+  /// The entries of a new record.
+  func add(_ pairs: [(name: String, value: String)]) throws -> (RecordKey, [EntryDraft]) {
+    var given = try split(pairs, into: nil)
+    fillIn(&given.fields)
+    let key = try newKey(&given.fields)
+    let existing = try store.record(key)
+    if let existing, existing.isAlive {
+      throw WaymarkError.usage("There is a \(kind.name) with this id already.")
+    }
+    try check(given.fields, isNew: true)
+    // An empty list is a value that files have, and a file may be empty; whatever else is need not be written.
+    let fields = given.fields.filter { !$0.value.isEmpty || [.array([]), .bytes([])].contains($0.value) }
+    return (
+      key, given.others + EntryDraft.putting(key, fields + left(of: existing, by: fields), on: existing)
+    )
+  }
+
+  /// A new record has nothing of a deleted one of the same id but what is typed again.
+  private func left(
+    of existing: RecordRow?, by fields: [(field: FieldNumber, value: Value)]
+  ) -> [(field: FieldNumber, value: Value)] {
+    let written = Set(fields.map(\.field))
+    return (existing?.allFields.keys ?? [:].keys).filter { $0 != Fields.life && !written.contains($0) }
+      .map { ($0, .null) }
+  }
+
+  /// The entries that change a record; none if it says all that already.
+  func edit(_ pairs: [(name: String, value: String)]) throws -> [EntryDraft] {
+    guard let held else { return [] }
+    let given = try split(pairs, into: held)
+    let changed = try checked(given)
+    return given.others + (changed.isEmpty ? [] : EntryDraft.putting(held.key, changed, on: held))
+  }
+
+  /// The fields that differ from what is held.
+  func changes(_ pairs: [(name: String, value: String)]) throws -> [(field: FieldNumber, value: Value)] {
+    try checked(try split(pairs, into: held))
+  }
+
+  private func checked(_ given: Given) throws -> [(field: FieldNumber, value: Value)] {
+    try check(given.fields, isNew: false)
+    return given.fields.filter { !isSame($0.value, held?[$0.field]) }
+  }
+
+  /// Fields of the record itself, and entries of other records that come with it.
+  private struct Given {
+    var fields: [(field: FieldNumber, value: Value)]
+    var others: [EntryDraft] = []
+  }
+
+  // MARK: From text
+
+  private func split(_ pairs: [(name: String, value: String)], into held: RecordRow?) throws -> Given {
+    var own = pairs
+    var given = Given(fields: [])
+    var extra: [(field: FieldNumber, value: Value)] = []
+    if kind.number == KindNumbers.attachment {
+      own = AttachmentInput.expandingParent(own)
+      if let index = own.firstIndex(where: { $0.name == "file" }) {
+        let file = try AttachmentInput(path: own.remove(at: index).value)
+        extra = file.fields(now: now, isNew: held == nil)
+        let cut = Contents.cut(file.bytes)
+        extra.append((AttachmentInput.dataField, cut.value))
+        given.others += try StoredContents(store: store).missing(cut.records)
+      }
+    }
+    if kind.number == FixedRecords.organization {
+      let address = own.filter { Registry.address.field(named: $0.name) != nil && $0.name != "address" }
+      own.removeAll { pair in address.contains { $0.name == pair.name } }
+      if !address.isEmpty { try self.address(address, held, &extra, &given.others) }
+    }
+    // What was typed comes before what a file says of itself.
+    let typed = try values(kind, held, own)
+    given.fields = typed + extra.filter { pair in !typed.contains { $0.field == pair.field } }
+    return given
+  }
+
+  /// An organization's address is a record of its own, but typed as if it were part of it.
+  private func address(
+    _ pairs: [(name: String, value: String)], _ held: RecordRow?,
+    _ extra: inout [(field: FieldNumber, value: Value)], _ others: inout [EntryDraft]
+  ) throws {
+    guard let reference = Registry.organization.field(named: "address") else { return }
+    let heldID = held.flatMap { $0[reference.number]?.asRecordID }
+    let record = try heldID.flatMap { try store.visible(Registry.address, $0) }
+    let fields = try values(Registry.address, record, pairs)
+    try RecordEditing(store: store, kind: Registry.address, held: record, now: now, ownZone: ownZone)
+      .check(fields, isNew: record == nil)
+    if let record {
+      others += EntryDraft.putting(record.key, fields, on: record)
+    } else {
+      let key = RecordKey(kind: KindNumbers.address, id: newID)
+      others += EntryDraft.putting(key, fields.filter { !$0.value.isEmpty }, on: nil)
+      extra.append((reference.number, .bytes(key.id.bytes)))
+    }
+  }
+
+  private func values(
+    _ kind: Kind, _ held: RecordRow?, _ pairs: [(name: String, value: String)]
+  ) throws -> [(field: FieldNumber, value: Value)] {
+    let assignments = Assignments(
+      kind: kind, zones: CivilTime.offsets, zone: ownZone, resolver: NameResolver(store: store))
+    let texts = zoned(pairs, kind, held).map { (name: $0.name, text: $0.value) }
+    do {
+      return try assignments.values(texts) { held?[$0.number] }
+        .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
+    } catch let error as UnknownField {
+      throw WaymarkError(
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".")
+    } catch let error as FieldError {
+      throw WaymarkError(refused: error, kind: kind)
+    }
+  }
+
+  /// The end of something is most often where it began: a local end time without a zone is in that of the start.
+  private func zoned(
+    _ pairs: [(name: String, value: String)], _ kind: Kind, _ held: RecordRow?
+  ) -> [(name: String, value: String)] {
+    guard let start = kind.field(named: "start"), let end = kind.field(named: "end"),
+      let text = pairs.first(where: { $0.name == "end" })?.value, WrittenTime(text)?.offsetSeconds == nil,
+      !pairs.contains(where: { end.part(named: $0.name) == 1 }), held?[end.number]?.part(1).asText == nil,
+      let zone = pairs.first(where: { start.part(named: $0.name) == 1 })?.value
+        ?? held?[start.number]?.part(1).asText
+    else { return pairs }
+    return pairs + [(end.parts[1], zone)]
+  }
+
+  /// What a new record gets where nothing was typed.
+  private func fillIn(_ fields: inout [(field: FieldNumber, value: Value)]) {
+    let given = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
+    var defaults = kind.defaults(now: now, for: given)
+    if kind.number == KindNumbers.log {
+      defaults[kind.number("date")] = HabitDay.value(now, zone: ownZone)
+    }
+    for (number, value) in defaults.sorted(by: { $0.key < $1.key })
+    where !fields.contains(where: { $0.field == number }) {
+      fields.append((number, value))
+    }
+  }
+
+  // MARK: Ids
+
+  /// A category is named by its key, everything else by a new id.
+  private func newKey(_ fields: inout [(field: FieldNumber, value: Value)]) throws -> RecordKey {
+    guard kind.number == KindNumbers.category, let keyField = kind.field(named: "key"),
+      let nameField = kind.nameField
+    else { return RecordKey(kind: kind.number, id: newID) }
+    let typed = fields.first { $0.field == keyField.number }.flatMap { $0.value.asText } ?? ""
+    let name = fields.first { $0.field == nameField }.flatMap { $0.value.asText } ?? ""
+    let key = typed.isEmpty ? try store.categoryKey(named: name) ?? newID.uuid : typed
+    fields.removeAll { $0.field == keyField.number }
+    fields.append((keyField.number, .text(key)))
+    return RecordKey(kind: kind.number, id: RecordID(kind: kind, key: key))
+  }
+
+  // MARK: Checks
+
+  func check(_ fields: [(field: FieldNumber, value: Value)], isNew: Bool) throws {
+    let values = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
+    let draft = RecordDraft(kind, held?.key.id ?? RecordID(.zero), values)
+    do throws(FieldError) {
+      try kind.validate(draft, isNew: isNew)
+    } catch {
+      throw WaymarkError(refused: error, kind: kind)
+    }
+    for field in kind.fields where !isNew && field.rule.isRequired {
+      guard let value = values[field.number], value.isEmpty else { continue }
+      throw WaymarkError.badValue(field.parts[0], "", allowed: "a \(kind.name) needs one")
+    }
+    if kind.number == FixedRecords.organization { try checkNone(fields) }
+  }
+
+  private func checkNone(_ fields: [(field: FieldNumber, value: Value)]) throws {
+    guard let name = fields.first(where: { $0.field == FixedRecords.organizationName })?.value else { return }
+    if held?.key == FixedRecords.none {
+      guard name == .text("None") else {
+        throw WaymarkError.usage(
+          "The organization None stands for “no organization” and can't be renamed.")
+      }
+    } else if name == .text("None") {
+      throw WaymarkError.badValue(
+        "name", "None", allowed: "that name stands for “no organization” and exists exactly once")
+    }
+  }
+}
+
+extension Store {
+  /// The key that a category gets from its name, the same wherever it is free; nil if others have all that it could get.
+  func categoryKey(named name: String) throws -> String? {
+    let slug = name.lowercased().split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.joined(separator: "-")
+    // Names that differ in signs alone are different categories.
+    return try [slug, name.lowercased()].first { key in
+      guard !key.isEmpty else { return false }
+      let id = RecordID(kind: Registry.category, key: key)
+      guard let held = try record(RecordKey(kind: KindNumbers.category, id: id)), held.isAlive else {
+        return true
+      }
+      return held.text(Registry.category.number("name"))?.lowercased() == name.lowercased()
+    }
+  }
+}
+
+extension WaymarkError {
+  /// A value that the rules of a field refuse.
+  init(refused error: FieldError, kind: Kind) {
+    if let value = error.value {
+      self = .badValue(error.field, value, allowed: error.allowed)
+    } else if kind.number == KindNumbers.attachment && error.field == "parentType" {
+      self = .usage("An attachment needs `lodging=…`, `transportation=…` or `activity=…`.")
+    } else if kind.number == KindNumbers.attachment {
+      self = .usage("An attachment needs `file=PATH`.")
+    } else {
+      self = .usage("A new \(kind.name) needs `\(error.field)`.")
+    }
+  }
+}

@@ -1,0 +1,177 @@
+package import Foundation
+import Home
+import Records
+package import Replication
+package import Storage
+import Wire
+
+extension Changes {
+  /// Changes that are checked, and not written yet.
+  package struct Prepared {
+    package let change: PreparedChange
+    /// The keys of records that got another one when they were saved.
+    private let keys: [RecordKey: RecordKey]
+    private let store: Store
+
+    fileprivate init(_ verb: String, _ saving: Saving) {
+      change = PreparedChange(verb: verb, entries: saving.drafts, leastClock: saving.leastClock)
+      (keys, store) = (saving.keys, saving.store)
+    }
+
+    /// A saved record as the store has it now.
+    package func stored<Owner: Record>(_ record: Owner) throws -> Owner {
+      try store.record(keys[record.key] ?? record.key).map { Owner($0) } ?? record
+    }
+  }
+
+  /// Checks all changes and turns them into the entries of one operation.
+  ///
+  /// - Parameter verb: what the history calls it; 1 to 32 bytes.
+  package func prepared(_ verb: String, in store: Store, now: Moment) throws -> Prepared {
+    guard (1...ChangeSetBody.verbBytesMax).contains(verb.utf8.count) else {
+      throw WaymarkError.badValue("label", verb, allowed: "it has 1 to \(ChangeSetBody.verbBytesMax) bytes")
+    }
+    var saving = Saving(store: store, now: now)
+    for step in steps {
+      switch step {
+      case .save(let record): try saving.save(record)
+      case .update(let kind, let id, let edit): try saving.save(edit(try store.editable(kind, id)))
+      case .delete(let key, let force): try saving.delete(key, force: force)
+      case .restore(let key): try saving.restore(key)
+      }
+    }
+    try saving.checkParents()
+    return Prepared(verb, saving)
+  }
+}
+
+extension Store {
+  /// The record that an update edits; the profile also where it was never written.
+  package func editable<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner {
+    Owner(try editable(type.kind, RecordID(id)))
+  }
+
+  fileprivate func editable(_ kind: Kind, _ id: RecordID) throws -> RecordRow {
+    if kind.number == FixedRecords.profile.kind { return try heldProfile() }
+    guard let row = try visible(kind, id) else { throw WaymarkError.notFound(kind.name, id.uuid) }
+    return row
+  }
+}
+
+/// Turns changed records into the entries of one operation, after all checks.
+private struct Saving {
+  let store: Store
+  let now: Moment
+  private(set) var drafts: [EntryDraft] = []
+  private(set) var leastClock = Clock.zero
+  /// What is written here: it may refer to one another.
+  private var written: Set<RecordKey> = []
+  /// The keys of categories that were named when they were saved, by those that they came with.
+  private(set) var keys: [RecordKey: RecordKey] = [:]
+  private var parents: [(child: Kind, key: RecordKey)] = []
+
+  init(store: Store, now: Moment) {
+    self.store = store
+    self.now = now
+  }
+
+  mutating func save(_ record: SavedRecord) throws {
+    let record = try named(record)
+    let key = RecordKey(kind: record.kind.number, id: record.id)
+    guard written.insert(key).inserted else {
+      throw WaymarkError.usage("The \(record.kind.name) \(key.id.uuid) is saved twice in one change.")
+    }
+    let held = try store.record(key)
+    if record.kind.number == FixedRecords.profile.kind { return try save(profile: record, held) }
+    let fields = try fields(record, held)
+    if let parent = record.kind.parent, let value = fields.first(where: { $0.field == parent })?.value,
+      let key = record.kind.parentKey(value.encoded[...])
+    {
+      parents.append((record.kind, key))
+    }
+    guard held?.isAlive != true || !fields.isEmpty else { return }
+    drafts += EntryDraft.putting(key, fields, on: held)
+  }
+
+  /// A new category without a key gets one from its name, and its id follows from that.
+  private mutating func named(_ record: SavedRecord) throws -> SavedRecord {
+    let key = RecordKey(kind: record.kind.number, id: record.id)
+    let field = Registry.category.number("key")
+    guard record.kind == Registry.category, (record.changes[field] ?? .null).isEmpty,
+      try store.record(key) == nil
+    else { return record }
+    let name = record.changes[Registry.category.number("name")]?.asText ?? ""
+    let text = try store.categoryKey(named: name) ?? record.id.uuid
+    let id = RecordID(kind: record.kind, key: text)
+    keys[key] = RecordKey(kind: record.kind.number, id: id)
+    return SavedRecord(
+      record.kind, id, record.changes.merging([field: .text(text)]) { _, new in new })
+  }
+
+  private func fields(
+    _ record: SavedRecord, _ held: RecordRow?
+  ) throws -> [(field: FieldNumber, value: Value)] {
+    var values = record.changes
+    if held == nil {
+      // A new habit is binary until someone says otherwise, which a unit or a target does.
+      if record.kind == Registry.habit, values[Registry.habit.number("kind")] == HabitKind.binary.value {
+        values[Registry.habit.number("kind")] = nil
+      }
+      for (field, value) in record.kind.defaults(now: now, for: values) where (values[field] ?? .null).isEmpty
+      {
+        values[field] = value
+      }
+    }
+    let fields = values.filter { held == nil ? Self.says($0.value) : !isSame($0.value, held?[$0.key]) }
+      .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
+    try RecordEditing(store: store, kind: record.kind, held: held, now: now, ownZone: "UTC")
+      .check(fields, isNew: held == nil)
+    if held == nil, record.kind.number == KindNumbers.category {
+      // What names it decides its id.
+      let key = values[Registry.category.number("key")]?.asText ?? ""
+      guard RecordID(kind: record.kind, key: key) == record.id else {
+        throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id follows from its key")
+      }
+    }
+    return fields
+  }
+
+  /// An empty list is a value that files have; whatever else is empty need not be written.
+  private static func says(_ value: Value) -> Bool { !value.isEmpty || value == .array([]) }
+
+  /// The profile is written as a whole.
+  private mutating func save(profile: SavedRecord, _ held: RecordRow?) throws {
+    guard let held else { return }
+    let time = Fields.wholeRecordUpdatedAt
+    let changed = try fields(profile, held).filter { $0.field != time }
+    guard !changed.isEmpty else { return }
+    let write = ProfileWrite(held: held, heldAt: try store.profileTime(held), changed: changed, now: now)
+    drafts.append(write.draft)
+    leastClock = max(leastClock, write.leastClock)
+  }
+
+  mutating func delete(_ key: RecordKey, force: Bool) throws {
+    guard key.kind != FixedRecords.profile.kind else {
+      throw WaymarkError.usage("The profile can't be deleted. Save it with empty fields instead.")
+    }
+    guard let held = try store.record(key), held.isAlive else { return }
+    if key.kind == FixedRecords.organization { try store.checkDeletable(organization: held, force: force) }
+    drafts.append(EntryDraft(.delete, key))
+  }
+
+  mutating func restore(_ key: RecordKey) throws {
+    guard let held = try store.record(key), !held.isAlive else { return }
+    drafts.append(EntryDraft(.restore, key))
+  }
+
+  /// What belongs to something that is not there would never be seen.
+  func checkParents() throws {
+    for (child, key) in parents where !written.contains(key) {
+      guard try store.record(key)?.isAlive != true else { continue }
+      let kind = Registry.kind(key.kind)?.name ?? "record"
+      throw WaymarkError.failed(
+        .notFound, "A \(child.name) belongs to a \(kind) that is not there: \(key.id.uuid).",
+        next: "save the \(kind) first, or in the same change")
+    }
+  }
+}

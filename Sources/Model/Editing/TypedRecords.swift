@@ -1,0 +1,289 @@
+package import Home
+import JSONDocument
+package import Records
+package import Replication
+package import Storage
+package import Wire
+
+/// Records as people type them on the command line: names for ids, text for values.
+///
+/// What it returns for writing is checked and not written yet; see ``Node/write(_:)``.
+package struct TypedRecords {
+  let store: Store
+  let home: Home
+  let now: Moment
+  /// The zone of the person who typed; this process's own if none was given.
+  let zone: String
+  let deviceName: (DeviceKey) -> String
+
+  package init(
+    store: Store, home: Home, now: Moment, zone: String?, deviceName: @escaping (DeviceKey) -> String
+  ) {
+    (self.store, self.home, self.now, self.deviceName) = (store, home, now, deviceName)
+    self.zone = zone ?? CivilTime.ownZoneName
+  }
+
+  /// `name=value` pairs in the order in which they were typed.
+  package typealias Pairs = [(name: String, value: String)]
+
+  private var names: NameResolver { NameResolver(store: store) }
+  private var contents: StoredContents { StoredContents(store: store) }
+
+  // MARK: Reading
+
+  /// The visible records of a kind in the order of its lists.
+  ///
+  /// - Parameter filter: what was typed for a filter; see `Kind.parentKinds`.
+  package func list(_ kind: Kind, _ filter: (String) -> String?) throws -> [ShownRecord] {
+    let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
+    var writer = RecordDocument(store: store)
+    return try RecordList(store: store, names: names).records(kind, filter).map { record in
+      var members = try writer.members(kind, record)
+      if kind == Registry.trip { members += (summaries[record.key.id] ?? TripSummary()).members }
+      return ShownRecord(members)
+    }
+  }
+
+  /// One record, and where its content was written to if a file is named.
+  package func show(_ kind: Kind, _ name: String, output: String?, overwrites: Bool) throws -> ShownRecord {
+    let record = try names.resolve(kind, name)
+    var writer = RecordDocument(store: store)
+    var shown = ShownRecord(try writer.members(kind, record))
+    if kind == Registry.trip { shown.members += try store.tripSummary(record.key.id).members }
+    guard kind == Registry.attachment, let output else { return shown }
+    guard let data = record[AttachmentInput.dataField], data != .null else {
+      throw WaymarkError.failed(
+        .noContent, "This attachment has no content.", next: .waymark("attachment edit ID file=PATH"))
+    }
+    return try shown.written(contents.bytes(of: data), to: output, in: home, overwrites: overwrites)
+  }
+
+  /// The id of the trip that a name means.
+  package func trip(_ name: String) throws -> RecordID { try names.resolve(Registry.trip, name).key.id }
+
+  /// Everything of a trip in the order of time.
+  package func timeline(_ name: String) throws -> (
+    trip: ShownReference, items: [(kind: String, record: ShownRecord)]
+  ) {
+    let trip = try names.resolve(Registry.trip, name)
+    var writer = RecordDocument(store: store)
+    let items = try store.timeline(of: trip.key).map { kind, record in
+      (kind: kind.name, record: ShownRecord(try writer.members(kind, record)))
+    }
+    return (reference(Registry.trip, trip), items)
+  }
+
+  private func reference(_ kind: Kind, _ record: RecordRow) -> ShownReference {
+    ShownReference(kind: kind.name, id: record.key.id.uuid, name: kind.title(of: record))
+  }
+
+  // MARK: Writing
+
+  /// A new record.
+  package func adding(_ kind: Kind, _ pairs: Pairs) throws -> (id: String, change: PreparedChange) {
+    let editing = RecordEditing(store: store, kind: kind, held: nil, now: now, ownZone: zone)
+    let (key, drafts) = try editing.add(pairs)
+    return (key.id.uuid, PreparedChange(verb: "\(kind.name).add", entries: drafts))
+  }
+
+  /// New values for fields of a record.
+  package func editing(_ kind: Kind, _ name: String, _ pairs: Pairs) throws -> (
+    id: String, change: PreparedChange
+  ) {
+    let record = try names.resolve(kind, name)
+    try Self.checkSomething(pairs)
+    let editing = RecordEditing(store: store, kind: kind, held: record, now: now, ownZone: zone)
+    return (
+      record.key.id.uuid, PreparedChange(verb: "\(kind.name).edit", entries: try editing.edit(pairs))
+    )
+  }
+
+  private static func checkSomething(_ pairs: Pairs) throws {
+    guard pairs.isEmpty else { return }
+    throw WaymarkError.usage("Nothing to change: give at least one `field=value`.")
+  }
+
+  /// - Parameter force: also an organization that is in use.
+  package func deleting(_ kind: Kind, _ name: String, force: Bool) throws -> (
+    record: ShownReference, change: PreparedChange
+  ) {
+    let record = try names.resolve(kind, name)
+    if kind == Registry.organization { try store.checkDeletable(organization: record, force: force) }
+    return (
+      reference(kind, record),
+      PreparedChange(verb: "\(kind.name).delete", entries: [EntryDraft(.delete, record.key)])
+    )
+  }
+
+  // MARK: Trash
+
+  /// What is deleted of a kind, or hidden with what it belongs to, the last deleted first.
+  package func deleted(_ kind: Kind) throws -> [(record: ShownRecord, deletion: ShownDeletion)] {
+    var writer = RecordDocument(store: store)
+    return try Trash(store: store).records(kind).map { record, deletion in
+      let isOwn = deletion.record == record.key
+      let device = deletion.author.log.device
+      return (
+        ShownRecord(try writer.members(kind, record)),
+        ShownDeletion(
+          deleted: isOwn,
+          deletedAt: CivilTime.text(deletion.author.origin.stamp.clock.milliseconds), deletedBy: device,
+          deletedByName: deviceName(device),
+          hiddenBy: isOwn ? nil : try store.shownReference(deletion.record))
+      )
+    }
+  }
+
+  /// Brings a deleted record back.
+  package func restoring(_ kind: Kind, _ name: String) throws -> (
+    record: ShownReference, change: PreparedChange
+  ) {
+    let record = try deleted(kind, name)
+    guard !record.isAlive else { throw try hidden(kind, record) }
+    return (
+      reference(kind, record),
+      PreparedChange(verb: "\(kind.name).restore", entries: [EntryDraft(.restore, record.key)])
+    )
+  }
+
+  /// Whether a record can be seen, and if not, which deleted one hides it.
+  package func visibility(_ kind: Kind, _ id: String) throws -> (isVisible: Bool, hiddenBy: ShownReference?) {
+    guard let id = RecordID(uuid: id), let record = try store.record(RecordKey(kind: kind.number, id: id)),
+      !record.isVisible
+    else { return (true, nil) }
+    return (false, try store.deletion(hiding: record).map { try store.shownReference($0.record) })
+  }
+
+  /// What a name means among what is not visible; if there is nothing, a word on what is.
+  private func deleted(_ kind: Kind, _ name: String) throws -> RecordRow {
+    let trash = NameResolver(store: store, scope: .gone)
+    if try trash.find(kind, name).isEmpty, let visible = try names.find(kind, name).first {
+      throw WaymarkError.failed(
+        .notDeleted, "The \(kind.name) “\(kind.title(of: visible) ?? visible.key.id.uuid)” is not deleted.",
+        next: .waymark("\(kind.name) list --deleted"))
+    }
+    return try trash.resolve(kind, name)
+  }
+
+  /// A record that lives comes back with what it belongs to.
+  private func hidden(_ kind: Kind, _ record: RecordRow) throws -> WaymarkError {
+    let title = kind.title(of: record) ?? record.key.id.uuid
+    guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
+    else {
+      return .failed(
+        .hidden, "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.",
+        next: .waymark("history \(shellWord(title))"))
+    }
+    let name = try store.title(above) ?? above.id.uuid
+    return .failed(
+      .hidden,
+      "The \(kind.name) “\(title)” is not deleted itself; it is hidden with \(aboveKind.name) “\(name)”.",
+      next: .waymark("\(aboveKind.name) restore \(shellWord(name))"))
+  }
+
+  // MARK: Profile
+
+  /// The profile, and where its picture was written to if a file is named.
+  package func profile(output: String?, overwrites: Bool) throws -> ShownRecord {
+    var writer = RecordDocument(store: store)
+    let held = try store.heldProfile()
+    let shown = ShownRecord(Array(try writer.members(Registry.profile, held).dropFirst()))
+    guard let output else { return shown }
+    guard let picture = held[ProfileWrite.avatar], !picture.isEmpty else {
+      throw WaymarkError.failed(
+        .noContent, "The profile has no picture.", next: .waymark("profile set avatar=FILE"))
+    }
+    return try shown.written(contents.bytes(of: picture), to: output, in: home, overwrites: overwrites)
+  }
+
+  /// New values for fields of the profile, and its time of change; nil if it says all that already.
+  package func editingProfile(_ pairs: Pairs) throws -> (updatedAt: String, change: PreparedChange)? {
+    try Self.checkSomething(pairs)
+    if pairs.contains(where: { $0.name == "updatedAt" }) {
+      throw WaymarkError.usage("`updatedAt` is set by every change and can't be typed.")
+    }
+    let held = try store.heldProfile()
+    var pairs = pairs
+    let picture = try takePicture(&pairs)
+    let editing = RecordEditing(
+      store: store, kind: Registry.profile, held: held, now: now, ownZone: zone)
+    var changed = try editing.changes(pairs)
+    if let picture, picture.value != held[ProfileWrite.avatar] {
+      changed.append((ProfileWrite.avatar, picture.value))
+    }
+    guard !changed.isEmpty else { return nil }
+    let write = ProfileWrite(held: held, heldAt: try store.profileTime(held), changed: changed, now: now)
+    return (
+      CivilTime.text(write.updatedAt),
+      PreparedChange(
+        verb: "profile.set", entries: (picture?.contents ?? []) + [write.draft], leastClock: write.leastClock)
+    )
+  }
+
+  /// `avatar=PATH`: the picture in a file; without a path the picture is taken away.
+  private func takePicture(_ pairs: inout Pairs) throws -> (value: Value, contents: [EntryDraft])? {
+    guard let index = pairs.firstIndex(where: { $0.name == "avatar" }) else { return nil }
+    let path = pairs.remove(at: index).value
+    if path.isEmpty { return (.null, []) }
+    let cut = Contents.cut(try Files.read(path, bytesMax: Limits.attachmentBytesMax, what: "picture"))
+    return (cut.value, try contents.missing(cut.records))
+  }
+}
+
+/// Who deleted a record, or what hides it.
+package struct ShownDeletion: Hashable, Sendable, Codable {
+  /// Whether the record itself was deleted.
+  package let deleted: Bool
+  package let deletedAt: String
+  package let deletedBy: DeviceKey
+  package let deletedByName: String
+  /// What it belongs to, if that was deleted in its place.
+  package let hiddenBy: ShownReference?
+}
+
+extension ShownRecord {
+  /// Writes what belongs to the record to a file, and notes that.
+  fileprivate func written(
+    _ bytes: [UInt8], to path: String, in home: Home, overwrites: Bool
+  ) throws -> ShownRecord {
+    try OutputFile(path, in: home, overwrites: overwrites).write(bytes)
+    return ShownRecord(members + [.init("output", .string(path))])
+  }
+}
+
+extension TripSummary {
+  /// What `trip show` and `trip list` add to the fields.
+  fileprivate var members: [JSON.Member] {
+    let totals = totals.map {
+      JSON.object([.init("amount", .text($0.amount)), .init("currency", .text($0.currency))])
+    }
+    return [
+      .init("activities", .integer(lodgings + transportations + activities)),
+      .init("firstStart", timeJSON(firstStart)), .init("lastEnd", timeJSON(lastEnd)),
+      .init("totals", .array(totals)),
+    ]
+  }
+}
+
+extension Store {
+  func shownReference(_ key: RecordKey) throws -> ShownReference {
+    ShownReference(kind: RecordKind(key.kind).rawValue, id: key.id.uuid, name: try title(key))
+  }
+
+  /// Refuses None, and without force what is in use.
+  func checkDeletable(organization record: RecordRow, force: Bool) throws {
+    guard record.key != FixedRecords.none else {
+      throw WaymarkError.usage("The organization None stands for “no organization” and can't be deleted.")
+    }
+    let users = try RecordList(store: self, names: NameResolver(store: self))
+      .users(ofOrganization: record.key.id)
+    guard users.isEmpty || force else {
+      let name = record.text(FixedRecords.organizationName) ?? record.key.id.uuid
+      throw WaymarkError(
+        exitCode: ExitCode.needsYes, code: .inUse,
+        message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"); "
+          + "with --force they read as None.",
+        next: .waymark("organization delete \(shellWord(name)) --force"), candidates: users)
+    }
+  }
+}

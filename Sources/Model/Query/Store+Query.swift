@@ -1,0 +1,43 @@
+package import Foundation
+import Records
+import Replication
+package import Storage
+import Wire
+
+extension Store {
+  /// The records of a query; notes when the time will change the outcome.
+  package func records<Owner>(_ query: Query<Owner>, _ time: inout ReadingTime) throws -> [Owner] {
+    var found: [Owner] = []
+    try forEach(try query.stored(time.now)) { found.append(Owner($0)) }
+    try noteComparisons(of: query, &time)
+    return found
+  }
+
+  /// How many records a query asks for.
+  package func count<Owner>(_ query: Query<Owner>, _ time: inout ReadingTime) throws -> Int {
+    try noteComparisons(of: query, &time)
+    return try count(try query.stored(time.now))
+  }
+
+  /// The record with an id; nil if people can't see one.
+  package func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
+    try visible(type.kind, RecordID(id)).map { Owner($0) }
+  }
+
+  /// The outcome may change when the time reaches the next value of a property that is compared with now.
+  private func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout ReadingTime) throws {
+    for (part, test) in query.comparisons {
+      var next = RecordQuery(Owner.kind.number)
+      let reached = time.now - test.delay
+      next.conditions = [.part(part, .above(.integer(reached)))]
+      next.order = [.ascending(part.field, part: part.index)]
+      next.limit = 1
+      try forEach(next) { row in
+        let field = row.fields[part.field] ?? .null
+        let value: Wire.Value = if case .array = field { field.part(part.index) } else { field }
+        guard let moment = value.asInteger, moment < .max else { return }
+        time.changes(at: moment + test.delay)
+      }
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package import Foundation
+import Home
+package import Records
+import Replication
+package import Storage
+package import Wire
+
+/// Finds the one record that a name or an id, or the beginning of one, means.
+package struct NameResolver {
+  let store: Store
+  var scope = Scope.visible
+
+  package init(store: Store, scope: Scope = .visible) { (self.store, self.scope) = (store, scope) }
+
+  /// Which records a name can mean.
+  package enum Scope {
+    case visible
+    /// What is deleted, or hidden with what it belongs to.
+    case gone
+    /// Also what nobody has inserted yet: its fields have come before it.
+    case all
+
+    func holds(_ record: RecordRow) -> Bool {
+      switch self {
+      case .visible: record.isVisible
+      case .gone: !record.isVisible && record.life != nil
+      case .all: true
+      }
+    }
+  }
+
+  /// Exact id, exact name, the same in other letters' case, then the beginning of an id or name.
+  package func resolve(_ kind: Kind, _ text: String) throws -> RecordRow {
+    try only(kind, text, try find(kind, text))
+  }
+
+  /// All records that a text can mean: those of the first way of reading it that finds any.
+  package func find(_ kind: Kind, _ text: String) throws -> [RecordRow] {
+    if let id = RecordText.id(text), let record = try store.record(RecordKey(kind: kind.number, id: id)),
+      scope.holds(record)
+    {
+      return [record]
+    }
+    guard !text.isEmpty else { return [] }
+    guard kind.hasNames else { return try beginningWith(kind, text) }
+    var records: [RecordRow] = []
+    try forEach(kind) { records.append($0) }
+    for matches in [exactly(text), ignoringCase(text)] {
+      let found = records.filter { matches(kind.names(of: $0)) }
+      if !found.isEmpty { return found }
+    }
+    return records.filter { begins(with: text, kind, $0) }
+  }
+
+  /// The records that a name can mean, by id.
+  package func forEach(_ kind: Kind, _ body: (RecordRow) throws -> Void) throws {
+    var query = RecordQuery(kind.number)
+    query.visibleOnly = scope == .visible
+    try store.forEach(query) { if scope.holds($0) { try body($0) } }
+  }
+
+  private func exactly(_ text: String) -> ([String]) -> Bool {
+    { names in names.contains { $0.utf8.elementsEqual(text.utf8) } }
+  }
+
+  private func ignoringCase(_ text: String) -> ([String]) -> Bool {
+    let folded = text.lowercased()
+    return { names in names.contains { $0.lowercased() == folded } }
+  }
+
+  private func begins(with text: String, _ kind: Kind, _ record: RecordRow) -> Bool {
+    if let digits = RecordText.idPrefix(text), record.key.id.description.hasPrefix(digits) { return true }
+    let folded = text.lowercased()
+    return kind.names(of: record).contains { $0.lowercased().hasPrefix(folded) }
+  }
+
+  private func beginningWith(_ kind: Kind, _ text: String) throws -> [RecordRow] {
+    guard let digits = RecordText.idPrefix(text) else { return [] }
+    var query = RecordQuery(kind.number)
+    query.idPrefix = digits
+    query.visibleOnly = scope == .visible
+    if scope == .visible { query.limit = Self.candidatesMax + 1 }
+    return try store.records(query).filter(scope.holds)
+  }
+
+  private func only(_ kind: Kind, _ text: String, _ found: [RecordRow]) throws -> RecordRow {
+    guard let first = found.first else {
+      throw WaymarkError.notFound(kind.name, text, next: listing(kind))
+    }
+    guard found.count == 1 else {
+      throw WaymarkError.ambiguous(kind.name, text, Self.shown(found.map { label(kind, $0) }))
+    }
+    return first
+  }
+
+  /// The first of many candidates, and how many more there are.
+  package static func shown(_ candidates: [String]) -> [String] {
+    let rest = candidates.count - candidatesMax
+    return candidates.prefix(candidatesMax) + (rest > 0 ? ["and \(rest) more"] : [])
+  }
+
+  package func label(_ kind: Kind, _ record: RecordRow) -> String {
+    let id = record.key.id.uuid
+    return kind.title(of: record).map { "\($0)  \(id)" } ?? id
+  }
+
+  private func listing(_ kind: Kind) -> Step? {
+    guard kind.listing != nil else { return nil }
+    return .waymark("\(kind.name) list" + (scope == .gone ? " --deleted" : ""))
+  }
+
+  private static let candidatesMax = 20
+}
+
+extension Kind {
+  /// The field by which people name a record of this kind.
+  var nameField: FieldNumber? { (field(named: "name") ?? field(named: "fileName"))?.number }
+
+  /// What a record may be called.
+  package func names(of record: RecordRow) -> [String] {
+    Self.namingFields.compactMap { name in field(named: name).flatMap { record.text($0.number) } }
+  }
+
+  /// Whether records of this kind have names at all; entries of habits don't.
+  var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
+
+  private static let namingFields = ["name", "fileName", "displayName", "key"]
+
+  /// What a record is called in messages and lists.
+  package func title(of record: RecordRow) -> String? {
+    if number == KindNumbers.category, let field = field(named: "displayName"),
+      let name = record.text(field.number), !name.isEmpty
+    {
+      return name
+    }
+    return nameField.flatMap { record.text($0) }
+  }
+}
+
+extension NameResolver: ReferenceResolver {
+  package func record(_ kind: Kind, named name: String) throws -> RecordID { try resolve(kind, name).key.id }
+
+  package func key(_ kind: Kind, named name: String) throws -> String {
+    let record = try resolve(kind, name)
+    return kind.field(named: "key").flatMap { record.text($0.number) } ?? record.key.id.uuid
+  }
+}
+
+extension NameResolver {
+  /// The record of any kind that a name or id means, whether people can see it or not: `profile` is the profile.
+  package func anyRecord(_ text: String) throws -> RecordRow {
+    if text.lowercased() == Registry.profile.name, let profile = try store.record(FixedRecords.profile) {
+      return profile
+    }
+    var resolver = self
+    resolver.scope = .all
+    let found = try Registry.kinds.flatMap { kind in try resolver.find(kind, text).map { (kind, $0) } }
+    // What people can see is meant before what they can't.
+    let visible = found.filter { $0.1.isVisible }
+    let meant = visible.isEmpty ? found : visible
+    guard let first = meant.first else {
+      throw WaymarkError.notFound("record", text, next: .waymark("history"))
+    }
+    guard meant.count == 1 else {
+      let labels = meant.map { "\($0.0.name) \(label($0.0, $0.1))" }
+      throw WaymarkError.ambiguous("record", text, Self.shown(labels))
+    }
+    return first.1
+  }
+
+  /// What a message calls the record of any kind that a text means, or those that it can mean; empty for none.
+  package func anyRecordLabels(_ text: String) throws -> [String] {
+    do {
+      let record = try anyRecord(text)
+      let kind = Registry.kind(record.key.kind)
+      return ["\(kind?.name ?? "record") \(kind.map { label($0, record) } ?? record.key.id.uuid)"]
+    } catch let failure as WaymarkError {
+      return failure.candidates
+    }
+  }
+
+  /// The record with an id, whether people can see it or not.
+  ///
+  /// - Parameter kind: nil for whatever has the id.
+  package func record(_ id: UUID, _ kind: RecordKind?) throws -> RecordRow {
+    let text = RecordID(id).uuid
+    guard let kind else { return try anyRecord(text) }
+    guard let known = Registry.kind(named: kind.rawValue) else {
+      throw WaymarkError.notFound("kind of record", kind.rawValue)
+    }
+    guard let row = try store.record(RecordKey(kind: known.number, id: RecordID(id))) else {
+      throw WaymarkError.notFound(known.name, text)
+    }
+    return row
+  }
+}

@@ -1,0 +1,164 @@
+package import JSONDocument
+package import Records
+import Replication
+package import Storage
+package import Wire
+
+/// Shows the values of fields as people read them, next to each reference the name of what it refers to.
+package struct ShownValues {
+  let store: Store
+  /// Names found so far: a list refers to the same few records again and again.
+  private var titles: [RecordKey: String?] = [:]
+
+  package init(store: Store) { self.store = store }
+
+  /// The fields of one record, its id first.
+  mutating func parts(_ kind: Kind, _ record: RecordRow) throws -> [ShownValue.Part] {
+    var parts = [ShownValue.Part("id", .text(record.key.id.uuid))]
+    parts.reserveCapacity(2 * kind.fields.count)
+    for field in kind.fields { try append(field, record[field.number] ?? .null, to: &parts) }
+    return parts
+  }
+
+  /// The value of one field; of a field with several parts, all of these.
+  package mutating func value(_ field: Field, _ value: Value) throws -> ShownValue {
+    var parts: [ShownValue.Part] = []
+    append(field.members(of: value, zones: CivilTime.offsets), to: &parts)
+    return parts.count == 1 ? parts[0].value : .parts(parts)
+  }
+
+  /// The value as it is stored in a change set; `life` is `alive` or `deleted`.
+  ///
+  /// - Parameter field: nil for one that this version does not know.
+  package mutating func value(_ content: [UInt8], of field: Field?, isLife: Bool) throws -> ShownValue {
+    let value = try Value(encoded: content[...])
+    if isLife { return .text(value == .bool(true) ? "alive" : "deleted") }
+    // Content of another type than the field's is kept, and shown as it is.
+    guard let field, value == .null || field.type.accepts(content) else {
+      return ShownValue(value.documentJSON)
+    }
+    return try self.value(field, value)
+  }
+
+  /// Appends one field, and the name of what it refers to.
+  package mutating func append(_ field: Field, _ value: Value, to parts: inout [ShownValue.Part]) throws {
+    switch field.type {
+    case .reference(FixedRecords.organization): parts += try organization(field, value)
+    case .reference(KindNumbers.address): parts.append(try address(field, value))
+    case .blob: parts.append(.init(field.name, Self.size(value)))
+    default:
+      append(field.members(of: value, zones: CivilTime.offsets), to: &parts)
+      if let name = try name(field, value) { parts.append(name) }
+    }
+  }
+
+  private func append(_ members: [JSON.Member], to parts: inout [ShownValue.Part]) {
+    for member in members { parts.append(.init(member.key, ShownValue(member.value))) }
+  }
+
+  /// The name of what a field refers to; nil if it is no reference.
+  private mutating func name(_ field: Field, _ value: Value) throws -> ShownValue.Part? {
+    switch field.type {
+    case .reference(let kind):
+      let title = try value.asRecordID.flatMap { try self.title(RecordKey(kind: kind, id: $0)) }
+      return .init(Self.nameKey(field), ShownValue(title))
+    case .keyReference(let kind):
+      let title = try value.asText.flatMap { key in
+        try Registry.kind(kind).flatMap {
+          try self.title(RecordKey(kind: kind, id: RecordID(kind: $0, key: key)))
+        }
+      }
+      return .init(Self.nameKey(field), ShownValue(title))
+    case .owner: return .init("parentName", ShownValue(try owner(value).flatMap { try title($0) }))
+    default: return nil
+    }
+  }
+
+  private func owner(_ value: Value) -> RecordKey? {
+    guard let kind = value.part(0).asInteger.flatMap({ Registry.kind(number: $0) }),
+      let id = value.part(1).asRecordID
+    else { return nil }
+    return RecordKey(kind: kind.number, id: id)
+  }
+
+  /// What refers to no organization that is visible reads as None.
+  private mutating func organization(_ field: Field, _ value: Value) throws -> [ShownValue.Part] {
+    guard let id = value.asRecordID else {
+      return [.init(field.name, .none), .init("organizationName", .text("None"))]
+    }
+    let title = try title(RecordKey(kind: FixedRecords.organization, id: id))
+    let shown = title == nil ? FixedRecords.none.id : id
+    return [.init(field.name, .text(shown.uuid)), .init("organizationName", .text(title ?? "None"))]
+  }
+
+  /// An address is shown in place, because it has no life of its own for people.
+  private mutating func address(_ field: Field, _ value: Value) throws -> ShownValue.Part {
+    guard let id = value.asRecordID, let record = try store.visible(Registry.address, id) else {
+      return .init(field.name, .none)
+    }
+    return .init(field.name, .parts(try parts(Registry.address, record)))
+  }
+
+  /// The name of a visible record; nil if there is none.
+  mutating func title(_ key: RecordKey) throws -> String? {
+    if let known = titles[key] { return known }
+    let found = try Registry.kind(key.kind).flatMap { kind in
+      try store.visible(kind, key.id).flatMap { kind.title(of: $0) }
+    }
+    titles[key] = .some(found)
+    return found
+  }
+
+  /// `trip` has `tripName`, `habitID` has `habitName`.
+  private static func nameKey(_ field: Field) -> String {
+    for suffix in ["ID", "Id"] where field.name.hasSuffix(suffix) { return field.name.dropLast(2) + "Name" }
+    return field.name + "Name"
+  }
+
+  /// The size of a file in place of its content.
+  private static func size(_ value: Value) -> ShownValue {
+    switch value {
+    case .bytes(let bytes):
+      .parts([.init("bytes", .integer(Int64(bytes.count))), .init("parts", .integer(0))])
+    case .array(let parts):
+      .parts([.init("bytes", .none), .init("parts", .integer(Int64(parts.count)))])
+    default: .none
+    }
+  }
+}
+
+extension ShownValue {
+  package init(_ text: String?) { self = text.map(ShownValue.text) ?? .none }
+
+  package init(_ json: JSON) {
+    switch json {
+    case .null: self = .none
+    case .bool(let flag): self = .flag(flag)
+    case .number: self = json.integer.map(ShownValue.integer) ?? json.float.map(ShownValue.number) ?? .none
+    case .string(let text): self = .text(text)
+    case .array(let items): self = .list(items.map { ShownValue($0) })
+    case .object(let members): self = .parts(members.map { Part($0.key, ShownValue($0.value)) })
+    }
+  }
+
+  /// The value as documents have it.
+  package var json: JSON {
+    switch self {
+    case .none: .null
+    case .flag(let flag): .bool(flag)
+    case .integer(let number): .integer(number)
+    case .number(let number): .float(number)
+    case .text(let text): .string(text)
+    case .list(let values): .array(values.map(\.json))
+    case .parts(let parts): .object(parts.map { .init($0.name, $0.value.json) })
+    }
+  }
+}
+
+extension FieldType {
+  /// Whether content is of this type.
+  fileprivate func accepts(_ content: [UInt8]) -> Bool {
+    var columns: [ColumnValue] = []
+    return appendColumns(of: content, in: 0..<content.count, to: &columns)
+  }
+}

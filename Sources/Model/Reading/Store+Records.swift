@@ -1,0 +1,65 @@
+import Home
+import Foundation
+package import Records
+package import Replication
+package import Storage
+package import Wire
+
+extension Store {
+  /// A record that people can see; nil if there is none.
+  package func visible(_ kind: Kind, _ id: RecordID) throws -> RecordRow? {
+    try record(RecordKey(kind: kind.number, id: id)).flatMap { $0.isVisible ? $0 : nil }
+  }
+
+  /// All records of a kind that people can see, by id.
+  package func visible(_ kind: Kind) throws -> [RecordRow] { try records(RecordQuery(kind.number)) }
+
+  /// All that people can see of a trip in the order of time, of one time by kind; what has no time comes last.
+  package func timeline(of trip: RecordKey) throws -> [(kind: Kind, record: RecordRow)] {
+    let items = try Registry.owners.flatMap { kind in
+      let start = kind.number("start")
+      return try children(of: trip, kind.number).map { record in
+        (start: record[start]?.part(0).asInteger ?? .max, kind: kind, record: record)
+      }
+    }
+    return items.sorted {
+      ($0.start, $0.kind.name, $0.record.key.id) < ($1.start, $1.kind.name, $1.record.key.id)
+    }
+    .map { ($0.kind, $0.record) }
+  }
+
+  /// A record by kind, id and name; the name also of one that is deleted.
+  package func reference(_ key: RecordKey) throws -> RecordReference {
+    RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: try title(key))
+  }
+
+  /// What people call a record, whether they can see it or not.
+  package func title(_ key: RecordKey) throws -> String? {
+    guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
+    if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
+    guard kind.number == KindNumbers.log else { return kind.title(of: record) }
+    let habit = record[kind.number("habitID")]?.asRecordID
+      .map { RecordKey(kind: KindNumbers.habit, id: $0) }
+    let parts = [try habit.flatMap(title), record[kind.number("date")]?.part(2).asText]
+    return parts.compactMap(\.self).joined(separator: " ")
+  }
+
+  /// The device whose write a field shows; nil for a seed.
+  package func author(of key: RecordKey, field: FieldNumber) throws -> DeviceKey? {
+    try record(key).flatMap { try origins(of: $0)[field]?.device }
+  }
+}
+
+extension RecordRow {
+  package func text(_ field: FieldNumber) -> String? { self[field]?.asText }
+}
+
+extension Store {
+  /// The one profile.
+  package func heldProfile() throws -> RecordRow {
+    guard let profile = try record(FixedRecords.profile) else {
+      throw WaymarkError.failed(.store, "The store has lost its profile record.", next: .waymark("status"))
+    }
+    return profile
+  }
+}

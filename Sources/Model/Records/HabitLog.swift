@@ -1,0 +1,70 @@
+import Home
+public import Foundation
+import Records
+import Replication
+import Storage
+import Wire
+
+/// One entry: something was done, at a time, on the day that a calendar showed there and then.
+///
+/// A day's value is the sum of its entries, so two devices that each add one glass make two. ``Node/log(_:_:on:zone:)``
+/// and its kin write entries as people mean them.
+public struct HabitLog: Record {
+  public let id: UUID
+  /// The habit that it belongs to; it is hidden while that is deleted.
+  public private(set) var habitID: UUID
+  /// When it was done.
+  public private(set) var date = Date(milliseconds: 0)
+  /// The IANA name of the zone where it was done; nil for UTC.
+  public private(set) var zone: String?
+  /// The day in that zone.
+  public private(set) var day = Day(CalendarDay(daysSince1970: 0))
+  /// How much: −1,000,000 to 1,000,000; nil counts as 1. A binary habit is done with any entry.
+  public var value: Double?
+  public var origin = RecordOrigin()
+
+  public init(id: UUID) {
+    self.id = id
+    habitID = zeroID
+  }
+
+  /// A new entry.
+  public init(
+    habitID: Habit.ID, date: Date, zone: TimeZone = .current, value: Double? = 1, id: UUID = .record()
+  ) {
+    self.id = id
+    self.habitID = habitID
+    self.value = value
+    move(to: date, zone: zone)
+  }
+
+  /// Moves the entry to another time, and so perhaps to another day.
+  public mutating func move(to date: Date, zone: TimeZone = .current) {
+    self.date = Date(milliseconds: date.milliseconds)
+    self.zone = zone.identifier
+    day = Day(date, in: zone)
+  }
+
+  public static let fields = RecordFields<HabitLog>(
+    Registry.log, id: \.id,
+    [habitField, dateField, .field("value", \.value)])
+
+  private static var habitField: RecordField<HabitLog> {
+    RecordField(
+      name: "habitID", read: { $1.habitID = UUID($0) ?? zeroID }, write: { $0.habitID.value },
+      parts: [.init(path: \.habitID)])
+  }
+
+  private static var dateField: RecordField<HabitLog> {
+    RecordField(
+      name: "date", read: { $1.readDate($0) },
+      write: { .array([$0.date.value, $0.zone?.value ?? .null, .text($0.day.description)]) },
+      parts: [.init(path: \.date), .init(path: \.zone, index: 1), .init(path: \.day, index: 2)])
+  }
+
+  private mutating func readDate(_ value: Value) {
+    date = Date(value.part(0)) ?? date
+    zone = String(value.part(1))
+    day = value.part(2).asText.flatMap { Day($0) } ?? day
+  }
+}

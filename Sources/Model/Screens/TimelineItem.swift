@@ -1,0 +1,49 @@
+import Wire
+public import Foundation
+import Records
+import Replication
+import Storage
+
+/// One thing of a trip's timeline.
+public enum TimelineItem: Identifiable, Hashable, Sendable {
+  /// A place to stay.
+  case lodging(Lodging)
+  /// A way from one place to another.
+  case transportation(Transportation)
+  /// Something to do.
+  case activity(Activity)
+
+  /// What all of them have: name, times with their zones, cost.
+  public var item: any TripItem {
+    switch self {
+    case .lodging(let lodging): lodging
+    case .transportation(let transportation): transportation
+    case .activity(let activity): activity
+    }
+  }
+
+  public var id: UUID { item.id }
+
+  /// The day on which it begins, in its own zone; nil without a time.
+  public var day: Day? {
+    item.start.map { Day($0, in: item.startZone.flatMap { TimeZone(identifier: $0) } ?? .gmt) }
+  }
+
+  /// Nil for a record of another kind.
+  init?(_ row: RecordRow) {
+    switch row.key.kind {
+    case KindNumbers.lodging: self = .lodging(Lodging(row))
+    case KindNumbers.transportation: self = .transportation(Transportation(row))
+    case KindNumbers.activity: self = .activity(Activity(row))
+    default: return nil
+    }
+  }
+}
+
+extension Store {
+  /// All lodging, transportation and activities of a trip in the order of time; those without a time last.
+  package func timeline(of trip: Trip.ID) throws -> [TimelineItem] {
+    try timeline(of: RecordKey(kind: KindNumbers.trip, id: RecordID(trip)))
+      .compactMap { TimelineItem($0.record) }
+  }
+}

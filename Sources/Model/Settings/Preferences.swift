@@ -1,0 +1,139 @@
+import Home
+package import JSONDocument
+import Records
+package import Wire
+
+/// A preference that this version knows: what it holds and what holds without it.
+package struct KnownPreference: Sendable {
+  package let key: String
+  let defaultValue: Value
+  /// For people: what the value may be.
+  package let allowed: String
+  private let parse: @Sendable (String) -> Value?
+  private let accepts: @Sendable (Value) -> Bool
+
+  private init(
+    _ key: String, default value: Value, allowed: String, parse: @escaping @Sendable (String) -> Value?,
+    accepts: @escaping @Sendable (Value) -> Bool
+  ) {
+    self.key = key
+    defaultValue = value
+    self.allowed = allowed
+    self.parse = parse
+    self.accepts = accepts
+  }
+
+  static let colorScheme = KnownPreference(
+    "colorScheme", default: .text("system"), allowed: "it is system, light or dark",
+    parse: { .text($0) },
+    accepts: { [.text("system"), .text("light"), .text("dark")].contains($0) })
+
+  static let biometricTimeoutMinutes = KnownPreference(
+    "biometricTimeoutMinutes", default: .integer(5), allowed: "it is a whole number of minutes, 0 to 1440",
+    parse: { Int64($0).map(Value.integer) },
+    accepts: {
+      guard case .integer(let minutes) = $0 else { return false }
+      return (0...1_440).contains(minutes)
+    })
+
+  package static let hasCompletedOnboarding = KnownPreference(
+    "hasCompletedOnboarding", default: .bool(false), allowed: "it is true or false",
+    parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
+    accepts: { $0 == .bool(true) || $0 == .bool(false) })
+
+  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding]
+
+  package static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
+
+  /// The value if it is one of this preference; a value of another type or range counts as absent.
+  package func checked(_ value: Value?) -> Value? { value.flatMap { accepts($0) ? $0 : nil } }
+
+  /// The value that typed text stands for.
+  func read(_ text: String) -> Value? { checked(parse(text)) }
+}
+
+/// A preference as it is read: its value and where that comes from.
+package struct PreferenceReading: Hashable, Sendable {
+  /// In the order in which they are asked.
+  package enum Source: String, Sendable, Codable {
+    case settings
+    case copy
+    case `default`
+  }
+
+  package let key: String
+  package let value: Value
+  package let source: Source
+
+  /// The value as documents have it.
+  package var shown: JSON { value.documentJSON }
+
+  init(key: String, value: Value, source: Source) {
+    self.key = key
+    self.value = value
+    self.source = source
+  }
+}
+
+extension PreferenceReading: Codable {
+  private enum CodingKeys: CodingKey {
+    case key
+    case value
+    case source
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    key = try container.decode(String.self, forKey: .key)
+    value = Value(documentJSON: try container.decode(JSON.self, forKey: .value)) ?? .null
+    source = try container.decode(Source.self, forKey: .source)
+  }
+
+  package func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(key, forKey: .key)
+    try container.encode(shown, forKey: .value)
+    try container.encode(source, forKey: .source)
+  }
+}
+
+extension Preferences {
+  package static func byteCount(of settings: [(key: String, value: Value)]) -> Int {
+    settings.reduce(0) { $0 + byteCount(key: $1.key, value: $1.value) }
+  }
+
+  package static func isOverLimit(_ settings: [(key: String, value: Value)]) -> Bool {
+    settings.count > Limits.settingsKeysMax || byteCount(of: settings) > Limits.settingsBytesMax
+  }
+}
+
+/// The reading order, apart from where the values are kept.
+package enum Preferences {
+  /// The first of the settings lane, the local copy and the default that holds a value of the right type.
+  static func read(_ key: String, settings: Value?, copy: Value?) -> PreferenceReading? {
+    let known = KnownPreference.named(key)
+    let candidates: [(Value?, PreferenceReading.Source)] = [
+      (settings, .settings), (copy, .copy), (known?.defaultValue, .default),
+    ]
+    for (value, source) in candidates {
+      guard let value, !value.isEmpty else { continue }
+      if let known, known.checked(value) == nil { continue }
+      return PreferenceReading(key: key, value: value, source: source)
+    }
+    return nil
+  }
+
+  /// The value that typed text stands for; text that is no known preference's stays text.
+  package static func value(of text: String, for key: String) throws -> Value {
+    guard let known = KnownPreference.named(key) else { return .text(text) }
+    guard let value = known.read(text) else {
+      throw WaymarkError.badValue(key, text, allowed: known.allowed)
+    }
+    return value
+  }
+
+  /// What one preference counts towards the limit of all.
+  package static func byteCount(key: String, value: Value) -> Int {
+    key.utf8.count + value.encoded.count
+  }
+}

@@ -1,0 +1,179 @@
+public import Home
+import Records
+import Replication
+import Storage
+package import Wire
+
+/// A preference by its key, with what holds where nothing else does.
+///
+/// Settings reach all devices of all users, premium or not. They are read from the settings lane, else from the local
+/// copy beside the store, else the default holds; a value that is of another type counts as absent.
+///
+/// ```swift
+/// extension Setting where Value == Bool {
+///   static var showsWeekNumbers: Self { Setting("showsWeekNumbers", default: false) }
+/// }
+/// try await node.set(.showsWeekNumbers, to: true)
+/// let scheme = home.value(of: .colorScheme)   // before the store is open
+/// ```
+public struct Setting<Value: SettingValue>: Hashable, Sendable {
+  /// 1 to 200 characters, the same on all devices.
+  public let key: String
+  /// What holds where the setting has no value.
+  public let defaultValue: Value
+
+  /// A setting by its key; the same key is the same setting on all devices.
+  public init(_ key: String, default value: Value) {
+    self.key = key
+    defaultValue = value
+  }
+}
+
+/// What a setting can hold: `Bool`, `Int`, `Double`, `String`, and enums of these.
+public protocol SettingValue: Hashable, Sendable {
+  /// Reads what is stored; nil if it is of another type, which counts as absent.
+  init?(stored: StoredSetting)
+  /// What is stored for the value.
+  var stored: StoredSetting { get }
+}
+
+/// The value of a setting as it is stored.
+public enum StoredSetting: Hashable, Sendable {
+  /// True or false.
+  case flag(Bool)
+  /// A whole number.
+  case integer(Int64)
+  /// A finite number.
+  case number(Double)
+  /// Text of any length up to 64 KiB.
+  case text(String)
+}
+
+/// Whether an application follows the system's light or dark look, or has its own.
+public enum ColorSchemePreference: String, SettingValue, CaseIterable {
+  /// As the system.
+  case system
+  /// Always light.
+  case light
+  /// Always dark.
+  case dark
+}
+
+extension Setting where Value == ColorSchemePreference {
+  /// By default `system`.
+  public static var colorScheme: Self { Setting("colorScheme", default: .system) }
+}
+
+extension Setting where Value == Int {
+  /// After how many minutes in the background an application asks who is there: 0 to 1,440, by default 5.
+  public static var biometricTimeoutMinutes: Self { Setting("biometricTimeoutMinutes", default: 5) }
+}
+
+// MARK: Values
+
+extension Bool: SettingValue {
+  public init?(stored: StoredSetting) {
+    switch stored {
+    case .flag(let flag): self = flag
+    // What a person typed on a command line is text.
+    case .text(let text): if let flag = Bool(text) { self = flag } else { return nil }
+    case .integer, .number: return nil
+    }
+  }
+
+  public var stored: StoredSetting { .flag(self) }
+}
+
+extension Int: SettingValue {
+  public init?(stored: StoredSetting) {
+    let number: Int? =
+      switch stored {
+      case .integer(let integer): Int(exactly: integer)
+      case .number(let number): Int(exactly: number)
+      case .text(let text): Int(text)
+      case .flag: nil
+      }
+    guard let number else { return nil }
+    self = number
+  }
+
+  public var stored: StoredSetting { .integer(Int64(self)) }
+}
+
+extension Double: SettingValue {
+  public init?(stored: StoredSetting) {
+    let number: Double? =
+      switch stored {
+      case .integer(let integer): Double(integer)
+      case .number(let number): number
+      case .text(let text): Double(text).flatMap { $0.isFinite ? $0 : nil }
+      case .flag: nil
+      }
+    guard let number else { return nil }
+    self = number
+  }
+
+  /// A number that can't be stored, as infinity, is refused when it is set.
+  public var stored: StoredSetting { .number(self == 0 ? 0 : self) }
+}
+
+extension String: SettingValue {
+  public init?(stored: StoredSetting) {
+    guard case .text(let text) = stored else { return nil }
+    self = text
+  }
+
+  public var stored: StoredSetting { .text(self) }
+}
+
+extension SettingValue where Self: RawRepresentable, RawValue: SettingValue {
+  public init?(stored: StoredSetting) {
+    guard let raw = RawValue(stored: stored), let value = Self(rawValue: raw) else { return nil }
+    self = value
+  }
+
+  public var stored: StoredSetting { rawValue.stored }
+}
+
+// MARK: Reading and writing
+
+extension Home {
+  /// What a setting was when it last changed on this device, else its default: readable without opening the store.
+  public func value<Value>(of setting: Setting<Value>) -> Value {
+    let copy = storage.preferences.read().first { $0.key == setting.key }?.value
+    return setting.read(copy) ?? setting.defaultValue
+  }
+}
+
+extension Setting {
+  /// The value if it is one of this setting.
+  package func read(_ value: Wire.Value?) -> Value? {
+    let known = KnownPreference.named(key)
+    guard let value, known == nil || known?.checked(value) != nil else { return nil }
+    return StoredSetting(value).flatMap { Value(stored: $0) }
+  }
+}
+
+extension StoredSetting {
+  /// Nil for bytes and lists, which no setting of a face holds.
+  package init?(_ value: Value) {
+    switch value {
+    case .bool(let flag): self = .flag(flag)
+    case .integer(let integer): self = .integer(integer)
+    case .float(let number): self = .number(number)
+    case .text(let text): self = .text(text)
+    case .null, .bytes, .array: return nil
+    }
+  }
+}
+
+extension Value {
+  package init(_ stored: StoredSetting) {
+    switch stored {
+    case .flag(let flag): self = .bool(flag)
+    case .integer(let integer): self = .integer(integer)
+    case .number(let number): self = .float(number)
+    case .text(let text): self = .text(text)
+    }
+  }
+}

@@ -1,0 +1,95 @@
+package import Home
+import Records
+package import Replication
+package import Storage
+package import Wire
+
+/// The settings that sync, and their copy beside the store.
+package struct StoredSettings {
+  let store: Store
+  package let copy: any PreferencesCopy
+
+  package init(store: Store, copy: any PreferencesCopy) { (self.store, self.copy) = (store, copy) }
+
+  /// All settings that have a value from anywhere, by key, and how much of the limits those that sync use.
+  package struct Summary: Sendable {
+    package let readings: [PreferenceReading]
+    package let count: Int
+    package let byteCount: Int
+    package let isOverLimit: Bool
+  }
+
+  package func summary() throws -> Summary {
+    let settings = try store.settings()
+    let copied = copy.read()
+    let keys = Set(settings.map(\.key) + copied.map(\.key) + KnownPreference.all.map(\.key))
+    let readings = keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.compactMap { key in
+      Preferences.read(
+        key, settings: settings.first { $0.key == key }?.value, copy: copied.first { $0.key == key }?.value)
+    }
+    return Summary(
+      readings: readings, count: settings.count, byteCount: Preferences.byteCount(of: settings),
+      isOverLimit: Preferences.isOverLimit(settings))
+  }
+
+  /// The setting in the reading order; nil if nothing holds it.
+  package func reading(_ key: String) throws -> PreferenceReading? {
+    let record = try store.record(Self.recordKey(key))
+    let value = record.flatMap { $0.isAlive ? $0[Self.valueField] : nil }
+    return Preferences.read(key, settings: value, copy: copy.read().first { $0.key == key }?.value)
+  }
+
+  // MARK: Writing
+
+  /// The entries that give a setting a value; none if it has it.
+  ///
+  /// - Throws: `WaymarkError` for what is beyond the limits.
+  package func draft(_ key: String, _ value: Value) throws -> [EntryDraft] {
+    let held = try store.record(Self.recordKey(key))
+    if let held, held.isAlive, isSame(value, held[Self.valueField]) { return [] }
+    var fields: [(field: FieldNumber, value: Value)] = [(Self.valueField, value)]
+    if held == nil { fields.insert((Self.keyField, .text(key)), at: 0) }
+    try check(key, value)
+    var after = try store.settings().filter { $0.key != key }
+    after.append((key, value))
+    guard !Preferences.isOverLimit(after) else {
+      throw WaymarkError.failed(
+        .tooManySettings,
+        "There is no room for “\(shortened(key))”: at most \(Limits.settingsKeysMax) settings and 1 MiB in all.",
+        next: .waymark("settings list"))
+    }
+    // Its life goes with each value: what is set later than it was unset elsewhere, unaware, is set.
+    return [EntryDraft(.put, Self.recordKey(key), [(Fields.life, .bool(true))] + fields)]
+  }
+
+  /// The entries that take a setting back; none if it is not set.
+  package func removal(_ key: String) throws -> [EntryDraft] {
+    guard let record = try store.record(Self.recordKey(key)), record.isAlive else { return [] }
+    return [EntryDraft(.delete, record.key)]
+  }
+
+  private func check(_ key: String, _ value: Value) throws {
+    guard !key.isEmpty else {
+      throw WaymarkError.badValue("the name of a setting", key, allowed: "it has at least one character")
+    }
+    let fields = [Self.keyField: Value.text(key), Self.valueField: value]
+    do throws(FieldError) {
+      try Registry.setting.validate(
+        RecordDraft(Registry.setting, Self.recordKey(key).id, fields), isNew: true)
+    } catch {
+      throw WaymarkError(refused: error, kind: Registry.setting)
+    }
+    guard value.encoded.count <= Limits.textBytesMax else {
+      throw WaymarkError.badValue("the value", "…", allowed: "it has at most \(Limits.textBytesMax) bytes")
+    }
+  }
+
+  // MARK: Records
+
+  package static func recordKey(_ key: String) -> RecordKey {
+    RecordKey(kind: KindNumbers.setting, id: RecordID(kind: Registry.setting, key: key))
+  }
+
+  private static let keyField = Registry.setting.number("key")
+  package static let valueField = Registry.setting.number("value")
+}

@@ -1,0 +1,42 @@
+import Records
+package import Replication
+package import Wire
+
+/// One write of the profile: every put carries all fields, and its time of change is above the held one.
+package struct ProfileWrite {
+  package let updatedAt: Moment
+  package let draft: EntryDraft
+
+  package static let avatar = Registry.profile.number("avatar")
+
+  /// The clock of the set must not be before the time of change, or the time would be cut down to it.
+  package var leastClock: Clock { Clock(milliseconds: updatedAt) }
+
+  /// A local edit, whose time is above that of the held value as merging reads it.
+  package init(
+    held: RecordRow, heldAt: Moment, changed: [(field: FieldNumber, value: Value)], now: Moment
+  ) {
+    self.init(held: held, changed: changed, updatedAt: max(now, heldAt + 1))
+  }
+
+  /// A write with a time of change of its own, as an import has it.
+  package init(held: RecordRow, changed: [(field: FieldNumber, value: Value)], updatedAt: Moment) {
+    self.updatedAt = updatedAt
+    var values = held.allFields
+    for (field, value) in changed { values[field] = value }
+    values[Fields.wholeRecordUpdatedAt] = .integer(updatedAt)
+    values[Fields.life] = nil
+    let fields = values.filter { !$0.value.isEmpty || $0.value == .array([]) }
+      .sorted { $0.key < $1.key }
+    draft = EntryDraft(.put, FixedRecords.profile, fields.map { (field: $0.key, value: $0.value) })
+  }
+}
+
+extension Store {
+  /// The profile's time of change as merging reads it: at most the clock of the set that wrote it, so that a date
+  /// in the far future, from a file or a wrong clock, does not pull this device's clock along.
+  package func profileTime(_ held: RecordRow) throws -> Moment {
+    let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
+    return min(held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, clock.milliseconds)
+  }
+}

@@ -1,0 +1,224 @@
+// Protocol/circle.md, "Revoking a device"
+
+import Membership
+import Replication
+import Sodium
+import Wire
+
+/// Plans a revocation from what this device knows; changes nothing.
+struct RevocationPlanner {
+  let circle: Circle
+  let device: DeviceKey
+  let signing: SigningKey
+  let names: DeviceNames
+  let home: Home
+  /// Opens a sealed root key.
+  let passphrases: PassphraseSource
+  /// Why this device is out of the circle; nil for a member.
+  let exclusion: NodeStatus.Notice?
+  let replica: Replica
+  let isServing: Bool
+  /// The tips of all logs that are here.
+  let heads: [LogHead]
+  let now: Moment
+
+  /// - Throws: `WaymarkError` if a name means no device or several, or this device can't sign a revocation.
+  func plan(_ request: RevocationRequest) throws -> RevocationPlan {
+    var named: [Member] = []
+    for name in request.devices {
+      let member = try revocable(name)
+      if !named.contains(where: { $0.device == member.device }) { named.append(member) }
+    }
+    guard !named.isEmpty else {
+      throw WaymarkError.usage("`revoke` needs a device.", next: .waymark("members"))
+    }
+    if request.withInvited {
+      for other in named.flatMap({ invited(by: $0.device) }) {
+        if !named.contains(where: { $0.device == other.device }) { named.append(other) }
+      }
+    }
+    let isStronger = request.rootKey != nil
+    let already = named.filter { isRevoked($0.device, byRoot: isStronger) }
+    let open = named.filter { !isRevoked($0.device, byRoot: isStronger) }
+    let (key, targets) = try signed(open, request)
+    let issuer = DeviceKey(key)
+    return RevocationPlan(
+      targets: targets, already: already,
+      signer: issuer == circle.genesis.root ? "the root key" : "this device",
+      issuer: issuer, undoesRevocations: request.undoesRevocations,
+      warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
+  }
+
+  /// With the root key at hand a revocation by an admin can be made one that no admin can undo.
+  private func isRevoked(_ device: DeviceKey, byRoot: Bool) -> Bool {
+    let revocations = circle.evaluation.revocations[device] ?? []
+    return byRoot
+      ? revocations.contains { $0.body.issuer == circle.genesis.root } : !revocations.isEmpty
+  }
+
+  /// A device by name or by the beginning of its id; members before those that were revoked.
+  private func revocable(_ name: String) throws -> Member {
+    if circle.evaluation.known(device).map({
+      $0.name == name || $0.device.description == name
+    })
+      == true
+    {
+      throw WaymarkError.ownDevice(name)
+    }
+    do {
+      return try names.peer(named: name, besides: device)
+    } catch let failure as WaymarkError where failure.code != .ambiguous {
+      let revoked = circle.evaluation.revoked.values.filter {
+        $0.device != device
+          && ($0.name == name || $0.device.description.hasPrefix(name.lowercased()))
+      }
+      guard let found = revoked.first else {
+        throw WaymarkError.notFound("device", name, next: .waymark("members"))
+      }
+      guard revoked.count == 1 else {
+        throw WaymarkError.ambiguous(
+          "device", name, revoked.map { "\($0.name)  \($0.device)" }.sorted())
+      }
+      return found
+    }
+  }
+
+  /// The other members in whose chain a device has signed, by name.
+  private func invited(by inviter: DeviceKey) -> [Member] {
+    circle.evaluation.members.values.filter { member in
+      member.device != inviter && member.device != device
+        && member.chain.contains { circle.statement($0)?.signer == inviter }
+    }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+  }
+
+  // MARK: By whom
+
+  /// The revocations, by this device if its word counts, else by the root key.
+  private func signed(
+    _ members: [Member], _ request: RevocationRequest
+  ) throws -> (SigningKey, [RevocationPlan.Target]) {
+    let path = request.rootKey
+    if path == nil {
+      let own = try targets(members, by: signing, request)
+      var trial = circle
+      trial.insert(own.map(\.statement))
+      let counting = Set(trial.evaluation.countingRevocations(by: device).map(\.id))
+      if own.allSatisfy({ counting.contains($0.statement.id) }) { return (signing, own) }
+      guard home.storage.hasRootKey else {
+        throw exclusion.map { WaymarkError(excluded: $0) } ?? .noAdmin
+      }
+    }
+    let root = try RootKey.read(
+      path, at: home, of: circle, passphrases,
+      for: "Revoking a device from here")
+    return (root, try targets(members, by: root, request))
+  }
+
+  private func targets(
+    _ members: [Member], by key: SigningKey, _ request: RevocationRequest
+  ) throws -> [RevocationPlan.Target] {
+    let isUndoing = request.undoesRevocations
+    return try members.map { member in
+      let revoked = circle.evaluation.countingRevocations(by: member.device)
+        .compactMap { circle.evaluation.known($0.body.device) }
+      let (logs, changeSets) = heldLogs(of: member.device)
+      let order = RevocationOrder(
+        device: member.device, kept: logs,
+        // That it revoked this very device ends in any case: whoever revokes it does not agree.
+        reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
+      return RevocationPlan.Target(
+        member: member, order: order, changeSets: changeSets, invited: invited(by: member.device),
+        revoked: revoked.filter { $0.device != device },
+        statement: try circle.revocation(order, by: key, at: now))
+    }
+  }
+
+  /// All tips of a device's logs that are here, longer logs first, and how many sets lead to them.
+  private func heldLogs(of device: DeviceKey) -> (logs: [KeptLog], changeSets: UInt64) {
+    let heads = heads.filter { $0.log.device == device }
+    let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
+      (
+        KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id)),
+        heads.map(\.sequence).max() ?? 0
+      )
+    }
+    let sorted = logs.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+    return (sorted.map(\.0), sorted.reduce(0) { $0 &+ $1.1 })
+  }
+
+  // MARK: Warnings
+
+  private func warnings(_ target: RevocationPlan.Target, issuer: DeviceKey) -> [String] {
+    let name = target.member.name
+    var warnings: [String] = []
+    if let rank = rankWarning(target.member, issuer) { warnings.append(rank) }
+    if circle.evaluation.revocations[device]?.contains(where: {
+      $0.body.issuer == target.member.device
+    }) == true {
+      warnings.append("\(name) had revoked this device: that ends with it")
+    }
+    let known = replica.sessions.values.map { session in
+      Lane.allCases.reduce(0) { count, lane in
+        count + session[lane].lacking.filter { $0.key.device == target.member.device }.count
+      }
+    }
+    if known.contains(where: { $0 > 0 }) {
+      warnings.append(
+        "changes of \(name) are still on their way here and would be left out: waymark wait, then again"
+      )
+    }
+    if !replica.ownGate(now: now).isOpen {
+      warnings.append(
+        "records do not sync with this device now: what \(name) wrote and is not here is left out")
+    }
+    if let kept = target.revocation?.kept.count, kept < target.order.kept.count {
+      warnings.append("\(name) began \(target.order.kept.count) logs; the \(kept) longest are kept")
+    }
+    return warnings + [syncWarning(target.member)]
+  }
+
+  /// Who is nearer to the root can undo what this device says.
+  private func rankWarning(_ target: Member, _ issuer: DeviceKey) -> String? {
+    guard issuer == device, target.role == .admin,
+      let own = circle.evaluation.known(device)?.chain.count, target.chain.count <= own
+    else { return nil }
+    return
+      "\(target.name) is an admin of \(target.chain.count < own ? "higher" : "equal") rank: whoever holds it can "
+      + "revoke this device in turn; with the root key nobody can (--root-key FILE)"
+  }
+
+  private func syncWarning(_ target: Member) -> String {
+    guard let last = replica.lastSync[target.device] else {
+      return !isServing
+        ? "no node runs here: what \(target.name) wrote last may be on other devices only, and would be left out"
+        : "never in sync with \(target.name), as far as this device knows: what it wrote may not be here"
+    }
+    return "last in sync with \(target.name): \(CivilTime.text(last))"
+  }
+
+  private func adminWarning(_ targets: [RevocationPlan.Target]) -> [String] {
+    var trial = circle
+    trial.insert(targets.map(\.statement))
+    guard !targets.isEmpty, !trial.evaluation.members.values.contains(where: { $0.role == .admin })
+    else {
+      return []
+    }
+    return ["no admin is left then: waymark join --root-key FILE makes this device one"]
+  }
+}
+
+extension WaymarkError {
+  fileprivate static func ownDevice(_ name: String) -> WaymarkError {
+    .failed(
+      .ownDevice, "\(name) is this very device; a device does not revoke itself.",
+      next:
+        "\(waymark: "revoke \(shellWord(name))", on: "another admin device") (\(waymark: "invite --role admin") makes one)"
+    )
+  }
+
+  fileprivate static let noAdmin = WaymarkError.failed(
+    .notAdmin, "This device is no admin of the circle and can't revoke.",
+    next:
+      "\(waymark: "revoke") on an admin device (\(waymark: "members")), or with the root key: --root-key FILE"
+  )
+}

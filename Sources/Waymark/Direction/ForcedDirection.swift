@@ -1,0 +1,312 @@
+// Protocol/merge.md, "Forced direction"
+
+import Engine
+import Foundation
+import Membership
+import Records
+import Replication
+import Storage
+package import Wire
+
+/// `mirror --from PEER` and `assert`: makes the circle's records those of one device, as far as asked for.
+package struct ForcedDirection: Sendable {
+  /// Whose state is wanted; nil for this device's own.
+  private let peer: DeviceKey?
+  /// The name of a kind, and the name or id of a trip.
+  private let only: String?
+  private let trip: String?
+  private let isPreview: Bool
+  private let isConfirmed: Bool
+
+  /// - Parameters:
+  ///   - peer: whose state is wanted; nil for this device's own.
+  ///   - only: the name of the only kind that it is about.
+  ///   - trip: the name or id of the only trip that it is about.
+  package init(from peer: DeviceKey?, only: String?, trip: String?, isPreview: Bool, isConfirmed: Bool) {
+    self.peer = peer
+    self.only = only
+    self.trip = trip
+    self.isPreview = isPreview
+    self.isConfirmed = isConfirmed
+  }
+
+  /// - Parameter isPreview: whether nothing is written; otherwise it is confirmed.
+  init(from peer: DeviceKey?, _ scope: DirectionScope, isPreview: Bool) {
+    var (only, trip) = (String?.none, String?.none)
+    switch scope {
+    case .everything: break
+    case .kind(let kind): only = kind.rawValue
+    case .trip(let id): trip = id.uuidString.lowercased()
+    }
+    self.init(from: peer, only: only, trip: trip, isPreview: isPreview, isConfirmed: !isPreview)
+  }
+
+  /// - Parameter progress: called on some thread.
+  package func run(
+    on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void = { _ in }
+  ) async throws -> DirectionSummary {
+    guard let peer else { return try await assertOwn(on: node, progress) }
+    return try await mirror(try node.peer(named: peer.description), on: node, progress)
+  }
+
+  /// This device's state becomes the peer's.
+  private func mirror(
+    _ peer: Member, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
+  ) async throws -> DirectionSummary {
+    let scope = try scope(on: node)
+    // What is written here while the command is under way is not what the person saw.
+    let present = node.store.heads(.records)
+    try await checkReachable([peer], on: node)
+    let theirs = try await answer(of: peer, on: node) { try await Inventory.of($0, asking: $1) }
+    var preview = DirectionPreview(verb: "mirror", peer: peer, scope: scope)
+    try preview.compare(
+      from: try await Inventory.own(of: node), to: theirs, isHere: true, in: node.store)
+    if let summary = try summaryBeforeWriting(&preview, on: node) { return summary }
+    let backup = try await node.backUp(before: "mirror")
+    let wanted = try await answer(of: peer, on: node) { try await PeerInquiry(peer: $0).recordHeads(on: $1) }
+    try node.checkOpen()
+    let direction = Direction(wanted: wanted, present: present, scope: scope.records)
+    return try await carryOut(direction, &preview, backup, on: node, progress)
+  }
+
+  /// The circle's state becomes this device's.
+  private func assertOwn(
+    on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
+  ) async throws -> DirectionSummary {
+    try node.checkPremium()
+    let wanted = node.store.heads(.records)
+    let scope = try scope(on: node)
+    let others = node.circle.evaluation.members.values.filter { $0.device != node.identity.device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    let reachable = try await checkReachable(others, on: node)
+    let inventory = try await Inventory.own(of: node)
+    var preview = DirectionPreview(verb: "assert", peer: nil, scope: scope)
+    let theirs = try await answers(of: reachable, on: node) {
+      try await Inventory.of($0, asking: $1)
+    }
+    for (_, theirs) in theirs {
+      try preview.compare(from: theirs, to: inventory, isHere: false, in: node.store)
+    }
+    preview.note(asked: theirs.map(\.peer), of: others)
+    if let summary = try summaryBeforeWriting(&preview, on: node) { return summary }
+    let backup = try await node.backUp(before: "assert")
+    let heads = try await answers(of: preview.asked, on: node) {
+      try await PeerInquiry(peer: $0).recordHeads(on: $1)
+    }
+    preview.note(asked: heads.map(\.peer), of: others)
+    try node.checkOpen()
+    var present = heads.flatMap(\.answer)
+    // What the peers have heard from here meanwhile is this device's own.
+    let own = LogKey(device: node.identity.device, incarnation: node.incarnation, lane: .records)
+    present.removeAll { $0.log == own }
+    let direction = Direction(wanted: wanted, present: present, scope: scope.records)
+    return try await carryOut(direction, &preview, backup, on: node, progress)
+  }
+
+  // MARK: What was typed
+
+  /// The records that it is about, and how that was typed.
+  struct Scope {
+    var records = Direction.Scope()
+    var only: String?
+    var trip: String?
+  }
+
+  private func scope(on node: isolated Node) throws -> Scope {
+    var scope = Scope(only: only, trip: trip)
+    if let only {
+      guard let kind = Registry.kind(named: only), kind.lane == .records, kind != Registry.content else {
+        throw WaymarkError.badValue(
+          "--only", only,
+          allowed: "it is one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
+        )
+      }
+      scope.records.kind = kind.number
+    }
+    if let trip {
+      // A trip that only the peer has can be named by its id.
+      if let id = RecordText.id(trip) {
+        scope.records.trip = RecordKey(kind: KindNumbers.trip, id: id)
+      } else {
+        scope.records.trip = try node.names.resolve(Registry.trip, trip).key
+      }
+    }
+    return scope
+  }
+
+  // MARK: Who can be asked
+
+  /// Those of the peers that are connected and whose records lane is open, or would be if this device's were.
+  ///
+  /// - Throws: if there is none: exit 4 where premium is lacking, else exit 3.
+  @discardableResult
+  private func checkReachable(_ peers: [Member], on node: isolated Node) async throws -> [Member] {
+    try node.checkPremium()
+    guard node.network != nil else { throw WaymarkError.notServing }
+    try await PeerInquiry.waitForIntroductions(on: node)
+    var reached: [Member] = []
+    var failure = WaymarkError.noPeer
+    for peer in peers {
+      guard let code = node.replica.session(with: peer.device)?.theirs?.records.reason else {
+        if peers.count == 1 { failure = .unreached(PeerInquiry(peer: peer.device).notReachable(on: node)) }
+        continue
+      }
+      if code == .open {
+        reached.append(peer)
+      } else {
+        failure = .closed(Reason(theirs: code), peer.name)
+      }
+    }
+    guard !reached.isEmpty else { throw failure }
+    return reached
+  }
+
+  /// What a peer says when it is asked; that it can't be asked any more ends with exit code 3.
+  private func answer<Result>(
+    of peer: Member, on node: isolated Node, _ body: (DeviceKey, isolated Node) async throws -> Result
+  ) async throws -> Result {
+    do {
+      return try await body(peer.device, node)
+    } catch let failure as WaymarkError where failure.exitCode == ExitCode.failed {
+      // That this node has closed says nothing of the peer.
+      try node.checkOpen()
+      throw WaymarkError.unreached(failure)
+    }
+  }
+
+  /// What those of several peers say that are still there when it is their turn: one that leaves or turns sync off
+  /// meanwhile is as if it had not been there.
+  ///
+  /// - Throws: why the last one did not answer, if none does.
+  private func answers<Result>(
+    of peers: [Member], on node: isolated Node, _ body: (DeviceKey, isolated Node) async throws -> Result
+  ) async throws -> [(peer: Member, answer: Result)] {
+    var found: [(peer: Member, answer: Result)] = []
+    var failure: WaymarkError?
+    for peer in peers {
+      do {
+        found.append((peer, try await answer(of: peer, on: node, body)))
+      } catch let left as WaymarkError
+        where left.exitCode == ExitCode.notRunning && left.code != .notComparable
+      {
+        failure = left
+      }
+    }
+    if found.isEmpty, let failure { throw failure }
+    return found
+  }
+
+  // MARK: Yes and no
+
+  /// The summary, where nothing is to be done now: a preview was asked for, nothing differs, or a yes is missing.
+  private func summaryBeforeWriting(
+    _ preview: inout DirectionPreview, on node: isolated Node
+  ) throws -> DirectionSummary? {
+    preview.turnsSyncOn = !node.replica.preference
+    if isPreview { return preview.summary(isPreview: true) }
+    if preview.changes.isEmpty, preview.unknown.isEmpty, !preview.turnsSyncOn,
+      node.replicator.override.pending == nil
+    {
+      return preview.summary(isPreview: false)
+    }
+    guard isConfirmed else {
+      throw WaymarkError.needsYes(preview.question, next: .waymark(preview.words + " --yes"))
+    }
+    return nil
+  }
+
+  private func carryOut(
+    _ direction: Direction, _ preview: inout DirectionPreview, _ backup: String, on node: isolated Node,
+    _ progress: @Sendable (WorkProgress) -> Void
+  ) async throws -> DirectionSummary {
+    preview.turnsSyncOn = !node.replica.preference
+    let confirmed = OverrideRequest(
+      verb: preview.verb, operation: OperationID(random16()), peer: preview.peer?.device,
+      asked: node.wall(), direction: direction)
+    try Self.begin(confirmed, on: node)
+    let outcome = try await Self.outcome(of: confirmed, on: node, progress)
+    return preview.summary(isPreview: false, outcome: outcome, backup: backup)
+  }
+
+  /// Keeps what a person has confirmed, and turns sync on, without which it can't be carried out.
+  static func begin(_ request: OverrideRequest, on node: isolated Node) throws {
+    try node.checkIncarnation()
+    try node.checkDisk()
+    try node.withRoom { try node.replicator.begin(request) }
+    do {
+      try node.setSync(true)
+    } catch {
+      try? node.replicator.dropOverride()
+      throw error
+    }
+    node.turn { $0.finishOverride(now: node.time) }
+  }
+
+  /// Waits until the override is carried out, as long as what it needs keeps coming.
+  private static func outcome(
+    of request: OverrideRequest, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
+  ) async throws -> OverrideOutcome {
+    let operation = request.operation
+    let total = try node.replicator.missing(request)
+    var least = total
+    var stalled: Int64 = 0
+    while node.replicator.override.pending?.operation == operation {
+      _ = try await node.wait(milliseconds: Self.lookMilliseconds) {
+        $0.replicator.override.pending?.operation != operation
+      }
+      guard node.replicator.override.pending?.operation == operation else { break }
+      let left = try node.replicator.missing(request)
+      stalled = left < least ? 0 : stalled + Self.lookMilliseconds
+      least = min(left, least)
+      progress(
+        WorkProgress(
+          stage: "receiving", done: Int(clamping: total - min(left, total)), total: Int(clamping: total)))
+      guard stalled < Self.stallMilliseconds else { throw unfinished(request, left) }
+    }
+    guard let latest = node.replicator.override.latest, latest.operation == operation else {
+      throw WaymarkError.failed(
+        .givenUp,
+        "The \(request.verb) was given up: sync was turned off, or another direction took its place.",
+        next: .waymark("history"))
+    }
+    return try latest.result.mapError {
+      WaymarkError.failed(
+        .direction, "The difference could not be written: \($0). It is tried again.", next: .waymark("status")
+      )
+    }.get()
+  }
+
+  private static func unfinished(_ request: OverrideRequest, _ left: UInt64) -> WaymarkError {
+    WaymarkError(
+      exitCode: ExitCode.notInSync, code: .directionWaiting,
+      message:
+        "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs did not come. It is "
+        + "carried out by itself as soon as they are here; until then nothing of it is written.",
+      next: "\(waymark: "status"); \(waymark: "sync off") gives it up")
+  }
+
+  private static let lookMilliseconds: Int64 = 500
+  /// How long nothing may come before the command gives up waiting; the node does not.
+  private static let stallMilliseconds: Int64 = 10_000
+}
+
+extension WaymarkError {
+  fileprivate static let noPeer = WaymarkError(
+    exitCode: ExitCode.notRunning, code: .noPeer,
+    message: "No other device is connected, so there is nothing to set right on any.",
+    next: "\(waymark: "peers"), and again when one is there")
+
+  /// A peer that is not there: what needs it ends with exit code 3.
+  fileprivate static func unreached(_ failure: WaymarkError) -> WaymarkError {
+    WaymarkError(
+      exitCode: ExitCode.notRunning, code: failure.code, message: failure.message, next: failure.next)
+  }
+
+  fileprivate static func closed(_ reason: Reason, _ peer: String) -> WaymarkError {
+    let needsPremium = [.peerFreeTier, .peerEntitlementExpired].contains(reason)
+    return WaymarkError(
+      exitCode: needsPremium ? ExitCode.needsPremium : ExitCode.notRunning, code: reason,
+      message: "\(peer) can't take part: \(reason.sentence(peer: peer)).",
+      next: reason == .peerSyncOff ? .waymark("sync on", on: peer) : reason.next(peer: peer))
+  }
+}

@@ -1,0 +1,59 @@
+// Protocol/merge.md, "Forced direction"
+
+import Engine
+import Records
+import Replication
+import Storage
+import Wire
+
+/// What `status` says of overrides: one that waits for change sets, and what others did without knowing of the last one.
+struct OverrideReport {
+  let replicator: Replicator
+  let names: DeviceNames
+
+  var notices: [NodeStatus.Notice] { [waiting, overtaken].compactMap(\.self) }
+
+  private var waiting: NodeStatus.Notice? {
+    guard let request = replicator.override.pending else { return nil }
+    let missing = Int(clamping: (try? replicator.missing(request)) ?? 0)
+    return NodeStatus.Notice(
+      .directionWaiting, text: "\(sentence(request)) waits for " + plural(missing, "change set"))
+  }
+
+  private var overtaken: NodeStatus.Notice? {
+    guard let last = replicator.override.trace, !last.overtaken.isEmpty,
+      ((try? replicator.store.undos(of: last.request.operation)) ?? []).isEmpty
+    else { return nil }
+    let kinds = Dictionary(grouping: last.overtaken, by: \.kind).sorted { $0.key < $1.key }
+    let counts = kinds.map { kind, records in
+      let known = Registry.kind(kind)
+      return plural(records.count, known?.name ?? "record", known?.plural)
+    }.joined(separator: ", ")
+    return NodeStatus.Notice(
+      .directionOvertaken,
+      text:
+        "\(plural(last.overtaken.count, "record")) of \(sentence(last.request)) were changed on a device "
+        + "that did not know of it: \(counts); those changes merged as usual",
+      next: .waymark("history"))
+  }
+
+  /// “the mirror of nas from 2026-05-03T08:00:00Z”
+  private func sentence(_ request: OverrideRequest) -> String {
+    let of = request.peer.map { " of \(names.name(of: $0))" } ?? ""
+    return "the \(request.verb)\(of) from \(CivilTime.text(request.asked))"
+  }
+}
+
+extension OverrideEvent {
+  /// What the log says of it; nil for what no person needs to know.
+  var line: String? {
+    let (request, what): (OverrideRequest, String)
+    switch self {
+    case .began(let begun): (request, what) = (begun, "begins")
+    case .ready, .written: return nil
+    case .finished(let done): (request, what) = (done, "is done")
+    case .dropped(let dropped): (request, what) = (dropped, "is given up")
+    }
+    return "\(request.verb) \(request.operation.description.prefix(8)) \(what)"
+  }
+}

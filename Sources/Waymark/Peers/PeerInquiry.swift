@@ -1,0 +1,156 @@
+import Engine
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// Asks one connected peer what it holds.
+struct PeerInquiry {
+  let peer: DeviceKey
+
+  /// Puts a question to the peer.
+  ///
+  /// - Throws: `WaymarkError` if the peer is not connected, keeps the lane closed, or does not answer in time.
+  func answer(_ lane: Lane, _ question: Question, on node: isolated Node) async throws -> Answer {
+    try node.checkOpen()
+    guard let link = node.replica.session(with: peer)?.link else { throw notReachable(on: node) }
+    let reply = try await withCheckedThrowingContinuation { continuation in
+      let id = node.questions.add(link, lane, question, continuation)
+      node.timers.after(milliseconds: Limits.answerMillisecondsMax) { [weak node] in
+        node?.assumeIsolated { node in
+          guard let pending = node.questions.remove(link, id) else { return }
+          pending.continuation.resume(throwing: WaymarkError.unanswered(by: node.name(of: peer)))
+          if let next = node.questions.next(link) { node.handle(next) }
+        }
+      }
+      if let next = node.questions.next(link) { node.handle(next) }
+    }
+    // An answer may have come just before the node closed.
+    try node.checkOpen()
+    switch reply {
+    case .answer(let answer): return answer
+    case .refused(.theirs(.tooManyHeads)):
+      throw WaymarkError.tooManyHeads(node.name(of: peer), isSyncOn: node.replica.preference)
+    case .refused(let reason): throw WaymarkError.refused(Reason(reason), by: node.name(of: peer))
+    }
+  }
+
+  /// The heads of the peer's records lane: what it has stored and folded at this moment.
+  func recordHeads(on node: isolated Node) async throws -> [LogHead] {
+    guard case .heads(let heads) = try await answer(.records, .heads, on: node).content else { return [] }
+    return heads
+  }
+
+  /// How long a sign of life takes, there and back.
+  func roundTrip(on node: isolated Node) async throws -> Duration {
+    try node.checkOpen()
+    guard let session = node.replica.session(with: peer) else { throw notReachable(on: node) }
+    let before = session.echoes
+    let began = ContinuousClock.now
+    node.handle(.timer(.beat(session.link)))
+    let isBack = try await node.wait(milliseconds: Self.pingMilliseconds) { node in
+      node.replica.sessions[session.link].map { $0.echoes != before } ?? true
+    }
+    guard isBack, node.replica.sessions[session.link] != nil else {
+      let name = node.name(of: peer)
+      throw WaymarkError.failed(
+        .noAnswer,
+        "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
+        next: .waymark("why \(shellWord(name))"))
+    }
+    return ContinuousClock.now - began
+  }
+
+  private static let pingMilliseconds: Int64 = 5_000
+
+  /// Why the peer can't be asked: it is not connected.
+  func notReachable(on node: isolated Node) -> WaymarkError {
+    guard node.network != nil else { return .notServing }
+    let peers = (try? node.currentPeers(node.wall())) ?? []
+    let reason = peers.first { $0.device == peer }?.reason ?? .offline
+    return .refused(reason == .inSync ? .offline : reason, by: node.name(of: peer))
+  }
+
+  /// The link to a peer, if it is known which, is gone: its questions get no answer any more.
+  static func end(_ link: LinkID, to peer: DeviceKey?, on node: isolated Node) {
+    for pending in node.questions.removeAll(link) {
+      let failure = peer.map { PeerInquiry(peer: $0).notReachable(on: node) }
+      pending.continuation.resume(throwing: failure ?? WaymarkError.hungUp)
+    }
+  }
+
+  /// Waits for peers that have just connected and have not sent their certificates yet.
+  static func waitForIntroductions(on node: isolated Node) async throws {
+    _ = try await node.wait(milliseconds: introductionMilliseconds) { node in
+      node.replica.sessions.values.allSatisfy { $0.isClosing || $0.isCurrent }
+    }
+  }
+
+  private static let introductionMilliseconds: Int64 = 3_000
+}
+
+extension Inventory {
+  /// What a node shows of its records.
+  static func own(of node: isolated Node) async throws -> Inventory {
+    try await collect(on: node) { try node.store.answer(.records, .inventory(after: $0)) }
+  }
+
+  /// What a peer shows of its records, asked page by page.
+  static func of(_ peer: DeviceKey, asking node: isolated Node) async throws -> Inventory {
+    try await collect(on: node) {
+      try await PeerInquiry(peer: peer).answer(.records, .inventory(after: $0), on: node)
+    }
+  }
+
+  /// Puts pages together; from the start if something was folded meanwhile.
+  private static func collect(
+    on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
+  ) async throws -> Inventory {
+    let end = node.wall() + Limits.inventoryMillisecondsMax
+    var inventory: Inventory?
+    var last: RecordKey?
+    while node.wall() < end {
+      try node.checkOpen()
+      let answer = try await page(last)
+      guard case .inventory(let items) = answer.content else { break }
+      if inventory?.folded != answer.folded, last != nil {
+        (inventory, last) = (nil, nil)
+        continue
+      }
+      var grown = inventory ?? Inventory(folded: answer.folded)
+      for item in items { grown.add(item) }
+      if answer.isDone { return grown }
+      guard grown.items.count <= Limits.inventoryRecordsMax else { break }
+      (inventory, last) = (grown, items.last?.key)
+      // Other work of the node comes between pages.
+      await Task.yield()
+    }
+    throw WaymarkError.failed(
+      .notComparable, "There are too many records to compare, or they change all the time.",
+      next: "\(waymark: "sync on --yes") turns sync on without comparing")
+  }
+}
+
+extension WaymarkError {
+  /// Why a peer can't be asked for its heads although its lane is open.
+  fileprivate static func tooManyHeads(_ peer: String, isSyncOn: Bool) -> WaymarkError {
+    .failed(
+      .notComparable,
+      "\(peer) has more than \(Limits.headsPerMessageMax) logs and branches, too many for one answer.",
+      next: isSyncOn
+        ? "\(waymark: "history"), then \(waymark: "revoke NAME") for the device that began so many logs"
+        : "\(waymark: "sync on --preview"), then \(waymark: "sync on"), which merges the records of both")
+  }
+
+  fileprivate static func refused(_ reason: Reason, by peer: String) -> WaymarkError {
+    .failed(
+      reason, "\(peer) can't be asked: \(reason.sentence(peer: peer)).",
+      next: reason.next(peer: peer) ?? .waymark("why \(shellWord(peer))"))
+  }
+
+  fileprivate static func unanswered(by peer: String) -> WaymarkError {
+    .failed(
+      .noAnswer, "\(peer) did not answer within \(Limits.answerMillisecondsMax / 1_000) seconds.",
+      next: .waymark("peers"))
+  }
+}

@@ -1,0 +1,54 @@
+import Membership
+package import Replication
+import Sodium
+import Storage
+import Wire
+
+/// Premium without money, in builds made for it. Its certificate lets peers of the same build see it.
+package struct MockPurchase {
+  private let key: SigningKey
+
+  /// - Throws: `WaymarkError` with the code `usage` in other builds.
+  package init() throws {
+    guard BuildTraits.mockPurchases, let key = BuildTraits.developmentKey else {
+      throw WaymarkError.usage(
+        "This build has no mock purchases.", next: .waymark("entitlement install FILE"))
+    }
+    self.key = key
+  }
+
+  /// - Parameter typed: the end as it was typed, for the error.
+  /// - Throws: `WaymarkError` with the code `bad_value` for an end in the past.
+  package static func check(_ end: Moment, typed: String, now: Moment) throws {
+    guard end > now else {
+      throw WaymarkError.badValue("--until", typed, allowed: "it must be in the future")
+    }
+  }
+
+  /// The certificate of a purchase for one device.
+  ///
+  /// - Parameter end: nil for no end; the certificate is good for a year then.
+  func statement(circle: CircleID, device: DeviceKey, now: Moment, until end: Moment?) throws -> Statement {
+    try Statement(
+      signing: Entitlement(
+        circle: circle, issuer: DeviceKey(key), devices: [device], plan: "premium", issuedAt: now,
+        notBefore: now, notAfter: end ?? now + Self.yearMilliseconds,
+        serial: Bytes16(randomBytes(16)) ?? .zero, source: "mock"),
+      with: key)
+  }
+
+  private static let yearMilliseconds: Int64 = 365 * 86_400_000
+}
+
+extension LocalPremium {
+  /// What this build and the purchases kept in a store give.
+  init(_ store: Store) throws {
+    if BuildTraits.allFeatures {
+      self = .allFeatures
+    } else if BuildTraits.mockPurchases, let end = try store.meta(MetaKey.mockPurchase) {
+      self = .mock(until: Int64(String(decoding: end, as: UTF8.self)))
+    } else {
+      self = .none
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import JSONDocument
+import Membership
+import Replication
+import Storage
+import Wire
+
+extension Node {
+  func loss() throws -> NodeStatus.Loss {
+    let peers = circle.evaluation.members.values.filter { $0.device != identity.device }
+      .map { (device: $0.device, name: name(of: $0.device)) }.sorted {
+        ($0.name, $0.device) < ($1.name, $1.device)
+      }
+    let tips = Lane.allCases.flatMap { replica[$0].heads.sorted }
+    var only: [LogHead] = []
+    var count: UInt64 = 0
+    var lacking: [DeviceKey: [(tip: LogHead, count: UInt64)]] = [:]
+    for tip in tips {
+      var best: UInt64 = 0
+      for peer in peers {
+        let held = try held(tip, by: peer.device)
+        best = max(best, held)
+        if held < tip.sequence { lacking[peer.device, default: []].append((tip, tip.sequence - held)) }
+      }
+      guard best < tip.sequence else { continue }
+      only.append(tip)
+      count &+= tip.sequence - best
+    }
+    return NodeStatus.Loss(
+      changeSets: Int(clamping: count), newest: try store.newestOrigin(of: only).map(newest),
+      devices: try peers.map { peer in
+        let holding = replica.holdings[peer.device]
+        let asOf = Lane.allCases.compactMap { holding?[$0].toldAt }.max()
+        let missing = lacking[peer.device] ?? []
+        let newest = asOf == nil ? nil : try store.newestOrigin(of: missing.map(\.tip))?.clock.milliseconds
+        return NodeStatus.Loss.Holder(
+          device: peer.device, name: peer.name,
+          lacking: asOf.map { _ in Int(clamping: missing.reduce(0) { $0 &+ $1.count }) },
+          newestLacking: newest.map(Date.init(milliseconds:)), asOf: asOf.map(Date.init(milliseconds:)))
+      })
+  }
+
+  /// Up to which sequence a device holds the branch that ends in a tip, as far as it has said; 0 for none.
+  private func held(_ tip: LogHead, by device: DeviceKey) throws -> UInt64 {
+    guard let theirs = replica.holdings[device]?[tip.log.lane].heads else { return 0 }
+    if theirs.contains(tip) { return tip.sequence }
+    guard theirs.tipCount(of: tip.log) == 1, let head = theirs[tip.log],
+      replica[tip.log.lane].heads.tipCount(of: tip.log) == 1
+    else { return 0 }
+    // More of a log than is here: of the own one that can't be, so it is another branch. Of another's it is what is
+    // still to come, and a set stands on all before it.
+    if head.sequence > tip.sequence { return tip.log.device == identity.device ? 0 : tip.sequence }
+    return try store.holds(head) ? head.sequence : 0
+  }
+
+  private func newest(_ origin: (clock: Clock, operation: OperationKey)) throws -> NodeStatus.Loss.Newest {
+    guard let operation = try store.operation(origin.operation) else {
+      return .waiting(
+        id: origin.operation.id, time: Date(milliseconds: origin.clock.milliseconds),
+        deviceName: name(of: origin.operation.device))
+    }
+    return .operation(try historyReader.operation(operation, try content(of: operation)))
+  }
+
+  /// What an operation did: an import of many records is counted once, not at each look.
+  private func content(of operation: Storage.Operation) throws -> OperationContent {
+    let sets = operation.sets.map(\.origin.stamp.set)
+    if let known = lossContent, known.sets == sets { return known.content }
+    let content = try OperationContent(operation, store)
+    lossContent = (sets, content)
+    return content
+  }
+
+  // MARK: Not seen
+
+  /// Devices that were not seen for long: what they hold may be out of date, or they may be lost.
+  func unseenNotice(_ now: Moment) -> NodeStatus.Notice? {
+    // Right after a start nobody is connected yet.
+    if let started = network?.startedAt, now - started < Self.settlingMilliseconds { return nil }
+    guard member != nil else { return nil }
+    let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in
+      guard member.device != identity.device, !peering.isPaused(member.device) else { return nil }
+      let last = lastSeen(of: member.device, now) ?? replica.lastSync[member.device] ?? member.issued
+      return now - last > Self.unseenMilliseconds ? (member, last) : nil
+    }.sorted { ($0.1, $0.0.device) < ($1.1, $1.0.device) }
+    guard let (first, since) = unseen.first else { return nil }
+    let names = unseen.map { name(of: $0.0.device) }.sorted()
+    let days = (now - since) / 86_400_000
+    let text =
+      unseen.count == 1
+      ? "\(names[0]) was not seen for \(days) days, since \(CivilTime.text(since).prefix(10))"
+      : "\(names.joined(separator: ", ")) were not seen for two weeks or more"
+    return NodeStatus.Notice(
+      .notSeen, text: text,
+      next: unseen.count == 1
+        ? "\(waymark: "run", on: names[0]); if it is lost: \(waymark: "revoke \(shellWord(names[0]))")"
+        : .waymark("peers"),
+      .unseen(
+        first.device,
+        unseen.map { member, since in
+          NodeStatus.Notice.Unseen(
+            device: member.device, name: name(of: member.device),
+            lastSeen: lastSeen(of: member.device, now).map(Date.init(milliseconds:)),
+            since: Date(milliseconds: since))
+        }))
+  }
+
+  private static let settlingMilliseconds: Moment = 60_000
+  /// Fourteen days.
+  static let unseenMilliseconds: Moment = 14 * 86_400_000
+}

@@ -1,0 +1,185 @@
+import Foundation
+import Membership
+import Records
+import Replication
+import Storage
+import Wire
+
+/// `sync on --preview`: what would become of the records here and on the peers, before anything is written.
+struct SyncComparison {
+  /// One peer: what it shows, or why it can't be asked.
+  private struct Asked {
+    let peer: Member
+    var inventory: Inventory?
+    var failure: WaymarkError?
+  }
+
+  private let own: Inventory
+  private let asked: [Asked]
+  private let gate: Gate
+  private let device: DeviceKey
+  private let store: Store
+  private let names: DeviceNames
+
+  /// Asks all peers that are there.
+  static func run(on node: isolated Node) async throws -> SyncPreview {
+    try await PeerInquiry.waitForIntroductions(on: node)
+    let others = node.circle.evaluation.members.values.filter { $0.device != node.identity.device }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    var asked: [Asked] = []
+    for peer in others { asked.append(await ask(peer, after: asked, on: node)) }
+    try node.checkOpen()
+    let own = try await Inventory.own(of: node)
+    return SyncComparison(
+      own: own, asked: asked, gate: node.replica.ownGate(now: node.wall()), device: node.identity.device,
+      store: node.store, names: node.deviceNames
+    ).preview
+  }
+
+  private static func ask(_ peer: Member, after others: [Asked], on node: isolated Node) async -> Asked {
+    do {
+      // Peers that folded the same show the same.
+      // Of all answers the digests are never too many for a message.
+      let folded = try await PeerInquiry(peer: peer.device).answer(.records, .digests, on: node).folded
+      let known = others.compactMap(\.inventory).first { $0.folded == folded }
+      if let known { return Asked(peer: peer, inventory: known) }
+      return Asked(peer: peer, inventory: try await Inventory.of(peer.device, asking: node))
+    } catch let failure as WaymarkError {
+      return Asked(peer: peer, failure: failure)
+    } catch {
+      return Asked(peer: peer, failure: .hungUp)
+    }
+  }
+
+  // MARK: Comparing
+
+  private var preview: SyncPreview {
+    let reached = asked.filter { $0.inventory != nil }
+    let comparison = InventoryComparison(own: own, theirs: reached.compactMap(\.inventory))
+    return SyncPreview(
+      preference: gate.preference, isActive: gate.isOpen, premium: SyncState.Premium(gate),
+      kinds: comparison.kindComparisons, total: SyncPreview.Comparison(comparison.total),
+      differing: differing(comparison), profile: profile(reached),
+      peers: reached.map { peer in
+        let comparison = InventoryComparison(own: own, theirs: peer.inventory.map { [$0] } ?? [])
+        return SyncPreview.Asked(
+          device: peer.peer.device, name: peer.peer.name, kinds: comparison.kindComparisons,
+          total: SyncPreview.Comparison(comparison.total), differing: differing(comparison),
+          profile: profile([peer]))
+      }, notAsked: asked.compactMap(notAsked))
+  }
+
+  private func notAsked(_ asked: Asked) -> SyncPreview.NotAsked? {
+    asked.failure.map { failure in
+      SyncPreview.NotAsked(
+        device: asked.peer.device, name: asked.peer.name, reason: failure.code,
+        text: failure.code.isState ? failure.code.sentence(peer: asked.peer.name) : failure.message,
+        next: failure.next)
+    }
+  }
+
+  /// Some of the records that differ.
+  private func differing(_ comparison: InventoryComparison) -> [RecordReference] {
+    comparison.differing.prefix(Self.namesMax).map { RecordReference($0, in: store) }
+  }
+
+  private static let namesMax = 20
+
+  // MARK: Profile
+
+  private func profile(_ peers: [Asked]) -> SyncPreview.Profile? {
+    let held = peers.filter { $0.inventory?.profile != nil }
+    let best = held.max { ($0.inventory?.profile ?? .lowest) < ($1.inventory?.profile ?? .lowest) }
+    let outcome = ProfileOutcome(
+      here: own.profile, there: best?.inventory?.profile,
+      isSame: best?.inventory?.items[FixedRecords.profile] == own.items[FixedRecords.profile])
+    guard outcome.here != nil || outcome.there != nil else { return nil }
+    let winner = outcome.isHere ? device : best?.peer.device ?? device
+    return SyncPreview.Profile(
+      state: outcome.isSame
+        ? .same : outcome.there == nil ? .onlyHere : outcome.here == nil ? .onlyThere : .differs,
+      winner: outcome.isHere ? .here : .there, winnerDevice: winner, winnerName: names.name(of: winner),
+      reason: outcome.reason?.rawValue, text: outcome.reason?.sentence, here: outcome.here.map(version),
+      there: outcome.there.map(version))
+  }
+
+  private func version(_ rank: WholeRecordRank) -> SyncPreview.Profile.Version {
+    let isTime = (0...Limits.timeMillisecondsMax).contains(rank.updatedAt)
+    return SyncPreview.Profile.Version(
+      updatedAt: isTime ? Date(milliseconds: rank.updatedAt) : nil, filledIn: rank.nonEmptyFields,
+      device: rank.stamp.device, deviceName: names.name(of: rank.stamp.device),
+      written: Date(milliseconds: rank.stamp.clock.milliseconds))
+  }
+}
+
+extension InventoryComparison {
+  /// In the order of the numbers of the kinds.
+  fileprivate var kindComparisons: [SyncPreview.KindComparison] {
+    kinds.sorted { $0.key < $1.key }.map { number, counts in
+      let kind = RecordKind(number)
+      return SyncPreview.KindComparison(
+        kind: kind, plural: Registry.kind(number)?.plural ?? kind.rawValue, onlyHere: counts.onlyHere,
+        onlyThere: counts.onlyThere, same: counts.same, differing: counts.differing)
+    }
+  }
+}
+
+extension SyncPreview.Comparison {
+  fileprivate init(_ counts: KindComparison) {
+    self.init(
+      onlyHere: counts.onlyHere, onlyThere: counts.onlyThere, same: counts.same, differing: counts.differing)
+  }
+}
+
+extension WholeRecordRank {
+  fileprivate static let lowest = WholeRecordRank(updatedAt: .min, nonEmptyFields: 0, stamp: .zero)
+}
+
+// MARK: Before sync is turned on
+
+extension SyncComparison {
+  /// What a person should see before sync is turned on; nil if there is nothing to see.
+  ///
+  /// Someone at a terminal is asked wherever records differ. A script is stopped only where two sets of data
+  /// meet for the first time: turning sync off and on again does not count.
+  ///
+  /// - Parameter isAtTerminal: whether a person can be asked.
+  static func question(isAtTerminal: Bool, on node: isolated Node) async throws -> WaymarkError? {
+    guard node.network != nil, try isAtTerminal || hasRecords(node.store) else { return nil }
+    try await PeerInquiry.waitForIntroductions(on: node)
+    if !isAtTerminal, try await !meetsStrangers(node) { return nil }
+    let total = try await run(on: node).total
+    guard
+      isAtTerminal
+        ? total.onlyHere + total.onlyThere + total.differing > 0 : total.onlyThere + total.differing > 0
+    else { return nil }
+    return .needsYes(
+      "Turning sync on brings two sets of records together: \(total.onlyHere) only here, \(total.onlyThere) only on "
+        + "other devices, \(total.differing) on both that differ. Nothing is written before your yes.",
+      next: "\(waymark: "sync on --preview"), then \(waymark: "sync on --yes")")
+  }
+
+  private static func hasRecords(_ store: Store) throws -> Bool {
+    try store.visibleCounts().contains { $0.key.lane == .records && $0.value > 0 }
+  }
+
+  /// Whether a peer that can be asked has records, and neither side has ever had a change of the other's logs.
+  private static func meetsStrangers(_ node: isolated Node) async throws -> Bool {
+    let authors = Set(node.replica.records.heads.sorted.map(\.log.device))
+    let peers = Set(node.replica.sessions.values.compactMap(\.device)).sorted()
+    for peer in peers where !authors.contains(peer) {
+      let heads: [LogHead]
+      do { heads = try await PeerInquiry(peer: peer).recordHeads(on: node) } catch let failure as WaymarkError
+      {
+        // So many logs can't be compared with those here: the person decides.
+        if failure.code == .notComparable { return true }
+        continue
+      }
+      try node.checkOpen()
+      guard !heads.isEmpty else { continue }
+      let known = Set(node.replica.records.heads.sorted.map(\.log))
+      if known.isDisjoint(with: heads.map(\.log)) { return true }
+    }
+    return false
+  }
+}

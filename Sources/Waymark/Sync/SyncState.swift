@@ -1,0 +1,336 @@
+import Engine
+public import Foundation
+import JSONDocument
+import Membership
+import Replication
+import Wire
+
+/// Whether records sync from this device, and if not, why and what helps: all that a paywall shows.
+///
+/// Records sync if the device is premium and the person has turned sync on. Without either, everything stays where
+/// it is and can be edited; only the exchange of records waits. Settings sync for everyone.
+///
+/// ```swift
+/// let state = try await node.syncState()
+/// switch state.step {
+/// case .buyPremium, .renewPremium: showPaywall(state.sentence)
+/// case .turnOn: showSwitch(state.sentence)
+/// case .wait, .none: break
+/// }
+/// ```
+public struct SyncState: Hashable, Sendable {
+  /// Whether this device has premium.
+  public let premium: Premium
+  /// Whether the person wants records to sync; off until turned on. It survives the end of premium.
+  public let preference: Bool
+  /// Whether records sync: premium, and wanted.
+  public var isActive: Bool { obstacle == nil }
+  /// Why records stay on this device; nil while they sync.
+  public let obstacle: Obstacle?
+  /// What brings records to sync.
+  public let step: Step
+  /// Why records stay on this device, as a clause for people; nil while they sync.
+  package let text: String?
+  /// The command of `waymark` that helps; nil if none does.
+  package let next: Reasons.Step?
+
+  /// A sentence for people on how things are.
+  public var sentence: String { (text ?? "records sync with your other devices").capitalizedFirst + "." }
+
+  /// Whether this device has premium, from where, until when.
+  public struct Premium: Hashable, Sendable {
+    /// Whether it has premium.
+    public var isActive: Bool { source != .none }
+    /// Where that comes from.
+    public let source: Source
+    /// When it ends, as far as is known; nil without premium or without an end.
+    public let validUntil: Date?
+    /// Why the device is not premium; nil if it is.
+    public let obstacle: Obstacle?
+
+    /// Where premium comes from.
+    public enum Source: String, Hashable, Sendable, Codable {
+      /// An entitlement certificate.
+      case certificate
+      /// A build with the trait `AllFeatures`.
+      case allFeatures = "all-features"
+      /// A mock purchase, in builds with the trait `MockPurchases`.
+      case mock
+      /// There is no premium.
+      case none
+    }
+  }
+
+  /// What keeps records from syncing.
+  public enum Obstacle: String, Hashable, Sendable, Codable, CaseIterable {
+    /// The person has not bought premium.
+    case freeTier = "free_tier"
+    /// Premium has come to its end.
+    case entitlementExpired = "entitlement_expired"
+    /// Premium is bought and has not begun.
+    case entitlementNotYetValid = "entitlement_not_yet_valid"
+    /// There is premium, and sync is turned off.
+    case syncOff = "sync_off"
+    /// This device was revoked.
+    case revoked
+    /// The device that invited this one was revoked, and its invitations with it.
+    case notAMember = "not_a_member"
+
+    /// The same among all reasons.
+    public var reason: Reason {
+      switch self {
+      case .freeTier: .freeTier
+      case .entitlementExpired: .entitlementExpired
+      case .entitlementNotYetValid: .entitlementNotYetValid
+      case .syncOff: .syncOff
+      case .revoked: .revoked
+      case .notAMember: .notAMember
+      }
+    }
+  }
+
+  /// What to offer.
+  public enum Step: Hashable, Sendable {
+    /// Records sync.
+    case none
+    /// A purchase, then ``Node/install(entitlement:)``.
+    case buyPremium
+    /// The same, for somebody who was premium.
+    case renewPremium
+    /// Premium begins by itself; nil if the time is not known.
+    case wait(until: Date?)
+    /// ``Node/turnSyncOn(isConfirmed:)``.
+    case turnOn
+    /// A ticket of another device of the circle, then ``Joining``.
+    case join
+  }
+}
+
+extension Node {
+  /// Whether records sync, and if not, why and what helps.
+  public func syncState() throws -> SyncState {
+    try read(.syncState)
+  }
+
+  /// When an entitlement that is held already begins to count.
+  func premiumBegins() -> Moment? {
+    let now = replica.gateTime(now: wall())
+    return circle.evaluation.entitlements.filter {
+      now < $0.notBefore && $0.counts(for: identity.device) && circle.isAccepted(issuer: $0.issuer)
+    }.map(\.notBefore).min()
+  }
+
+  /// Opens the records lane, in a running node at once.
+  ///
+  /// Where two sets of records that have never met would come together, it asks first: show
+  /// ``syncPreview()``, then turn on with `isConfirmed`.
+  ///
+  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid`
+  ///   without premium, and `needs_yes` where a look at the preview is due.
+  @discardableResult
+  public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
+    try await turnSyncOn(isConfirmed: isConfirmed, isAtTerminal: false)
+  }
+
+  /// - Parameter isAtTerminal: whether a person can be asked; then they are asked wherever records differ.
+  package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
+    try await sayingWhy {
+      try checkPremium()
+      if !replica.preference, !isConfirmed,
+        let question = try await SyncComparison.question(isAtTerminal: isAtTerminal, on: self)
+      {
+        throw question
+      }
+      // Peers were asked meanwhile.
+      try checkOpen()
+      try checkPremium()
+      try setSync(true)
+    }
+    return try syncState()
+  }
+
+  /// Closes the records lane of this device; every record stays. Works for everyone.
+  @discardableResult
+  public func turnSyncOff() throws -> SyncState {
+    try sayingWhy {
+      try replicator.dropOverride()
+      try setSync(false)
+    }
+    return try syncState()
+  }
+
+  /// Dials every peer now rather than when it is its turn.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  public func syncNow() throws {
+    try sayingWhy {
+      try checkServing()
+      try checkNotExcluded()
+      handle(.hurried)
+      for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
+    }
+  }
+
+  /// Waits until this node is in sync with every connected peer, or with one.
+  ///
+  /// In sync is: the same change sets and the same data, in the lanes that the gate leaves open.
+  ///
+  /// - Parameters:
+  ///   - peer: nil for all that are connected; there must be one.
+  ///   - lane: nil for all that are open.
+  ///   - timeout: how long to wait.
+  /// - Throws: `WaymarkError` with the code of what is in the way when the time is over, as `offline` or `sync_off`.
+  public func waitUntilInSync(
+    with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
+  ) async throws {
+    try await waitUntilInSync(with: peer, lanes: lane.map { [$0] } ?? Lane.allCases, timeout: timeout)
+  }
+
+  /// - Parameter lanes: lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
+    try await sayingWhy {
+      try checkServing()
+      let milliseconds = max(timeout.wholeMilliseconds, 0)
+      let isMet = try await wait(milliseconds: milliseconds) { $0.replica.isInSync(with: peer, lanes) }
+      guard isMet else { throw notInSync(peer, lanes) }
+    }
+  }
+
+  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
+    if let exclusion { return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync) }
+    let peers = ((try? currentPeers(wall())) ?? []).filter { peer == nil || $0.device == peer }
+    let waiting = peers.first { $0.state != .inSync } ?? peers.first
+    let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
+    let reason = closed ?? waiting?.reason ?? .offline
+    return WaymarkError(
+      exitCode: ExitCode.notInSync, code: reason,
+      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
+        + "\(reason.sentence(peer: waiting?.name)).",
+      next: reason.next(peer: waiting?.name) ?? .waymark("status"))
+  }
+
+  /// How long `wait` waits if nothing else is said.
+  package static let waitMilliseconds: Int64 = 30_000
+}
+
+extension Replica {
+  /// Lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  fileprivate func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
+    let sessions = sessions.values.filter { session in
+      !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
+    }
+    guard !sessions.isEmpty else { return false }
+    return sessions.allSatisfy { session in
+      let open = lanes.filter { session[$0].isOpen }
+      return session.isCurrent && !open.isEmpty && open.allSatisfy { session[$0].isDigestEqual == true }
+    }
+  }
+}
+
+extension SyncState {
+  init(_ gate: Gate, begins: Moment?, exclusion: NodeStatus.Notice?) {
+    self.init(
+      premium: Premium(gate), preference: gate.preference, obstacle: gate.reason.map(Obstacle.init),
+      begins: begins.map(Date.init(milliseconds:)), exclusion: exclusion)
+  }
+
+  /// - Parameters:
+  ///   - begins: when premium begins; nil if that is not known.
+  ///   - exclusion: why the device is out of the circle.
+  init(
+    premium: Premium, preference: Bool, obstacle: Obstacle?, begins: Date? = nil,
+    exclusion: NodeStatus.Notice? = nil
+  ) {
+    self.init(
+      premium: premium, preference: preference, obstacle: obstacle, step: Step(obstacle, begins: begins),
+      text: exclusion?.text ?? obstacle?.reason.sentence(), next: exclusion?.next ?? obstacle?.reason.next())
+  }
+}
+
+extension SyncState: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case preference
+    case isActive = "active"
+    case obstacle = "reason"
+    case text
+    case next
+    case premium
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(preference, forKey: .preference)
+    try container.encode(isActive, forKey: .isActive)
+    try container.encodeIfPresent(obstacle, forKey: .obstacle)
+    try container.encodeIfPresent(text, forKey: .text)
+    try container.encodeIfPresent(next, forKey: .next)
+    try container.encode(premium, forKey: .premium)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let obstacle = try container.decodeIfPresent(Obstacle.self, forKey: .obstacle)
+    self.init(
+      premium: try container.decode(Premium.self, forKey: .premium),
+      preference: try container.decode(Bool.self, forKey: .preference), obstacle: obstacle,
+      step: Step(obstacle, begins: nil), text: try container.decodeIfPresent(String.self, forKey: .text),
+      next: try container.decodeIfPresent(Reasons.Step.self, forKey: .next))
+  }
+}
+
+extension SyncState.Premium: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case isActive = "active"
+    case source
+    case validUntil
+    case obstacle = "reason"
+  }
+
+  init(_ gate: Gate) {
+    self.init(
+      source: gate.isPremium ? Source(rawValue: gate.source.rawValue) ?? .none : .none,
+      validUntil: gate.validUntil.map(Date.init(milliseconds:)),
+      obstacle: gate.premiumReason.map(SyncState.Obstacle.init))
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(isActive, forKey: .isActive)
+    try container.encode(source, forKey: .source)
+    try container.encodeIfPresent(validUntil, forKey: .validUntil)
+    try container.encodeIfPresent(obstacle, forKey: .obstacle)
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    source = try container.decode(Source.self, forKey: .source)
+    validUntil = try container.decodeIfPresent(Date.self, forKey: .validUntil)
+    obstacle = try container.decodeIfPresent(SyncState.Obstacle.self, forKey: .obstacle)
+  }
+}
+
+extension SyncState.Obstacle {
+  init(_ reason: GateReason) {
+    switch reason {
+    case .freeTier: self = .freeTier
+    case .entitlementExpired: self = .entitlementExpired
+    case .entitlementNotYetValid: self = .entitlementNotYetValid
+    case .syncOff: self = .syncOff
+    case .revoked: self = .revoked
+    case .notAMember: self = .notAMember
+    }
+  }
+}
+
+extension SyncState.Step {
+  init(_ obstacle: SyncState.Obstacle?, begins: Date?) {
+    switch obstacle {
+    case nil: self = .none
+    case .freeTier: self = .buyPremium
+    case .entitlementExpired: self = .renewPremium
+    case .entitlementNotYetValid: self = .wait(until: begins)
+    case .syncOff: self = .turnOn
+    case .revoked, .notAMember: self = .join
+    }
+  }
+}

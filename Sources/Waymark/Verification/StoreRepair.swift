@@ -1,0 +1,58 @@
+import Engine
+import Membership
+import Replication
+import Storage
+import Wire
+
+extension DeepCheck {
+  /// Verifies the store of an open node, has peers asked for what is damaged, and rebuilds the tables if that is wanted
+  /// and helps.
+  func run(
+    on node: isolated Node, repairing: Bool, _ progress: @escaping @Sendable (WorkProgress) -> Void
+  ) async throws -> DeepOutcome {
+    var outcome = DeepOutcome(
+      found: try await run(progress), home: node.home, wall: node.wall(), isClosed: false)
+    try node.checkOpen()
+    for number in outcome.found.damagedSets {
+      _ = try node.store.check(after: number - 1, setsMax: 1, bytesMax: .max)
+    }
+    node.turn { $0.repair(now: node.time) }
+    outcome.hasPeers = !node.otherMembers.isEmpty
+    guard repairing, outcome.found.isRepairable else { return outcome }
+    outcome.backup = try await node.backUp(before: "repair")
+    try node.checkOpen()
+    // Folds the log again into new tables, in one transaction.
+    try node.withRoom { try node.turn { try $0.rebuild(now: node.time) } }
+    outcome.after = try await run(progress)
+    return outcome
+  }
+
+  /// Verifies the store of a home that no node has open, and that perhaps none can open; rebuilds its tables if that is
+  /// wanted and helps.
+  static func runClosed(
+    _ home: Home, repairing: Bool, _ progress: @escaping @Sendable (WorkProgress) -> Void
+  ) async throws -> DeepOutcome {
+    let lock = try HomeLock(home)
+    defer { lock.release() }
+    let check = DeepCheck(home)
+    var outcome = DeepOutcome(
+      found: try await check.run(progress), home: home, wall: systemWall(), isClosed: true)
+    let found = outcome.found
+    guard repairing, found.isRepairable || found.isRestorable else { return outcome }
+    let present = try PresentStore(home)
+    let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
+    if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
+    outcome.backup = folder
+    // What is signed is whole, and a restore of the backup that was just written builds the rest of it.
+    guard found.isRepairable, !found.isRestorable else { return outcome }
+    do {
+      try Store(path: home.store, refolds: true, isLocked: true).rest()
+    } catch  where !isNoRoom(error) {
+      throw WaymarkError.failed(
+        .store, "The store in \(home.path) can't be repaired: \(error).",
+        next: home.restoreAdvice(now: systemWall()))
+    }
+    outcome.after = try await check.run(progress)
+    return outcome
+  }
+}

@@ -1,0 +1,118 @@
+import Control
+import Waymark
+
+/// `version`: which version this is.
+struct ShowVersion: TerminalCommand {
+  var isReadOnly: Bool { true }
+
+  struct Answer: Codable {
+    let version: String
+    let traits: [String]
+  }
+
+  static let syntax = CommandSpec(
+    words: ["version"], summary: "which version this is", exampleArguments: "")
+
+  func run(_ run: CommandRun) async throws -> Answer {
+    Answer(version: WaymarkVersion.text, traits: WaymarkVersion.traits)
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    let traits = answer.traits.isEmpty ? "" : " (\(answer.traits.joined(separator: ", ")))"
+    rendering.data.line("waymark \(answer.version)\(traits)")
+  }
+}
+
+/// `paths`: where the files of this node are.
+struct ShowPaths: TerminalCommand {
+  var isReadOnly: Bool { true }
+
+  struct Answer: Codable {
+    let home: String
+    let store: String
+    let keys: String
+    let deviceKey: String
+    /// Nil if it is not here.
+    let rootKey: String?
+    let passphrases: KeyStates
+    let settings: String
+    let backups: String
+    let socket: String
+  }
+
+  static let syntax = CommandSpec(
+    words: ["paths"], summary: "where the files of this node are", exampleArguments: "")
+
+  func run(_ run: CommandRun) async throws -> Answer {
+    let (home, states) = (run.home, run.home.keyStates)
+    return Answer(
+      home: home.path, store: home.store, keys: home.keys, deviceKey: home.deviceKey,
+      rootKey: states.root.map { _ in home.rootKey }, passphrases: states, settings: home.settings,
+      backups: home.backups, socket: home.controlSocket)
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    let pairs = [
+      ("home", answer.home), ("store", answer.store), ("keys", answer.keys),
+      ("device key", answer.deviceKey), ("root key", answer.rootKey),
+      ("passphrase", sealing(answer.passphrases)), ("settings", answer.settings),
+      ("backups", answer.backups), ("socket", answer.socket),
+    ]
+    rendering.data.pairs(pairs.compactMap { name, value in value.map { (name, printable($0)) } })
+  }
+
+  /// Which keys have a passphrase.
+  private func sealing(_ states: KeyStates) -> String {
+    [("device", states.device), ("root", states.root)].compactMap { key, state in
+      switch state {
+      case nil: nil
+      case .sealed: "\(key) key with a passphrase"
+      case .plain: "\(key) key without a passphrase"
+      case .unreadable: "\(key) key unreadable"
+      }
+    }.joined(separator: ", ")
+  }
+}
+
+/// `completions`: what a shell needs to complete commands.
+struct PrintCompletions: TerminalCommand {
+  var shell: String
+  var isReadOnly: Bool { true }
+
+  struct Answer: Codable {
+    let shell: String
+    let text: String
+  }
+
+  static let syntax = CommandSpec(
+    words: ["completions"], summary: "print what a shell needs to complete commands of waymark",
+    operands: [.init(placeholder: "SHELL", key: "shell", type: .words(Completions.shells))],
+    details: """
+      SHELL is bash, zsh or fish. `make install` puts them where the shells look. By hand:
+        waymark completions bash > ~/.local/share/bash-completion/completions/waymark
+        waymark completions zsh > DIR/_waymark, with DIR one of $fpath
+        waymark completions fish > ~/.config/fish/completions/waymark.fish
+      """, exampleArguments: "bash")
+
+  func run(_ run: CommandRun) async throws -> Answer {
+    Answer(shell: shell, text: Completions().script(for: shell))
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.text(answer.text) }
+}
+
+/// `manual`: the manual page.
+struct PrintManual: TerminalCommand {
+  var isReadOnly: Bool { true }
+
+  struct Answer: Codable {
+    let text: String
+  }
+
+  static let syntax = CommandSpec(
+    words: ["manual"], summary: "print the manual page, for man -l -", exampleArguments: "")
+
+  func run(_ run: CommandRun) async throws -> Answer { Answer(text: ManualPage.text) }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.text(answer.text) }
+}

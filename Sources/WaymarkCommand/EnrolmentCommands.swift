@@ -1,0 +1,276 @@
+import Control
+import Foundation
+import JSONDocument
+import Synchronization
+import Waymark
+
+extension FoundCircle: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["init"], summary: "found a new circle with this device",
+    options: [
+      .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
+      .init(
+        flag: "--issuer", placeholder: "FILE.pub", summary: "whose entitlements the circle accepts",
+        type: .path),
+    ],
+    exampleArguments: "--name laptop")
+
+  func run(_ run: CommandRun) throws -> Answer {
+    let issuers = try issuer.map { [try Issuer.readPublicKey($0)] } ?? []
+    return Answer(
+      try Node.initialize(home: run.home, name: try ownName(name, of: run.home) ?? hostName, issuers: issuers)
+    )
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.membership(answer.circle, answer.device, answer.name)
+    rendering.rewritten(answer.rewritten)
+    if let aside = answer.keysAside {
+      rendering.notes.paragraph(
+        "The keys that were here without a store are in \(printable(aside)) now. With a backup of that store, and the "
+          + "keys back in their place: \(waymark: "restore FILE")")
+    }
+    rendering.notes.paragraph(
+      "Next: \(waymark: "service install"), or \(waymark: "run") in another terminal; then \(waymark: "invite"), for your next device"
+    )
+  }
+}
+
+// MARK: join
+
+extension JoinCircle: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["join"], summary: "join the circle that a ticket comes from",
+    operands: [.init(placeholder: "TICKET|-", key: "ticket", isOptional: true)],
+    options: [
+      .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
+      CommandTable.rootKey("in place of a ticket: the root key of the circle that this store is of"),
+    ],
+    details: """
+      Without TICKET it asks for one at the terminal, with - it reads standard input; on the
+      command line other users of this machine can see it for a moment. Data that is here already
+      comes along: it is shown, backed up, and written again in the new circle. A device that is a
+      member already is left alone, unless --yes; one that was revoked keeps its store and name,
+      and gets new keys. If the join is interrupted, run it again: it continues with the same key.
+      With --root-key this device becomes an admin without an inviter.
+      """,
+    exampleArguments: "--name phone")
+
+  func run(_ run: CommandRun) async throws -> Answer {
+    let home = run.home
+    if let rootKey {
+      guard ticket == nil else {
+        throw WaymarkError.usage(
+          "`join` takes a ticket or --root-key, not both.", next: .waymark("help join"))
+      }
+      let readmission = Readmission(
+        home: home, name: name, hostName: try ownName(nil, of: home) ?? hostName, rootKey: rootKey)
+      return Answer(readmitted: try await readmission.join())
+    }
+    let ticket = try readTicket(run)
+    let wanted = try ownName(name, of: home)
+    let joining = try Joining(
+      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
+    let preview = try await joining.preview()
+    if let preview, preview.total > 0, yes != true { throw needsYes(preview, home) }
+    return Answer(try await joining.join(isConfirmed: yes == true), brought: preview, askedName: wanted)
+  }
+
+  /// What was typed, else the first line of standard input; without either, the ticket of an interrupted join, or the
+  /// answer of the person at the terminal.
+  private func readTicket(_ run: CommandRun) throws -> String {
+    let found =
+      switch ticket {
+      case "-": Self.line
+      case nil: interrupted(run) ?? (run.terminal.canAsk ? asked(run.terminal) : nil)
+      default: ticket
+      }
+    guard let found = found?.trimmingCharacters(in: .whitespacesAndNewlines), !found.isEmpty else {
+      throw ticket == "-"
+        ? WaymarkError.usage(
+          "No ticket came in on standard input.", next: "\(waymark: "invite") | \(waymark: "join -")")
+        : WaymarkError.usage(
+          "`waymark join` needs a ticket.",
+          next:
+            "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join"), and paste the ticket"
+        )
+    }
+    return found
+  }
+
+  private func interrupted(_ run: CommandRun) -> String? {
+    guard let ticket = Joining.pendingTicket(in: run.home) else { return nil }
+    run.terminal.note("Continuing the join that was interrupted.")
+    return ticket
+  }
+
+  /// Asks once: after a yes the command runs a second time, and needs the same ticket.
+  private func asked(_ terminal: Terminal) -> String? {
+    let isFirst = Self.hasAsked.withLock { asked in
+      defer { asked = true }
+      return !asked
+    }
+    if isFirst { terminal.transient("Ticket (from waymark invite): ") }
+    return Self.line
+  }
+
+  private static let hasAsked = Mutex(false)
+
+  /// The first line of standard input: after a yes the command runs a second time, and the line does not come twice.
+  private static let line = readLine()
+
+  private func needsYes(_ preview: JoinPreview, _ home: Home) -> WaymarkError {
+    let counts = preview.counts.map { counted(Int64($0.count), $0.kind.rawValue, $0.plural) }
+      .joined(separator: ", ")
+    return WaymarkError(
+      exitCode: ExitCode.needsYes, code: .needsYes,
+      message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
+        + "of the store as it is goes to \(home.backups).",
+      next: .waymark("join --yes"))
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    let name = printable(answer.name)
+    rendering.membership(answer.circle, answer.device, answer.name)
+    if answer.byTicket?.wasMember == true {
+      return rendering.notes.paragraph(
+        "This device (\(name)) has joined with this ticket already; nothing was done. Next: \(waymark: "status")"
+      )
+    }
+    if let asked = answer.byTicket?.askedName, asked != answer.name {
+      rendering.notes.paragraph(
+        name.hasPrefix(printable(asked))
+          ? "Another device is called “\(printable(asked))”, so this one is called “\(name)”."
+          : "The circle knows this device as “\(name)” already.")
+    }
+    if let former = answer.byTicket?.formerMember {
+      rendering.notes.paragraph(
+        "“\(printable(former.name))” stays in the circle with the keys from before. "
+          + "To take it out: \(waymark: "revoke \(former.device.description.prefix(16))", on: "an admin device")"
+      )
+    }
+    rendering.rewritten(answer.rewritten)
+    rendering.notes.paragraph("Next: \(waymark: "service install"), or \(waymark: "run")")
+  }
+}
+
+extension Rendering {
+  /// What this device is in its circle.
+  fileprivate mutating func membership(_ circle: CircleID, _ device: DeviceKey, _ name: String) {
+    data.pairs([
+      ("circle", circle.description), ("device", device.description), ("name", printable(name)),
+    ])
+  }
+
+  fileprivate mutating func rewritten(_ count: Int) {
+    guard count > 0 else { return }
+    notes.paragraph(
+      "\(counted(Int64(count), "record")) that the revocation had left out \(count == 1 ? "is" : "are") written "
+        + "again: \(waymark: "history")")
+  }
+}
+
+/// What this device is to be called: what was typed, else what its configuration says.
+func ownName(_ typed: String?, of home: Home) throws -> String? {
+  try typed ?? Configuration(home: home).name
+}
+
+/// What a device is called if nobody says: the machine's name, without its domain.
+var hostName: String {
+  let name = ProcessInfo.processInfo.hostName.prefix { $0 != "." }
+  return name.isEmpty ? "device" : String(name.prefix(32))
+}
+
+// MARK: invite
+
+extension Invite: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["invite"], summary: "print a ticket that lets one device join",
+    options: [
+      .init(
+        flag: "--role", placeholder: "admin|member", summary: "what the new device may do",
+        type: .words(["admin", "member"])),
+      .init(
+        flag: "--expires", placeholder: "10m", summary: "how long the ticket is good", type: .duration),
+      CommandTable.rootKey("sign with the circle's root key, on a device that is no admin"),
+    ],
+    details: """
+      A running node serves the ticket in the background; else this command waits for the joiner.
+      Without being typed: waymark invite | ssh box waymark join -
+      """,
+    exampleArguments: "--expires 1h")
+
+  /// The event `ticket` is all that goes to standard output.
+  static let isShownByEvents = true
+
+  /// A running node serves the ticket; else this process does, until a device has joined.
+  func run(_ run: CommandRun) async throws -> Answer {
+    let show: @Sendable (CommandEvent) -> Void = { event in
+      guard case .ticket(let ticket, let expires) = event else { return }
+      guard run.printsJSON else { return run.terminal.data(ticket) }
+      guard let document = try? document(Answer(ticket: ticket, expires: expires), home: nil) else { return }
+      run.terminal.data(document.text(.pretty))
+    }
+    if ControlClient.isRunning(run.home) {
+      return try await ControlClient.perform(self, home: run.home, tell: show)
+    }
+    try await SuspectStore.check(run.home)
+    let node = try await ControlClient.openPatiently(run.home)
+    do {
+      try await serveAnywhere(node)
+      try await node.serveControl()
+      run.terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
+      var invite = self
+      invite.wait = true
+      let reader = watchReader(node, run.terminal)
+      let answer = await node.answer(invite, CommandCall(tell: show))
+      reader.cancel()
+      await node.close()
+      return try answer.get()
+    } catch {
+      await node.close()
+      throw error
+    }
+  }
+
+  /// The usual port if it is free, else any.
+  private func serveAnywhere(_ node: Node) async throws {
+    do {
+      try await node.serve(listen: try Configuration(home: node.home).listen ?? defaultListen)
+    } catch let failure as WaymarkError where failure.code == .addressInUse {
+      try await node.serve(listen: "[::]:0")
+    }
+  }
+
+  /// `waymark invite | waymark join -`: if the joiner gives up, nobody else has the ticket, and waiting on would
+  /// leave a person with a terminal that says nothing.
+  private func watchReader(_ node: Node, _ terminal: Terminal) -> Task<Void, Never> {
+    Task {
+      while !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(500))
+        guard readerOfOutputIsGone() else { continue }
+        // A joiner hangs up after it has succeeded, too.
+        try? await Task.sleep(for: .seconds(10))
+        guard !Task.isCancelled else { return }
+        await node.close()
+        exit(
+          Application.report(
+            WaymarkError(
+              exitCode: ExitCode.failed, code: .readerGone,
+              message: "Whoever read the ticket is gone, and no device has joined.",
+              next: .waymark("invite")), on: terminal))
+      }
+    }
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard let joined = answer.joined else { return }
+    rendering.notes.line("\(printable(joined.name)) has joined. Next: waymark run")
+  }
+}
+
+/// Whether standard output is a pipe that nobody reads any more.
+private func readerOfOutputIsGone() -> Bool {
+  var output = pollfd(fd: 1, events: 0, revents: 0)
+  return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0
+}

@@ -1,0 +1,84 @@
+import Control
+import Waymark
+
+extension ImportFiles: TerminalCommand {
+  static let isStream = true
+
+  static let syntax = CommandSpec(
+    words: ["import"], summary: "take over an export of another application",
+    operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
+    options: [
+      .init(
+        flag: "--format", placeholder: "F",
+        summary: "see waymark help formats; recognised by the content if not named",
+        type: .words(ImportFormat.allCases.map(\.rawValue))),
+      CommandTable.preview("count only, write nothing"),
+    ],
+    details: """
+      Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
+      a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), those of TripIt among them. One
+      import is one operation: waymark undo takes it back. The same file again changes nothing; an edited one
+      updates what it brought before. What is left out, and what can't be held, is listed with its place. A
+      FILE of - is standard input.
+      """, exampleArguments: "export.json --preview")
+
+  func render(_ answer: ImportSummary, into rendering: inout Rendering) {
+    let numbers = [
+      (answer.added, "added"), (answer.updated, "updated"), (answer.unchanged, "unchanged"),
+      (answer.skipped, "skipped"),
+    ].map { "\(grouped(Int64($0))) \($1)" }
+    rendering.data.line(
+      numbers.joined(separator: " · ") + (answer.isPreview ? "  (preview: nothing written)" : ""))
+    rendering.warnings(answer.warnings)
+  }
+}
+
+extension ExportRecords: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["export"], summary: "write an export that the other application reads",
+    options: [
+      .init(
+        flag: "--format", placeholder: "F", summary: "see waymark help formats",
+        type: .words(ExportFormat.allCases.map(\.rawValue))),
+      .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
+      .init(flag: "--output", placeholder: "FILE", summary: "instead of standard output", type: .path),
+    ], exampleArguments: "--format ics --trip Rome --output rome.ics")
+
+  /// A pipe or a device is written by this process: the node can't open it.
+  func run(_ run: CommandRun) async throws -> Answer {
+    var request = self
+    let pipe = output.flatMap { PipedFile.isNeeded(for: $0) ? $0 : nil }
+    if pipe != nil { request.output = nil }
+    var answer = try await ControlClient.perform(request, home: run.home) { run.events.handle($0) }
+    guard let content = answer.content else { return answer }
+    if let pipe {
+      try TextFile.send(content, to: pipe)
+      answer.output = pipe
+      answer.content = nil
+    } else if !run.printsJSON {
+      run.events.finish()
+      run.terminal.raw(content)
+    }
+    return answer
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    if let output = answer.output { rendering.notes.paragraph("Wrote \(printable(output)).") }
+    rendering.warnings(answer.warnings)
+  }
+}
+
+extension Rendering {
+  /// More than these are counted and not listed.
+  private static let warningsShownMax = 20
+
+  fileprivate mutating func warnings(_ warnings: [String]) {
+    for warning in warnings.prefix(Self.warningsShownMax) {
+      notes.paragraph("warning: \(printable(warning))", .careful, indent: 2)
+    }
+    let more = warnings.count - Self.warningsShownMax
+    if more > 0 {
+      notes.paragraph("\(counted(Int64(more), "more warning")); --json lists all", .careful, indent: 2)
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import Control
+import Foundation
+import Waymark
+
+extension ShowPremium: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["entitlement", "show"], summary: "say whether there is premium, and until when",
+    exampleArguments: "")
+
+  func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
+}
+
+extension InstallEntitlement: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["entitlement", "install"], summary: "install an entitlement",
+    operands: [.init(placeholder: "FILE", key: "file", type: .path)], exampleArguments: "entitlement")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.premium(answer.premium) }
+}
+
+extension BuyMockPremium: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
+    options: [
+      mockOption, .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
+    ], exampleArguments: "--mock --until 2027-12-31")
+
+  func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
+}
+
+extension CancelMockPremium: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["entitlement", "cancel"], summary: "take the mock purchase back", options: [mockOption],
+    exampleArguments: "--mock")
+
+  func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
+}
+
+private let mockOption = CommandSpec.Option(flag: "--mock", placeholder: nil, summary: "no money moves")
+
+extension Rendering {
+  fileprivate mutating func premium(_ summary: PremiumSummary) {
+    if let text = summary.text {
+      data.line(data.paint("out of the circle", .bad))
+      data.paragraph(printable(text))
+      notes.next(summary.next)
+    } else {
+      premium(summary.premium)
+    }
+    guard !summary.entitlements.isEmpty else { return }
+    var table = TextTable([
+      .init("FROM"), .init("UNTIL"), .init("DEVICES", widthMin: 12), .init("SOURCE"), .init("STATE"),
+    ])
+    for item in summary.entitlements {
+      let devices = item.devices?.map { shortID($0.description) }
+      table.rows.append([
+        .init(time.full(item.notBefore)), .init(time.full(item.notAfter)),
+        .init(devices.map { $0.joined(separator: " ") } ?? "all"), .init(item.source),
+        .init(item.state.rawValue),
+      ])
+    }
+    data.gap()
+    data.table(table)
+  }
+
+  fileprivate mutating func premium(_ premium: SyncState.Premium) {
+    guard premium.isActive else {
+      return data.line("free · settings sync, records stay on this device (waymark help premium)")
+    }
+    let until = premium.validUntil.map { " until \(time.full($0))" } ?? ""
+    data.line("premium\(until) · source: \(premium.source.rawValue)", .good)
+  }
+}
+
+/// `issuer init`: makes an issuer's key, in a file of its own.
+struct CreateIssuer: TerminalCommand {
+  var file: String
+
+  struct Answer: Codable {
+    let key: String
+    let `public`: String
+    let issuer: DeviceKey
+  }
+
+  static let syntax = CommandSpec(
+    words: ["issuer", "init"], summary: "make an issuer's key: FILE and FILE.pub",
+    operands: [.init(placeholder: "FILE", key: "file", type: .path)], exampleArguments: "issuer")
+
+  func run(_ run: CommandRun) async throws -> Answer {
+    Answer(key: file, public: file + ".pub", issuer: try Issuer.create(file))
+  }
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.data.pairs([
+      ("key", printable(answer.key)), ("public", printable(answer.public)),
+      ("issuer", answer.issuer.description),
+    ])
+  }
+}
+
+/// `issuer issue`: the certificate goes to the file that `--output` names, else to standard output.
+struct IssueEntitlement: TerminalCommand {
+  var key: String?
+  var circle: String?
+  var device: [String]?
+  var until: String?
+  var from: String?
+  var output: String?
+  var yes: Bool?
+  var isReadOnly: Bool { output == nil }
+
+  struct Answer: Codable {
+    /// The file that it was written to.
+    var output: String?
+    var certificate: String?
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      if let output { try container.encode(output, forKey: .output) }
+      if let certificate { try container.encode(certificate, forKey: .certificate) }
+    }
+  }
+
+  static let syntax = CommandSpec(
+    words: ["issuer", "issue"], summary: "sign an entitlement",
+    options: [
+      .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path),
+      .init(flag: "--circle", placeholder: "ID", summary: "for this circle"),
+      .init(
+        flag: "--device", placeholder: "ID", summary: "only for this device; may be repeated",
+        isRepeated: true),
+      .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
+      .init(flag: "--from", placeholder: "TIME", summary: "good from then on; default now"),
+      .init(flag: "--output", placeholder: "FILE", summary: "instead of standard output", type: .path),
+    ], exampleArguments: "--key issuer --circle ID --until 2027-12-31 --output entitlement")
+
+  func run(_ run: CommandRun) async throws -> Answer {
+    let order = Issuer.Order(
+      keyFile: try required(key, "--key"), circle: try required(circle, "--circle"), devices: device ?? [],
+      until: try required(until, "--until"), from: from)
+    let certificate = try Issuer.issue(order, now: systemWall(), passphrases: run.home.passphrases)
+    if let output {
+      try Issuer.write(certificate, to: output, besides: run.home, overwrites: yes == true)
+      return Answer(output: output)
+    }
+    if !run.printsJSON { run.terminal.raw(certificate) }
+    return Answer(certificate: certificate.trimmingCharacters(in: .newlines))
+  }
+
+  private func required(_ value: String?, _ flag: String) throws -> String {
+    guard let value else {
+      throw WaymarkError.usage("`waymark issuer issue` needs \(flag).", next: .waymark("help issuer issue"))
+    }
+    return value
+  }
+
+  /// What it prints is the certificate, which `run` has written.
+  func render(_ answer: Answer, into rendering: inout Rendering) {}
+}
+
+extension TrustIssuer: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["issuer", "trust"], summary: "accept an issuer's entitlements in this circle",
+    operands: [.init(placeholder: "FILE.pub", key: "file", type: .path)],
+    options: [
+      .init(flag: "--key", placeholder: "FILE", summary: "the root key, if it is kept elsewhere", type: .path)
+    ], exampleArguments: "issuer.pub")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.data.pairs([
+      ("issuer", answer.issuer.description), ("added", answer.added ? "yes" : "no"),
+    ])
+  }
+}

@@ -67,7 +67,7 @@ struct SourceTests {
   @Test func `the top level holds only what belongs there`() throws {
     let known: Set = [
       "Package.swift", "Sources", "Tests", "Protocol", "examples", "Makefile", "README.md", "LICENSE",
-      "SECURITY.md", "CONTRIBUTING.md",
+      "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md",
     ]
     let found = try FileManager.default.contentsOfDirectory(atPath: Repository.root.path)
     #expect(found.filter { !$0.hasPrefix(".") && !known.contains($0) } == [])

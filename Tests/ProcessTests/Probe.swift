@@ -125,3 +125,8 @@ final class Probe: Sendable {
     #expect(try await device.text("metrics").contains("waymark_peer_in_sync{peer=\"\(peer)\""))
   }
 }
+
+extension String {
+  /// A step without the home that its commands name.
+  var withoutHome: String { replacing(/[ ]--home \S+/, with: "") }
+}

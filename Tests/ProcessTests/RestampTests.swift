@@ -61,7 +61,7 @@ import Wire
     let status = try await alice.wait(until: "Bob's clock shows that hers ran ahead") {
       !$0.notices("clock_ahead").isEmpty && $0.peer("bob")?["clockSkewMilliseconds"]?.isNull == false
     }
-    #expect(status.notices("clock_ahead").first?["next"]?.string == "waymark restamp")
+    #expect(status.notices("clock_ahead").first?["next"]?.string?.withoutHome == "waymark restamp")
     try await alice.text("restamp", "--yes")
     try await bob.wait(until: "he has all of it") {
       $0.count("trips") == 2 && $0.parked("records") == 0 && $0.parked("settings") == 0

@@ -1,5 +1,5 @@
-import Home
 import Foundation
+import Home
 package import JSONDocument
 import Waymark
 import Wire

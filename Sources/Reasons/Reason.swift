@@ -197,7 +197,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case rootKey = "root_key"
   /// The root key of the circle lies on this device.
   case rootKeyHere = "root_key_here"
-  /// A key is sealed, and there is nobody to ask for its passphrase.
+  /// A key is sealed and no passphrase was available.
   case passphraseNeeded = "passphrase_needed"
   /// It is not the passphrase of the key.
   case wrongPassphrase = "wrong_passphrase"
@@ -205,7 +205,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case badPassphrase = "bad_passphrase"
   /// The two passphrases are not the same.
   case passphrasesDiffer = "passphrases_differ"
-  /// There is nobody to ask.
+  /// No terminal is available to ask.
   case needsTerminal = "needs_terminal"
   /// The terminal can't be asked.
   case terminal
@@ -241,7 +241,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case ownDevice = "own_device"
   /// The circle has no room for another statement of this device.
   case noRoom = "no_room"
-  /// Whoever read the ticket is gone.
+  /// The reader of the ticket is gone.
   case readerGone = "reader_gone"
   /// The file holds no certificate.
   case noCertificate = "no_certificate"
@@ -577,11 +577,11 @@ extension Reason {
     case .rootKey: ReasonText(.error, .command, "it needs the root key of the circle")
     case .rootKeyHere: ReasonText(.info, .command, "the root key of the circle lies on this device")
     case .passphraseNeeded:
-      ReasonText(.error, .command, "a key is sealed, and there is nobody to ask for its passphrase")
+      ReasonText(.error, .command, "a key is sealed and no passphrase was available")
     case .wrongPassphrase: ReasonText(.error, .command, "it is not the passphrase of the key")
     case .badPassphrase: ReasonText(.error, .command, "it can't be a passphrase")
     case .passphrasesDiffer: ReasonText(.error, .command, "the two passphrases are not the same")
-    case .needsTerminal: ReasonText(.error, .command, "there is nobody to ask")
+    case .needsTerminal: ReasonText(.error, .command, "no terminal is available to ask")
     case .terminal: ReasonText(.error, .command, "the terminal can't be asked")
     case .badTicket: ReasonText(.error, .command, "it is not a ticket")
     case .ticketSpent: ReasonText(.error, .command, "another device has used the ticket")
@@ -600,7 +600,7 @@ extension Reason {
     case .ownDevice: ReasonText(.error, .elsewhere, "a device does not revoke itself")
     case .noRoom:
       ReasonText(.error, .elsewhere, "the circle has no room for another statement of this device")
-    case .readerGone: ReasonText(.error, .command, "whoever read the ticket is gone")
+    case .readerGone: ReasonText(.error, .command, "the reader of the ticket is gone")
     case .noCertificate: ReasonText(.error, .command, "the file holds no certificate")
     case .unknownIssuer: ReasonText(.error, .command, "the circle does not trust the issuer")
     case .noPeer: ReasonText(.error, .elsewhere, "no other device is connected")

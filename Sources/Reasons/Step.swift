@@ -1,10 +1,10 @@
-/// What to do next: words for a person, in which the commands of `waymark` are values.
+/// The next step after an answer or an error: text in which the commands of `waymark` are values.
 ///
 /// ```swift
 /// let step: Step = "\(waymark: "run", on: "phone"); if it is lost: \(waymark: "revoke phone")"
 /// ```
 ///
-/// Whoever shows a step writes its sentence: a command that is typed on this device names the home if one was typed.
+/// The sentence is written where the step is shown: commands for this device include `--home` if it was given.
 public struct Step: Hashable, Sendable {
   /// A piece of a step.
   public enum Part: Hashable, Sendable {
@@ -27,11 +27,11 @@ public struct Step: Hashable, Sendable {
     Step([.command(words, on: device)])
   }
 
-  /// The step as a sentence without its stop.
+  /// The step as a sentence without a final period.
   ///
   /// - Parameters:
-  ///   - home: what commands of this device name as their home; nil for the one that is meant anyway.
-  ///   - row: the device that the reader is being told of, so that its name need not be said again.
+  ///   - home: the value of `--home` for commands on this device; nil if it was not given.
+  ///   - row: the device whose table row this is in: its name is not repeated.
   package func text(home: String?, inRowOf row: String? = nil) -> String {
     parts.map { part in
       switch part {
@@ -99,7 +99,7 @@ extension Step: ExpressibleByStringInterpolation {
   }
 }
 
-/// A sentence, but on the control socket: there commands stay values, as only who asked knows which home was typed.
+/// A string, except on the control socket, where commands stay values because only the client knows `--home`.
 extension Step: Codable {
   public func encode(to encoder: any Encoder) throws {
     guard encoder.userInfo[.keepsSteps] as? Bool == true else {

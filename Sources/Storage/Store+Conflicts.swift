@@ -1,7 +1,7 @@
 // Protocol/merge.md, "Conflicts"
 
-package import Replication
 import Records
+package import Replication
 import SQLite
 package import Wire
 

@@ -148,11 +148,6 @@ struct ExampleTests {
       let invocation = try CommandParser(directory: "/").parse(Array(words.dropFirst()))
       #expect(invocation.words == spec.words, "\(example)")
     }
-    let names = Set(CommandTable.all.map(\.name))
-    for name in CommandTable.examples.keys
-    where !names.contains(name) && !["entitlement buy", "entitlement cancel"].contains(name) {
-      Issue.record("an example of `\(name)`, which is no command")
-    }
   }
 
   /// The words of a line as a shell has them, as far as single quotes go.

@@ -1,7 +1,7 @@
-public import Records
+public import Foundation
 public import Home
 public import Model
-public import Foundation
+public import Records
 import Replication
 public import Wire
 

@@ -1,7 +1,7 @@
-import Model
-import Home
 import Foundation
+import Home
 import JSONDocument
+import Model
 import Records
 import Replication
 package import Storage

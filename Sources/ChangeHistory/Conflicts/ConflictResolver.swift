@@ -1,7 +1,7 @@
 // Protocol/merge.md, "Resolving"
 
-import Model
 import Home
+import Model
 import Records
 package import Replication
 import Storage

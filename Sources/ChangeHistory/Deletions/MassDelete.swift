@@ -1,7 +1,7 @@
-import Home
-public import Records
 public import Foundation
+import Home
 import Model
+public import Records
 import Replication
 public import Wire
 

@@ -1,5 +1,5 @@
-import Model
 import JSONDocument
+import Model
 import Records
 import Replication
 package import Storage

@@ -1,5 +1,5 @@
-public import Model
 public import Foundation
+public import Model
 public import Records
 import Replication
 import Storage

@@ -1,6 +1,6 @@
-import Model
-import Home
 import Foundation
+import Home
+import Model
 import Records
 package import Replication
 import Storage

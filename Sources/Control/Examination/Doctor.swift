@@ -1,5 +1,5 @@
-import Home
 import Foundation
+import Home
 import JSONDocument
 import Transport
 package import Waymark

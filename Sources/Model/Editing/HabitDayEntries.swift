@@ -1,5 +1,5 @@
-package import Home
 package import Foundation
+package import Home
 import Records
 package import Replication
 package import Storage

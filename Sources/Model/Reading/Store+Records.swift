@@ -1,5 +1,5 @@
-import Home
 import Foundation
+import Home
 package import Records
 package import Replication
 package import Storage

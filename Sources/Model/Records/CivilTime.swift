@@ -1,7 +1,7 @@
-package import Replication
-package import JSONDocument
 import Exchange
+package import JSONDocument
 import Records
+package import Replication
 
 /// Times as documents write them, in the zones that this machine knows.
 package enum CivilTime {

@@ -1,5 +1,5 @@
-import Home
 public import Foundation
+import Home
 import Records
 import Storage
 

@@ -1,8 +1,8 @@
-import Home
-import Sodium
 public import Foundation
+import Home
 package import Records
 package import Replication
+import Sodium
 package import Storage
 package import Wire
 

@@ -1,8 +1,8 @@
-import Wire
 public import Foundation
 import Records
 import Replication
 import Storage
+import Wire
 
 /// One thing of a trip's timeline.
 public enum TimelineItem: Identifiable, Hashable, Sendable {

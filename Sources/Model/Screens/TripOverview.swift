@@ -1,9 +1,9 @@
-import Home
-import Wire
 public import Foundation
+import Home
 import Records
 import Replication
 import Storage
+import Wire
 
 /// A trip and what its visible items come to: kept by the store, never added up over all of them.
 public struct TripOverview: Identifiable, Hashable, Sendable {

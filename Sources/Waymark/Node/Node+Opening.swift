@@ -1,5 +1,5 @@
-import Membership
 public import Foundation
+import Membership
 import Storage
 public import Wire
 

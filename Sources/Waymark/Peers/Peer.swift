@@ -1,5 +1,5 @@
-public import Foundation
 import Engine
+public import Foundation
 import Membership
 import Replication
 import Storage

@@ -1,5 +1,5 @@
-import Foundation
 import Control
+import Foundation
 import JSONDocument
 import Waymark
 

@@ -91,3 +91,10 @@ struct GlobalOptions: Equatable, Sendable {
     .init(flag: "--help", placeholder: nil, summary: "explain the command"),
   ]
 }
+
+extension CommandSpec {
+  /// A line that makes sense as it is typed; a test parses them all.
+  var example: String? {
+    exampleArguments.map { $0.isEmpty ? "waymark \(name)" : "waymark \(name) \($0)" }
+  }
+}

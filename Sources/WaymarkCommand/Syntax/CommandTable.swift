@@ -5,8 +5,7 @@ import Waymark
 /// Every command that `waymark` offers, in the order in which help lists them.
 enum CommandTable {
   static let all: [CommandSpec] =
-    circle + keys + watching + peerNames + glance + records + state + premium + files + largeChanges + machine
-    + about
+    circle + keys + watching + records + state + premium + files + largeChanges + machine + about
 
   /// The commands that have types, by the names that requests have.
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
@@ -40,8 +39,8 @@ enum CommandTable {
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
     ("Your circle of devices", circle), ("Keys", keys),
-    ("See what is going on", watching + peerNames + glance),
-    ("Trips and habits", records), ("Profile, settings, onboarding", state),
+    ("See what is going on", watching), ("Trips and habits", records),
+    ("Profile, settings, onboarding", state),
     ("Premium", premium), ("Files", files), ("Large changes", largeChanges),
     ("Living on this machine", machine),
     ("About this program", about),
@@ -67,7 +66,8 @@ enum CommandTable {
         changes that while it runs. To have it always running: waymark help service
         Devices of one circle find each other on one network by themselves: a firewall has to let UDP
         port 7433 in, and the TCP port that this one listens on.
-        """),
+        """,
+      exampleArguments: "--listen [::]:7433"),
     ListMembers.syntax, Revoke.syntax,
   ]
 
@@ -79,7 +79,8 @@ enum CommandTable {
     ShowStatus.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
     PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax, TurnSyncOff.syntax,
     SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
-    ShowConflict.syntax, ResolveConflicts.syntax,
+    ShowConflict.syntax, ResolveConflicts.syntax, PingPeer.syntax, RenamePeer.syntax,
+    Explain.syntax, ExamineHome.syntax, ShowMetrics.syntax, LoggingLevel.syntax,
   ]
 
   private static let records: [CommandSpec] =
@@ -126,6 +127,7 @@ enum CommandTable {
     ShowPaths.syntax, ShowVersion.syntax,
     CommandSpec(
       words: ["help"], summary: "explain a command or a topic",
-      operands: [.init(placeholder: "TOPIC", key: "topic", isOptional: true, isRepeated: true)]),
+      operands: [.init(placeholder: "TOPIC", key: "topic", isOptional: true, isRepeated: true)],
+      exampleArguments: "trip add"),
   ]
 }

@@ -1,6 +1,6 @@
+import Control
 import Dispatch
 import Foundation
-import Control
 import JSONDocument
 import Synchronization
 import Waymark

@@ -1,5 +1,5 @@
-import FuzzTargets
 import Foundation
+import FuzzTargets
 
 /// libFuzzer's own loop. Called from here because the package manager gives the executable's entry another name
 /// than the one that libFuzzer's `main` would have.

@@ -1,5 +1,5 @@
-import Exchange
 import Engine
+import Exchange
 import Foundation
 import JSONDocument
 import Membership

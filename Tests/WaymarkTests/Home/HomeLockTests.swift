@@ -4,8 +4,8 @@ import JSONDocument
 import Membership
 import Synchronization
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
 
 @testable import Home
 @testable import Waymark

@@ -3,8 +3,8 @@ import JSONDocument
 import Membership
 import Synchronization
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 

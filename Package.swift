@@ -177,7 +177,7 @@ let package = Package(
       [
         "ChangeHistory", "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Model",
         "Records",
-        "Replication", "SQLite", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Replication", "SQLite", "Sodium", "Storage", "Transport", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -18,7 +18,11 @@ extension Node {
       at: place, promptly: { [weak self] request in self?.answerPromptly(request) },
       isAlive: { [weak self] in self?.isAlive ?? false },
       handler: { [weak self] request, call in
-        await self?.reply(to: request, call) ?? .failure(.hungUp)
+        switch await self?.answer(to: request, call) {
+        case .success(let answer): .result(answer)
+        case .failure(let failure): .failure(failure.forClients)
+        case nil: .failure(.hungUp)
+        }
       })
     server.start()
     servesCommands { server.stop() }
@@ -57,14 +61,7 @@ extension Node {
       try readyForCommand()
       return .result(try AnswerCoding.encode(try command.perform(on: self)))
     } catch {
-      return .failure(forAskers(failure(error)))
-    }
-  }
-
-  private func reply(to request: ControlRequest, _ call: CommandCall) async -> ControlReply {
-    switch await answer(to: request, call) {
-    case .success(let answer): .result(answer)
-    case .failure(let failure): .failure(forAskers(failure))
+      return .failure(failure(error).forClients)
     }
   }
 
@@ -89,11 +86,11 @@ extension Node {
       return .failure(failure(error))
     }
   }
+}
 
-  /// Who asks from outside has not closed it, and comes again.
-  private func forAskers(_ failure: WaymarkError) -> WaymarkError {
-    failure.code == WaymarkError.closed.code ? .hungUp : failure
-  }
+extension WaymarkError {
+  /// For a client: it has not closed the node, and can try again.
+  fileprivate var forClients: WaymarkError { code == WaymarkError.closed.code ? .hungUp : self }
 }
 
 extension ControlRequest {

@@ -81,7 +81,9 @@ package struct WaitUntilInSync: NodeCommand {
   /// `records`, `settings` or `all`.
   package var lane: String?
   package var timeoutMilliseconds: Int64?
-  package var patienceMilliseconds: Int64? { timeoutMilliseconds ?? Node.waitMilliseconds }
+  package var patienceMilliseconds: Int64? { timeoutMilliseconds ?? Self.waitMilliseconds }
+
+  private static let waitMilliseconds: Int64 = 30_000
 
   package struct Answer: Codable, Sendable {
     package let inSync: Bool
@@ -92,7 +94,7 @@ package struct WaitUntilInSync: NodeCommand {
     try node.checkServing()
     let device = try peer.map { try node.peer(named: $0).device }
     let lanes = try wantedLanes()
-    let timeout = Duration.milliseconds(max(timeoutMilliseconds ?? Node.waitMilliseconds, 0))
+    let timeout = Duration.milliseconds(max(timeoutMilliseconds ?? Self.waitMilliseconds, 0))
     try await node.waitUntilInSync(with: device, lanes: lanes, timeout: timeout)
     return Answer(inSync: true, lanes: lanes.map { "\($0)" })
   }

@@ -1,3 +1,4 @@
+import Transport
 public import Waymark
 
 extension Node {

@@ -158,21 +158,17 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
   }
 }
 
-extension Node {
-  /// The devices of the circle, this one among them, then those that were revoked.
-  public func members() throws -> [CircleMember] { try read(.members) }
-}
-
 extension CircleMember {
   init(_ member: Member, on node: isolated Node, now: Moment) {
+    let inspection = NodeInspection(of: node, now: now)
     self.init(
       device: member.device, name: node.name(of: member.device), role: Role(member.role),
       isOwn: member.device == node.identity.device,
       isRevoked: node.circle.evaluation.revocations[member.device]?.isEmpty == false,
       admittedBy: member.issuer == node.circle.genesis.root ? nil : member.issuer,
-      lastSeen: node.lastSeen(of: member.device, now).map(Date.init(milliseconds:)),
-      revocations: node.revocationStatus.revocations(of: member.device),
-      notHeard: node.revocationStatus.notHeard(of: member.device).map(DeviceReference.init))
+      lastSeen: inspection.lastSeen(of: member.device).map(Date.init(milliseconds:)),
+      revocations: node.connections.revocationStatus.revocations(of: member.device),
+      notHeard: node.connections.revocationStatus.notHeard(of: member.device).map(DeviceReference.init))
   }
 }
 

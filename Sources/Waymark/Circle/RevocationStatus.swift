@@ -84,30 +84,6 @@ struct RevocationStatus {
   }
 }
 
-extension Node {
-  var deviceNames: DeviceNames { DeviceNames(given: remembered.names, circle: circle) }
-
-  var revocationStatus: RevocationStatus {
-    RevocationStatus(
-      circle: circle, device: identity.device, isWaiting: waiting != nil, heard: replica.heard,
-      names: deviceNames)
-  }
-
-  /// Why this device is out of the circle; nil for a member and for keys that wait.
-  var exclusion: NodeStatus.Notice? { member == nil ? revocationStatus.exclusion : nil }
-
-  func logExclusion() {
-    guard network != nil, let exclusion else { return }
-    log.error("circle", exclusion.text)
-  }
-
-  func clockAgreement(_ now: Moment) -> ClockAgreement {
-    ClockAgreement(
-      store: store, sessions: Array(replica.sessions.values), device: identity.device, names: deviceNames,
-      now: now)
-  }
-}
-
 extension Member {
   /// How a document names a device.
   var reference: JSON { ["device": .string(device.description), "name": .string(name)] }

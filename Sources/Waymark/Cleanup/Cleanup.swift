@@ -37,19 +37,6 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
   }
 }
 
-extension Node {
-  /// The trips that look as if a test had left them behind, by words in their names; deletes nothing.
-  public func testLeftovers() async throws -> [CleanupSummary.Leftover] {
-    try sayingWhy { try TestLeftovers(store: store).found() }
-  }
-
-  /// Deletes the trips of ``testLeftovers()``, after a backup, in one operation that can be undone.
-  @discardableResult
-  public func deleteTestLeftovers() async throws -> CleanupSummary {
-    try await sayingWhy { try await TestLeftovers(store: store).delete(on: self, isConfirmed: true) }
-  }
-}
-
 /// What tests of the applications used to leave behind, told by the names of trips.
 package struct TestLeftovers {
   private let store: Store

@@ -29,21 +29,6 @@ public struct RestampSummary: Hashable, Sendable, Codable {
   }
 }
 
-extension Node {
-  /// What is dated ahead of this device's clock; writes nothing.
-  ///
-  /// - Throws: `WaymarkError` with the code `clock_disputed` if it is this clock that is wrong.
-  public func restampPreview() async throws -> RestampSummary {
-    try await sayingWhy { try await Restamper(isPreview: true, isConfirmed: false).run(on: self) }
-  }
-
-  /// Re-timestamps what this device wrote while its clock ran ahead, after a backup.
-  @discardableResult
-  public func restamp() async throws -> RestampSummary {
-    try await sayingWhy { try await Restamper(isPreview: false, isConfirmed: true).run(on: self) }
-  }
-}
-
 /// Re-timestamps what this device wrote while its clock ran ahead.
 package struct Restamper {
   private let isPreview: Bool
@@ -56,9 +41,9 @@ package struct Restamper {
 
   package func run(on node: isolated Node) async throws -> RestampSummary {
     try node.checkAdmitted()
-    try node.checkDisk()
+    try node.maintenance.checkDisk()
     let now = node.wall()
-    let clock = node.clockAgreement(now)
+    let clock = NodeInspection(of: node, now: now).clockAgreement
     let ended = try clock.logsAhead()
     let count = try node.store.countBehind(ended)
     let newest = node.store.newestClock(of: node.identity.device).milliseconds
@@ -75,15 +60,15 @@ package struct Restamper {
     let backup = try await node.backUp(before: "restamp")
     try node.checkOpen()
     // What was written while the backup was taken is dated ahead too.
-    try reauthor(try node.clockAgreement(node.wall()).logsAhead(), on: node)
-    return summary(backup: backup, node.incarnation.description)
+    try reauthor(try node.inspection().clockAgreement.logsAhead(), on: node)
+    return summary(backup: backup, node.replicator.incarnation.description)
   }
 
   /// Ends the own logs behind the last sets with a good date, and writes the rest again under a new incarnation.
   private func reauthor(_ ended: [EndedLog], on node: isolated Node) throws {
     try node.checkIncarnation()
     do {
-      try node.withRoom { try node.turn { try $0.restamp(ended, now: node.time) } }
+      try node.maintenance.withRoom { try node.loop.turn { try $0.restamp(ended, now: node.loop.time) } }
     } catch WritingAgainError.lastIncarnation {
       throw WaymarkError.lastIncarnation
     } catch WritingAgainError.tooManyStatements {

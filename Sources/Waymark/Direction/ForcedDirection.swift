@@ -97,7 +97,7 @@ package struct ForcedDirection: Sendable {
     try node.checkOpen()
     var present = heads.flatMap(\.answer)
     // What the peers have heard from here meanwhile is this device's own.
-    let own = LogKey(device: node.identity.device, incarnation: node.incarnation, lane: .records)
+    let own = LogKey(device: node.identity.device, incarnation: node.replicator.incarnation, lane: .records)
     present.removeAll { $0.log == own }
     let direction = Direction(wanted: wanted, present: present, scope: scope.records)
     return try await carryOut(direction, &preview, backup, on: node, progress)
@@ -142,7 +142,7 @@ package struct ForcedDirection: Sendable {
   @discardableResult
   private func checkReachable(_ peers: [Member], on node: isolated Node) async throws -> [Member] {
     try node.checkPremium()
-    guard node.network != nil else { throw WaymarkError.notServing }
+    guard node.isServing else { throw WaymarkError.notServing }
     try await PeerInquiry.waitForIntroductions(on: node)
     var reached: [Member] = []
     var failure = WaymarkError.noPeer
@@ -231,15 +231,15 @@ package struct ForcedDirection: Sendable {
   /// Keeps what a person has confirmed, and turns sync on, without which it can't be carried out.
   static func begin(_ request: OverrideRequest, on node: isolated Node) throws {
     try node.checkIncarnation()
-    try node.checkDisk()
-    try node.withRoom { try node.replicator.begin(request) }
+    try node.maintenance.checkDisk()
+    try node.maintenance.withRoom { try node.replicator.begin(request) }
     do {
       try node.setSync(true)
     } catch {
       try? node.replicator.dropOverride()
       throw error
     }
-    node.turn { $0.finishOverride(now: node.time) }
+    node.loop.turn { $0.finishOverride(now: node.loop.time) }
   }
 
   /// Waits until the override is carried out, as long as what it needs keeps coming.

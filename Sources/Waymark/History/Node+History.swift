@@ -44,9 +44,7 @@ extension Node {
     }
   }
 
-  var historyReader: HistoryReader {
-    HistoryReader(store: store, own: identity.device) { self.name(of: $0) }
-  }
+  var historyReader: HistoryReader { inspection().history }
 
   /// Where each value of a record came from: who wrote it, when, and what it won against.
   ///

@@ -54,7 +54,7 @@ extension Node {
   public func acknowledgeMassDeletes() throws {
     try sayingWhy {
       try MassDeletes.acknowledge(in: store)
-      nodeChanged()
+      loop.nodeChanged()
     }
   }
 }

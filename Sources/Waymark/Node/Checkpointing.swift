@@ -46,35 +46,3 @@ struct Checkpointing {
   private static let quietMilliseconds: Int64 = 500
   private static let pauseMilliseconds: Int64 = 20
 }
-
-extension Node {
-  /// Sets the timer for the next checkpoint, or makes one at once.
-  func scheduleRest(after report: CommitReport? = nil) {
-    guard
-      let step = checkpointing.step(
-        after: report, pages: store.pendingPages, lacksIndex: store.lacksIndex, diskBytes: ballast.diskBytes)
-    else { return }
-    if step.isOverdue { tidy { try $0.checkpoint() } }
-    guard let wait = step.wait else { return }
-    checkpointing.isDue = true
-    timers.schedule(.rest, after: wait) { [weak self] in
-      self?.assumeIsolated { node in
-        node.checkpointing.isDue = false
-        node.tidy { try $0.rest() }
-        guard node.replicator.disk.canStore, Checkpointing.reservesLog(node.ballast) else { return }
-        node.tidy { try $0.reserveLog() }
-      }
-    }
-  }
-
-  private func tidy(_ body: (Store) throws -> Void) {
-    do {
-      try body(store)
-    } catch  where isBrokenStore(error) {
-      replicator.storeFailed(error)
-    } catch {
-      log.warning("store", "the store could not be tidied, and will be after the next change: \(error)")
-    }
-  }
-
-}

@@ -17,14 +17,14 @@ extension Node {
   ) throws -> OperationID {
     try checkAdmitted()
     try checkIncarnation()
-    try checkDisk()
+    try maintenance.checkDisk()
     let operation = OperationDraft(id: id, verb: verb, target: target)
     do {
-      try replicator.write(operation, drafts, leastClock: leastClock, now: time)
+      try replicator.write(operation, drafts, leastClock: leastClock, now: loop.time)
     } catch {
-      throw notKept(error)
+      throw maintenance.notWritten(error)
     }
-    afterTurn()
+    loop.afterTurn()
     return id
   }
 
@@ -35,9 +35,6 @@ extension Node {
     throw WaymarkError.failed(
       notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
   }
-}
-
-extension Node {
   /// Refuses, in words, what only a member of the circle can do.
   func checkAdmitted() throws {
     try checkKeysAdmitted()
@@ -46,13 +43,13 @@ extension Node {
 
   /// Refuses, in words, what needs a device that is not out of the circle.
   func checkNotExcluded() throws {
-    guard let exclusion else { return }
+    guard let exclusion = connections.exclusion else { return }
     throw WaymarkError(excluded: exclusion)
   }
 
   /// Refuses, in words, what needs keys that a circle has taken in, if only once.
   func checkKeysAdmitted() throws {
-    guard waiting != nil else { return }
+    guard connections.waiting != nil else { return }
     throw WaymarkError.failed(
       .notAdmitted, AwaitedAdmission.sentence.capitalizedFirst + ".", next: AwaitedAdmission.next)
   }

@@ -1,4 +1,4 @@
-import Engine
+package import Engine
 package import Membership
 import Replication
 import Sodium
@@ -18,42 +18,18 @@ public actor Node {
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   package let identity: Identity
-  /// What this device will be called, while its store is restored and no circle has taken its keys in.
-  let waiting: AwaitedAdmission?
-  let replicator: Replicator
-  /// Carries out for the replicator what is not the store's.
-  private let shell: NodeShell
   nonisolated let clock: any NodeClock
-  let transport: any NodeTransport
   package let log: NodeLog
-  var timers: Timers
-  /// Present only while the node serves.
-  var network: Network?
-  var notices: [NodeNotice] = []
-  var peering: Peering
-  let ballast: Ballast
-  var checkpointing = Checkpointing()
-  /// Once the store can't be trusted; see `whenStoreBreaks(_:)`.
-  var broken: WaymarkError?
-  var breaks: (@Sendable (WaymarkError) -> Void)?
-  let credentials: Credentials
-  var isVerifying = false
-  /// How many members the log was told of last, and who was named as a signer of too many statements.
-  var membersSaid = 0
-  var crowdedSigners: Set<DeviceKey> = []
-  /// The device that joined last with a ticket of this node.
-  var lastJoined: DeviceKey?
+  let loop: EventLoop
+  let connections: Connections
+  let maintenance: StoreMaintenance
+  let shell: NodeShell
+  let countedOperation = CountedOperation()
   var waiters = Waiters()
-  var watching = Watching()
-  var questions = Questions()
-  var remembered: PeerMemory
-  var counters = Counters()
-  /// What the operation did that only this disk has, by the sets that were counted.
-  var lossContent: (sets: [ChangeSetID], content: OperationContent)?
   /// Commands that have begun and not ended.
   nonisolated let commandsUnderWay = Atomic(0)
-  /// Stops the socket of the command line; nil unless the node serves it.
-  private var stopControl: (@Sendable () -> Void)?
+  /// Stops the socket of the command line; nil unless the node serves one.
+  private(set) var stopControl: (@Sendable () -> Void)?
 
   /// Opens the node of a home: reads the keys, takes the lock, reads the store.
   ///
@@ -80,65 +56,57 @@ public actor Node {
   ) throws {
     self.home = home
     self.identity = identity
-    clock = environment.clock
-    transport = environment.transport
     self.log = log
+    clock = environment.clock
     executor = QueueExecutor(label: "waymark.node")
-    timers = Timers(executor: executor, clock: clock)
     let stored = try StoredState(store)
-    waiting = try stored.admission(of: identity, in: home)
-    remembered = try PeerMemory(store)
+    let waiting = try stored.admission(of: identity, in: home)
+    let remembered = try PeerMemory(store)
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),
       seed: randomSeed(),
       random16: random16)
-    shell = NodeShell()
+    loop = EventLoop(replicator, executor: executor, clock: clock)
+    maintenance = StoreMaintenance(loop, home: home, log: log)
+    connections = Connections(
+      loop, maintenance, identity: identity, waiting: waiting, transport: environment.transport, log: log,
+      paused: stored.pausedPeers, remembered: remembered)
+    shell = NodeShell(loop, connections, maintenance, log: log)
     replicator.shell = shell
-    self.replicator = replicator
-    ballast = Ballast(home)
-    ballast.hold()
-    peering = Peering(paused: stored.pausedPeers, seed: randomSeed())
-    credentials = Credentials(identity: identity, circle: stored.circle, clock: clock)
-    shell.node = self
+    loop.node = self
   }
 
-  package var store: Store { replicator.store }
+  package var replicator: Replicator { loop.replicator }
 
-  var replica: Replica { replicator.replica }
+  package var store: Store { loop.store }
 
-  var incarnation: Incarnation { replicator.incarnation }
+  var replica: Replica { loop.replica }
 
-  /// Whoever was suspended looks again: the node may have closed meanwhile.
+  /// The circle as this node knows it.
+  package var circle: Circle { loop.circle }
+
+  /// - Throws: `WaymarkError`; checked again after each wait, since the node may have closed in the meantime.
   package func checkOpen() throws {
     guard replicator.isOpen else { throw WaymarkError.closed }
-    if let broken { throw broken }
+    if let failure = maintenance.failure { throw failure }
   }
-
-  /// Whether others have it perform commands, through a socket.
-  var servesCommands: Bool { stopControl != nil }
 
   /// A socket serves the command line from now on, until the node closes.
   package func servesCommands(stop: @escaping @Sendable () -> Void) { stopControl = stop }
-
-  /// The circle as this node knows it.
-  package var circle: Circle { replicator.circle }
-
-  /// This device's certificate.
-  var member: Member? { circle.evaluation.members[identity.device] }
 
   /// Ends everything and lets go of the store; a second time does nothing.
   public func close() {
     guard replicator.isOpen else { return }
     stopControl?()
     stopControl = nil
-    remember()
-    stopServing()
-    timers.cancelAll()
+    connections.remember()
+    connections.stop()
+    loop.timers.cancelAll()
     waiters.endAll()
-    watching.cancelAll()
+    loop.watching.cancelAll()
     // A clean end leaves no work for the next start.
-    if broken == nil { try? store.rest() }
+    if maintenance.failure == nil { try? store.rest() }
     replicator.close()
   }
 }

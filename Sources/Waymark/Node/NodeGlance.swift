@@ -59,15 +59,15 @@ extension NodeGlance {
     }
     let now = node.wall()
     device = node.identity.device
-    isServing = node.network != nil
+    isServing = node.isServing
     members = Set(node.circle.evaluation.members.keys)
-    paused = node.peering.paused
+    paused = node.connections.peering.paused
     statements = node.circle.setHash
     settings = lane(.settings, isOpen: true)
     records = lane(.records, isOpen: node.replica.ownGate(now: now).isOpen)
     self.sessions = sessions
     standings = Dictionary(
-      try node.currentPeers(now).map { ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))") }
+      try node.inspection().peers().map { ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))") }
     ) { first, _ in first }
   }
 

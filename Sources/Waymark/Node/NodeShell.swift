@@ -1,51 +1,179 @@
+import Transport
 import Engine
+import JSONDocument
 import Membership
 import Replication
 import Storage
 import Wire
 
-/// What the replicator of a node asks of it; all of it happens in the node's own turns.
+/// Something a person should know until it is over or the node starts again.
+enum NodeNotice: Hashable, Sendable {
+  case storeFailed(String)
+  case digestMismatch(device: DeviceKey, Lane)
+}
+
+/// Carries out what the replicator of a node asks for, logs what it reports, and keeps what `status` should show of it.
 final class NodeShell: ReplicatorShell {
-  weak var node: Node?
+  private let loop: EventLoop
+  private let connections: Connections
+  private let maintenance: StoreMaintenance
+  private let log: NodeLog
+  private(set) var notices: [NodeNotice] = []
+  /// How many members the log has named last, and which signers of too many statements.
+  private var loggedMembers = 0
+  private var loggedSigners: Set<DeviceKey> = []
 
-  func send(_ message: [UInt8], to link: LinkID) { onNode { $0.send(message, to: link) } }
+  init(_ loop: EventLoop, _ connections: Connections, _ maintenance: StoreMaintenance, log: NodeLog) {
+    self.loop = loop
+    self.connections = connections
+    self.maintenance = maintenance
+    self.log = log
+  }
 
-  func close(_ link: LinkID, _ cause: CloseCause) { onNode { $0.close(link, cause) } }
+  // MARK: Links
 
-  func isCongested(_ link: LinkID) -> Bool { node?.assumeIsolated { $0.isCongested(link) } ?? false }
+  func send(_ message: [UInt8], to link: LinkID) { connections.send(message, to: link) }
+
+  func close(_ link: LinkID, _ cause: CloseCause) { connections.close(link, cause) }
+
+  func isCongested(_ link: LinkID) -> Bool { connections.isCongested(link) }
+
+  func replied(_ link: LinkID, _ reply: Reply) -> Input? { connections.questions.end(link, reply) }
+
+  // MARK: Turns
 
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
-    onNode { $0.schedule(timer, after: milliseconds) }
-  }
-
-  func beginPiece() -> () -> Bool {
-    guard let node else { return { true } }
-    let end = node.steady + Limits.turnMilliseconds
-    return { node.steady >= end }
-  }
-
-  func goOnSoon() { onNode { $0.goOnSoon() } }
-
-  func note(_ event: ReplicaEvent) { onNode { $0.note(event) } }
-
-  func note(_ event: ReplicatorEvent) { onNode { $0.note(event) } }
-
-  func replied(_ link: LinkID, _ reply: Reply) -> Input? {
-    node?.assumeIsolated { $0.questions.end(link, reply) }
-  }
-
-  func noting(_ report: CommitReport) throws {
-    try node?.assumeIsolated {
-      try MassDeletes.note(
-        report, in: $0.store, exceptBy: $0.identity.device, seen: $0.remembered.seenSets)
+    loop.schedule(.replica(timer), after: milliseconds) {
+      $0.loop.timers.forget(.replica(timer))
+      $0.loop.handle(.timer(timer))
     }
   }
 
-  func didCommit(_ report: CommitReport) { onNode { $0.didCommit(report) } }
+  func beginPiece() -> () -> Bool {
+    let clock = loop.clock
+    let end = clock.steady() + Limits.turnMilliseconds
+    return { clock.steady() >= end }
+  }
 
-  func perform(_ effect: DiskEffect) { onNode { $0.perform(effect) } }
+  func goOnSoon() {
+    loop.onQueue { node in
+      node.loop.turn { $0.goOn(now: node.loop.time) }
+      node.connections.takeInboxes()
+    }
+  }
 
-  func freeReserve() -> Bool { node?.assumeIsolated { $0.ballast.releaseReserve() } ?? false }
+  // MARK: The store
 
-  private func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
+  func noting(_ report: CommitReport) throws {
+    try MassDeletes.note(
+      report, in: loop.store, exceptBy: connections.identity.device, seen: connections.remembered.seenSets)
+  }
+
+  func didCommit(_ report: CommitReport) {
+    maintenance.scheduleCheckpoint(after: report)
+    connections.counters.add(report)
+    loop.watching.changed(by: report)
+    // It writes again.
+    notices.removeAll { if case .storeFailed = $0 { true } else { false } }
+    guard report.foldedAnything, report.kinds.contains(where: { $0.lane == .settings }) else { return }
+    loop.onNode { $0.settingsDidFold() }
+  }
+
+  func perform(_ effect: DiskEffect) {
+    maintenance.perform(effect)
+    if case .report(let error) = effect { add(.storeFailed("\(error)")) }
+  }
+
+  func freeReserve() -> Bool { maintenance.ballast.releaseReserve() }
+
+  // MARK: Events
+
+  private func add(_ notice: NodeNotice) {
+    guard !notices.contains(notice) else { return }
+    notices.append(notice)
+    loop.nodeChanged()
+  }
+
+  func note(_ event: ReplicaEvent) {
+    switch event {
+    case .peerJoined(let device, let link):
+      log.info("peers", "connected to \(connections.name(of: device))")
+      connections.serving?.identified(link, as: device, at: loop.wall)
+      connections.handle(.joined(link, device))
+      connections.rememberSoon()
+    case .laneOpened(let device, let lane):
+      log.info("sync", "\(lane) open with \(connections.name(of: device))")
+    case .laneClosed(let device, let lane, let reason):
+      log.info("sync", "\(lane) closed with \(connections.name(of: device)): \(Reason(reason).rawValue)")
+    case .inSync(let device):
+      log.debug("sync", "in sync with \(connections.name(of: device))")
+      let open = Lane.allCases.filter { loop.replica.session(with: device)?[$0].isOpen ?? false }
+      connections.remembered.seenSets.note(open, upTo: loop.store.newestNumber)
+      connections.rememberSoon()
+      notices.removeAll {
+        if case .digestMismatch(device, _) = $0 { true } else { false }
+      }
+    case .digestMismatch(let device, let lane):
+      log.error("sync", "\(lane): equal change sets, unequal digests with \(connections.name(of: device))")
+      add(.digestMismatch(device: device, lane))
+    case .membershipChanged:
+      let members = loop.circle.evaluation.members.count
+      if members != loggedMembers { log.info("circle", "\(plural(members, "device")) in the circle") }
+      loggedMembers = members
+      connections.logExclusion()
+      connections.learnAddresses()
+    case .statementsCrowded(let signers):
+      for signer in signers.sorted() where loggedSigners.count < 64 && loggedSigners.insert(signer).inserted {
+        log.warning(
+          "circle",
+          "more certificates than there is room for, signed by \(connections.name(of: signer))")
+      }
+    case .gateChanged: log.gate(loop.replica.ownGate(now: loop.wall))
+    case .heardRevocations: break
+    }
+  }
+
+  func note(_ event: ReplicatorEvent) {
+    switch event {
+    case .began(_, let why): log.warning("log", "this device writes a new log from now on: \(why)")
+    case .spent(let why):
+      log.error("log", "this device can write no more, it has begun too many logs: \(why)")
+    case .laidOutAnew:
+      log.info("log", "laid out the logs anew: a cut of one of them has changed")
+      connections.remembered.seenSets.renumber(upTo: loop.store.newestNumber)
+      do { try connections.remembered.seenSets.save(to: loop.store) } catch {
+        loop.replicator.storeFailed(error)
+      }
+      loop.onNode { $0.settingsDidFold() }
+      loop.watching.changed(Topic.all)
+    case .damaged(let sets):
+      log.error(
+        "store",
+        "the disk has damaged \(plural(sets.count, "stored change set")): \(connections.names.list(sets)). No peer is sent it; "
+          + "peers that have it are asked for it. Next: waymark status")
+    case .repaired(let sets):
+      log.info(
+        "store",
+        "peers sent \(plural(sets.count, "damaged change set")) again: \(connections.names.list(sets))")
+    case .logNotShortened(let why):
+      log.warning("store", "the store could not be tidied, and will be after the next change: \(why)")
+    case .override(let event):
+      if case .dropped = event { loop.nodeChanged() }
+      if let line = event.line { log.info("direction", line) }
+    case .unprovable(let fork, let why):
+      log.error(
+        "log", "a fork of \(connections.name(of: fork.set.header.log.device)) can't be proved: \(why)")
+    }
+  }
+}
+
+extension NodeLog {
+  /// Premium and its source; logged at start and at every change.
+  func gate(_ gate: Gate) {
+    let until = gate.validUntil.map { " until \(CivilTime.text($0))" } ?? ""
+    info(
+      "gate",
+      "premium \(gate.isPremium ? "active" : "inactive") (source \(gate.source.rawValue)\(until)), "
+        + "records lane \(gate.reason.map { "closed: \(Reason($0).rawValue)" } ?? "open")")
+  }
 }

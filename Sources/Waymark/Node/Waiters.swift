@@ -41,43 +41,11 @@ struct Waiters {
     for waiter in ended { waiter.continuation.resume(returning: false) }
   }
 
-  fileprivate mutating func release(_ node: isolated Node) -> [CheckedContinuation<Bool, Never>] {
+  mutating func release(_ node: isolated Node) -> [CheckedContinuation<Bool, Never>] {
     guard !waiting.isEmpty else { return [] }
     let met = waiting.filter { $0.condition(node) }
     let ids = Set(met.map(\.id))
     waiting.removeAll { ids.contains($0.id) }
     return met.map(\.continuation)
-  }
-}
-
-extension Node {
-  /// Waits until the condition holds; false if that takes longer than the time given, or the task is cancelled.
-  ///
-  /// - Throws: `WaymarkError` if the node is closed, or closes meanwhile.
-  func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
-    try checkOpen()
-    if condition(self) { return true }
-    let id = waiters.newID()
-    let isMet = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard !Task.isCancelled else { return continuation.resume(returning: false) }
-        waiters.add(id, condition, continuation)
-        timers.after(milliseconds: milliseconds) { [weak self] in
-          self?.assumeIsolated { $0.waiters.expire(id) }
-        }
-      }
-    } onCancel: { [weak self, executor] in
-      executor.async { self?.assumeIsolated { $0.waiters.expire(id) } }
-    }
-    try checkOpen()
-    return isMet
-  }
-
-  func evaluateWaiters() {
-    nodeChanged()
-    var current = waiters
-    let met = current.release(self)
-    waiters = current
-    for continuation in met { continuation.resume(returning: true) }
   }
 }

@@ -1,100 +1,134 @@
 import Engine
+import Foundation
 package import Membership
 import Replication
 import Storage
 import Transport
-import Wire
+public import Wire
 
 extension Node {
+  /// The other devices of the circle, connected or not, by name.
+  public func peers() throws -> [Peer] { try read(.peers) }
+
+  /// Dials an address from now on, besides those that devices tell each other.
+  ///
+  /// - Parameter address: `ADDR:PORT`, as `192.168.1.20:7433`.
+  /// - Throws: `WaymarkError` with the code `bad_value` if it is none.
+  public func addPeer(at address: String) throws {
+    try sayingWhy {
+      guard let endpoint = Endpoint(address), endpoint.port > 0 else {
+        throw WaymarkError.badValue(
+          "address", address, allowed: "it is ADDR:PORT, such as 192.168.1.20:7433")
+      }
+      let stored = try store.metaLines(MetaKey.addresses)
+      if !stored.contains(address) {
+        try store.setMetaLines(MetaKey.addresses, stored + [address])
+      }
+      connections.handle(.addressGiven(address))
+      connections.handle(.hurried)
+    }
+  }
+
+  /// Stops talking to a peer until it is resumed; what it already has, it keeps.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_found` if there is no such peer.
+  public func pause(_ peer: DeviceKey) throws { try setPaused(peer, true) }
+
+  /// Talks to a paused peer again, at once.
+  public func resume(_ peer: DeviceKey) throws { try setPaused(peer, false) }
+
+  private func setPaused(_ peer: DeviceKey, _ isPaused: Bool) throws {
+    try sayingWhy {
+      let device = try self.peer(named: peer.description).device
+      var paused = connections.peering.paused
+      if isPaused { paused.insert(device) } else { paused.remove(device) }
+      try store.setMetaLines(MetaKey.paused, paused.sorted().map(\.description))
+      connections.handle(isPaused ? .paused(device) : .resumed(device))
+      loop.nodeChanged()
+    }
+  }
+
+  /// Calls a peer by another name on this device.
+  ///
+  /// - Parameters:
+  ///   - peer: another device of the circle.
+  ///   - name: nil for the name that it has given itself.
+  /// - Throws: `WaymarkError` with the code `bad_value` if it can't be called so.
+  public func rename(_ peer: DeviceKey, to name: String?) throws {
+    try sayingWhy {
+      let peer = try self.peer(named: peer.description)
+      let new = try connections.names.checked(name ?? "", for: peer)
+      try maintenance.checkDisk()
+      try maintenance.withRoom { try connections.remembered.keep(name: new, of: peer.device, in: store) }
+      loop.nodeChanged()
+    }
+  }
+
+  /// Asks a connected peer for a sign of life, several times.
+  ///
+  /// - Parameters:
+  ///   - peer: another device of the circle.
+  ///   - count: 1 to 20.
+  /// - Throws: `WaymarkError` with the code of what is in the way, as `offline` or `no_answer`.
+  public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
+    try checkServing()
+    var trips: [Duration] = []
+    for _ in 0..<min(max(count, 1), 20) {
+      trips.append(try await PeerInquiry(peer: peer).roundTrip(on: self))
+    }
+    return Peer.Ping(
+      device: peer, name: name(of: peer), address: connections.serving?.lastAddress[peer], roundTrips: trips)
+  }
+
   /// With how many of the other devices of the circle there is a session.
   package var company: (connected: Int, others: Int) {
-    let others = otherMembers
+    let others = connections.others
     return (others.count { replica.session(with: $0) != nil }, others.count)
   }
 
   /// A peer by unique prefix of its id, or by its name.
   package func peer(named name: String) throws -> Member {
-    try deviceNames.peer(named: name, besides: identity.device)
+    try connections.names.peer(named: name, besides: identity.device)
   }
 
-  /// Every member of the circle but this device.
-  var otherMembers: [DeviceKey] { circle.evaluation.members.keys.filter { $0 != identity.device } }
+  // MARK: Why
 
-  // MARK: Addresses
-
-  /// Dials whoever is not connected, without waiting for its turn.
-  package func hurry() {
-    guard replicator.isOpen, network != nil else { return }
-    handle(.hurried)
-  }
-
-  /// The addresses that members announce of themselves.
-  func learnAddresses() {
-    credentials.update(circle)
-    guard network != nil else { return }
-    let others = otherMembers
-    let isLocal = network?.isLocal == true
-    let addresses = Dictionary(
-      uniqueKeysWithValues: others.map { device in
-        (device, circle.addresses(of: device).filter { SocketAddress.mayAnnounce($0, isLocal: isLocal) })
-      })
-    handle(.circleChanged(announced: addresses))
-    membersMayHaveChanged()
-  }
-
-  /// Tells the circle where this node listens, if that has changed.
-  func announce(_ all: [String]) throws {
-    // A machine may have more than a statement names.
-    let addresses = Array(all.prefix(Limits.addressesMax))
-    guard addresses != circle.addresses(of: identity.device) else { return }
-    let body = AddressStatement(
-      circle: circle.id, device: identity.device,
-      clock: circle.nextAddressClock(of: identity.device, now: UInt64(clamping: wall())),
-      addresses: addresses)
-    handle(.statementsAdded([try Statement(signing: body, with: identity.signing).bytes]))
-  }
-
-  /// In a build made for development, shows peers of the same build that this device is premium. Other builds
-  /// know no development issuer and show nothing.
-  func showDevelopmentEntitlement() throws {
-    guard
-      let statement = try circle.developmentEntitlement(
-        device: identity.device, local: replica.localPremium),
-      circle.statement(statement.id) == nil
-    else { return }
-    handle(.statementsAdded([statement.bytes]))
-  }
-
-  // MARK: What is known of peers after a restart
-
-  /// Keeps soon what peers are known to hold: once for a burst.
-  func rememberSoon() {
-    guard !remembered.isDue else { return }
-    remembered.isDue = true
-    timers.after(milliseconds: PeerMemory.burstMilliseconds) { [weak self] in
-      self?.assumeIsolated { $0.remember() }
-    }
-  }
-
-  /// Keeps what peers are known to hold, as far as it is news. After a crash less is known than was: that claims too
-  /// little, never too much.
-  func remember() {
-    remembered.isDue = false
-    guard replicator.isOpen, broken == nil, !replicator.disk.isFull else { return }
-    let before = remembered
-    do {
-      try store.atOnce {
-        let members = circle.evaluation.members.keys
-        try remembered.keep(replica, members, in: store)
-        if network != nil {
-          try remembered.keep(seen: peerInspection(wall()).seen(among: members), in: store)
-        }
-        if let times = network?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
-        if remembered.seenSets.isNews { try remembered.seenSets.save(to: store) }
+  /// Why a peer is not in sync, down to the root.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_found`.
+  public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
+    try sayingWhy {
+      let status = try inspection().status()
+      guard let peer = status.peers.first(where: { $0.device == device }) else {
+        throw WaymarkError.notFound("peer", device.description, next: .waymark("peers"))
       }
-    } catch {
-      remembered = before
-      replicator.storeFailed(error)
+      let own = status.causes.filter { $0.peer?.device == device }
+      let others = status.causes.filter { $0.peer == nil && $0.reason == peer.consequenceOf }
+      return PeerExplanation(
+        peer: peer, causes: own + others, holds: status.loss.devices.first { $0.device == device })
     }
+  }
+
+  /// The peer or the record that a name means.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` where it means both.
+  package func explainedSubject(_ subject: String) throws -> ExplainedSubject {
+    let peers = connections.names.peers(matching: subject, besides: identity.device)
+    let records = (try? names.anyRecordLabels(subject)) ?? []
+    if peers.isEmpty, records.isEmpty {
+      if [name(of: identity.device), identity.device.description].contains(subject) {
+        throw WaymarkError.usage(
+          "“\(shortened(subject))” is this device itself; `why` is about another one, or a record.",
+          next: .waymark("status"))
+      }
+      throw WaymarkError.notFound(
+        "peer or record", subject, next: "\(waymark: "peers"), or \(waymark: "history")")
+    }
+    if !peers.isEmpty, !records.isEmpty {
+      throw WaymarkError.ambiguous(
+        "thing", subject,
+        peers.map { "peer \(name(of: $0.device))  \($0.device)" } + NameResolver.shown(records))
+    }
+    return peers.isEmpty ? .record(subject) : .peer(try peer(named: subject))
   }
 }

@@ -1,9 +1,8 @@
 import Foundation
 package import Membership
-import Records
 import Replication
 import Storage
-public import Wire
+import Wire
 
 /// Why a peer is not in sync.
 public struct PeerExplanation: Hashable, Sendable {
@@ -50,45 +49,4 @@ package enum ExplainedSubject: Sendable {
   case peer(Member)
   /// By its name or the beginning of its id.
   case record(String)
-}
-
-extension Node {
-  /// Why a peer is not in sync, down to the root.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_found`.
-  public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
-    try sayingWhy {
-      let status = try currentStatus(now: wall())
-      guard let peer = status.peers.first(where: { $0.device == device }) else {
-        throw WaymarkError.notFound("peer", device.description, next: .waymark("peers"))
-      }
-      let own = status.causes.filter { $0.peer?.device == device }
-      let others = status.causes.filter { $0.peer == nil && $0.reason == peer.consequenceOf }
-      return PeerExplanation(
-        peer: peer, causes: own + others, holds: status.loss.devices.first { $0.device == device })
-    }
-  }
-
-  /// The peer or the record that a name means.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` where it means both.
-  package func explainedSubject(_ subject: String) throws -> ExplainedSubject {
-    let peers = deviceNames.members(matching: subject, but: identity.device)
-    let records = (try? names.anyRecordLabels(subject)) ?? []
-    if peers.isEmpty, records.isEmpty {
-      if [name(of: identity.device), identity.device.description].contains(subject) {
-        throw WaymarkError.usage(
-          "“\(shortened(subject))” is this device itself; `why` is about another one, or a record.",
-          next: .waymark("status"))
-      }
-      throw WaymarkError.notFound(
-        "peer or record", subject, next: "\(waymark: "peers"), or \(waymark: "history")")
-    }
-    if !peers.isEmpty, !records.isEmpty {
-      throw WaymarkError.ambiguous(
-        "thing", subject,
-        peers.map { "peer \(name(of: $0.device))  \($0.device)" } + NameResolver.shown(records))
-    }
-    return peers.isEmpty ? .record(subject) : .peer(try peer(named: subject))
-  }
 }

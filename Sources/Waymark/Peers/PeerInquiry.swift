@@ -15,15 +15,13 @@ struct PeerInquiry {
     try node.checkOpen()
     guard let link = node.replica.session(with: peer)?.link else { throw notReachable(on: node) }
     let reply = try await withCheckedThrowingContinuation { continuation in
-      let id = node.questions.add(link, lane, question, continuation)
-      node.timers.after(milliseconds: Limits.answerMillisecondsMax) { [weak node] in
-        node?.assumeIsolated { node in
-          guard let pending = node.questions.remove(link, id) else { return }
-          pending.continuation.resume(throwing: WaymarkError.unanswered(by: node.name(of: peer)))
-          if let next = node.questions.next(link) { node.handle(next) }
-        }
+      let id = node.connections.questions.add(link, lane, question, continuation)
+      node.loop.after(milliseconds: Limits.answerMillisecondsMax) { node in
+        guard let pending = node.connections.questions.remove(link, id) else { return }
+        pending.continuation.resume(throwing: WaymarkError.unanswered(by: node.name(of: peer)))
+        if let next = node.connections.questions.next(link) { node.loop.handle(next) }
       }
-      if let next = node.questions.next(link) { node.handle(next) }
+      if let next = node.connections.questions.next(link) { node.loop.handle(next) }
     }
     // An answer may have come just before the node closed.
     try node.checkOpen()
@@ -47,7 +45,7 @@ struct PeerInquiry {
     guard let session = node.replica.session(with: peer) else { throw notReachable(on: node) }
     let before = session.echoes
     let began = ContinuousClock.now
-    node.handle(.timer(.beat(session.link)))
+    node.loop.handle(.timer(.beat(session.link)))
     let isBack = try await node.wait(milliseconds: Self.pingMilliseconds) { node in
       node.replica.sessions[session.link].map { $0.echoes != before } ?? true
     }
@@ -65,15 +63,15 @@ struct PeerInquiry {
 
   /// Why the peer can't be asked: it is not connected.
   func notReachable(on node: isolated Node) -> WaymarkError {
-    guard node.network != nil else { return .notServing }
-    let peers = (try? node.currentPeers(node.wall())) ?? []
+    guard node.isServing else { return .notServing }
+    let peers = (try? node.inspection().peers()) ?? []
     let reason = peers.first { $0.device == peer }?.reason ?? .offline
     return .refused(reason == .inSync ? .offline : reason, by: node.name(of: peer))
   }
 
   /// The link to a peer, if it is known which, is gone: its questions get no answer any more.
   static func end(_ link: LinkID, to peer: DeviceKey?, on node: isolated Node) {
-    for pending in node.questions.removeAll(link) {
+    for pending in node.connections.questions.removeAll(link) {
       let failure = peer.map { PeerInquiry(peer: $0).notReachable(on: node) }
       pending.continuation.resume(throwing: failure ?? WaymarkError.hungUp)
     }

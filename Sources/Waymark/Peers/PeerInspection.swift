@@ -8,17 +8,29 @@ import Wire
 
 /// How the other members of the circle are connected, and why not better.
 struct PeerInspection {
-  let replica: Replica
+  private let replica: Replica
   /// Nil while the node does not serve.
-  let network: Network?
-  let circle: Circle
-  let device: DeviceKey
-  let peering: Peering
-  let remembered: PeerMemory
-  let isDiskFull: Bool
+  private let serving: Serving?
+  private let circle: Circle
+  private let device: DeviceKey
+  private let peering: Peering
+  private let remembered: PeerMemory
+  private let isDiskFull: Bool
   /// Whether this device is out of the circle.
-  let isExcluded: Bool
-  let now: Now
+  private let isExcluded: Bool
+  private let now: Now
+
+  init(_ connections: Connections, now: Now) {
+    replica = connections.replica
+    serving = connections.serving
+    circle = connections.circle
+    device = connections.identity.device
+    peering = connections.peering
+    remembered = connections.remembered
+    isDiskFull = connections.loop.replicator.disk.isFull
+    isExcluded = connections.exclusion != nil
+    self.now = now
+  }
 
   /// Every other member, connected or not, by name.
   ///
@@ -33,7 +45,7 @@ struct PeerInspection {
   /// When a device was last connected: now, if it is.
   func lastSeen(of device: DeviceKey) -> Moment? {
     if replica.session(with: device) != nil { return now.wall }
-    return network?.lastSeen[device] ?? remembered.seen[device]?.time
+    return serving?.lastSeen[device] ?? remembered.seen[device]?.time
   }
 
   /// When and where devices were last connected.
@@ -47,7 +59,7 @@ struct PeerInspection {
   }
 
   private func lastAddress(of device: DeviceKey) -> String? {
-    network?.lastAddress[device] ?? remembered.seen[device]?.address
+    serving?.lastAddress[device] ?? remembered.seen[device]?.address
   }
 
   private func peer(_ peer: Member, _ name: String, isAhead: Bool) -> Peer {
@@ -56,7 +68,7 @@ struct PeerInspection {
     if isDiskFull, session != nil, state != .inSync { reason = .diskFull }
     if isAhead, session != nil, reason.severity == .info { reason = .peerClockAhead }
     let address =
-      session.flatMap { network?.address(of: $0.link) } ?? lastAddress(of: peer.device)
+      session.flatMap { serving?.address(of: $0.link) } ?? lastAddress(of: peer.device)
       ?? circle.addresses(of: peer.device).first
     return Peer(
       device: peer.device, name: name, state: state, reason: reason, consequenceOf: nil,
@@ -74,8 +86,8 @@ struct PeerInspection {
   ///
   /// - Parameter announced: the addresses that the peer told the circle.
   private func source(of address: String?, _ session: Session?, announced: [String]) -> AddressSource? {
-    guard let network, let address else { return nil }
-    if let session, network.links[session.link]?.dialled == nil { return .incoming }
+    guard let serving, let address else { return nil }
+    if let session, serving.links[session.link]?.dialled == nil { return .incoming }
     if peering.isFound(address) { return .beacon }
     if announced.contains(address) { return .announced }
     return peering.addresses.contains { $0.address == address } ? .given : nil
@@ -105,7 +117,7 @@ struct PeerInspection {
 
   private func unreachable(_ device: DeviceKey) -> (PeerState, Reason) {
     if isExcluded { return (.refused, .turnedAway) }
-    guard let network else { return (.offline, .offline) }
+    guard let serving else { return (.offline, .offline) }
     if peering.isPenalised(device, now: now) { return (.refused, .badSignature) }
     switch peering.refusals[device] {
     case .paused: return (.refused, .refusedByPeer)
@@ -113,7 +125,7 @@ struct PeerInspection {
     case .revoked: return (.refused, .revoked)
     case nil: break
     }
-    if network.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
+    if serving.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
     let entries = peering.addresses.filter { $0.device == device }
     if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }
     return switch entries.compactMap(\.lastFailure).last {

@@ -1,6 +1,6 @@
 import Engine
 public import Foundation
-package import Membership
+import Membership
 import Replication
 import Storage
 public import Wire
@@ -81,7 +81,7 @@ extension Circle {
   ///
   /// - Parameter place: where the statement is from.
   /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
-  fileprivate func entitlement(_ statement: Statement, from place: String) throws -> Entitlement {
+  func entitlement(_ statement: Statement, from place: String) throws -> Entitlement {
     guard case .entitlement(let entitlement) = statement.content else {
       throw WaymarkError.failed(
         .noCertificate, "\(place.capitalizedFirst) does not hold an entitlement.",
@@ -98,117 +98,6 @@ extension Circle {
         next: .waymark("issuer trust FILE.pub"))
     }
     return entitlement
-  }
-}
-
-extension Node {
-  /// The entitlements that this circle holds, the earliest first.
-  public func entitlements() throws -> [EntitlementSummary] {
-    try sayingWhy { premiumSummary.entitlements }
-  }
-
-  package var premiumSummary: PremiumSummary {
-    let now = replica.gateTime(now: wall())
-    let held = circle.evaluation.entitlements.sorted { ($0.notBefore, $0.serial) < ($1.notBefore, $1.serial) }
-    return PremiumSummary(
-      premium: SyncState.Premium(replica.ownGate(now: wall())), text: exclusion?.text, next: exclusion?.next,
-      entitlements: held.map { EntitlementSummary($0, in: circle, for: identity.device, at: now) },
-      issuers: circle.evaluation.issuers.sorted())
-  }
-
-  /// Takes in an entitlement, as a purchase or an issuer gave it; it spreads to the other devices by itself.
-  ///
-  /// - Parameter bytes: the content of the file that `waymark issuer issue` or
-  ///   ``Issuer/entitlement(keyFile:circle:devices:from:until:issued:passphrases:)`` makes.
-  /// - Returns: what became of the gate.
-  /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
-  @discardableResult
-  public func install(entitlement bytes: Data) throws -> SyncState {
-    let place = "what was given"
-    try sayingWhy { try install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
-    return try syncState()
-  }
-
-  /// Takes in the entitlement in a file.
-  @discardableResult
-  public func installEntitlement(at file: URL) throws -> SyncState {
-    let path = file.path(percentEncoded: false)
-    try sayingWhy { try install(try Issuer.readCertificate(path), from: path) }
-    return try syncState()
-  }
-
-  /// - Parameter place: where the statement is from.
-  @discardableResult
-  package func install(_ statement: Statement, from place: String) throws -> (
-    entitlement: EntitlementSummary, isNew: Bool
-  ) {
-    let entitlement = try circle.entitlement(statement, from: place)
-    let isNew = circle.statement(statement.id) == nil
-    if isNew { handle(.statementsAdded([statement.bytes])) }
-    let now = replica.gateTime(now: wall())
-    return (EntitlementSummary(entitlement, in: circle, for: identity.device, at: now), isNew)
-  }
-
-  /// Lets the circle trust an issuer of entitlements.
-  ///
-  /// - Parameters:
-  ///   - publicKey: the issuer's `.pub` file.
-  ///   - rootKey: the circle's root key; nil for the one of this device.
-  public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
-    try sayingWhy {
-      let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
-      try trust(issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
-    }
-  }
-
-  /// - Parameter passphrase: opens the root key if it is sealed; nil to ask whoever may be asked.
-  /// - Returns: whether the circle did not trust it before.
-  @discardableResult
-  package func trust(_ issuer: DeviceKey, rootKey: String?, passphrase: Passphrase?) throws -> Bool {
-    let root = try RootKey.read(
-      rootKey, at: home, of: circle, passphrases(passphrase), for: "Trusting an issuer")
-    guard !circle.evaluation.issuers.contains(issuer) else { return false }
-    let body = IssuerStatement(circle: circle.id, root: DeviceKey(root), issuers: [issuer], issued: wall())
-    handle(.statementsAdded([try Statement(signing: body, with: root).bytes]))
-    return true
-  }
-
-  // MARK: Mock purchases
-
-  /// Premium without money, in a build with the trait `MockPurchases`; replaces an earlier mock purchase.
-  ///
-  /// Unlike a certificate, it is for this device alone.
-  ///
-  /// - Parameter end: nil for no end.
-  /// - Throws: `WaymarkError` with the code `usage` in other builds.
-  @discardableResult
-  public func buyMockPremium(until end: Date? = nil) throws -> SyncState {
-    try sayingWhy {
-      let (purchase, now, end) = (try MockPurchase(), wall(), end?.milliseconds)
-      if let end { try MockPurchase.check(end, typed: CivilTime.text(end), now: now) }
-      let statement = try purchase.statement(
-        circle: circle.id, device: identity.device, now: now, until: end)
-      try keepMockPurchase(end.map { Array(String($0).utf8) } ?? [])
-      handle(.statementsAdded([statement.bytes]))
-    }
-    return try syncState()
-  }
-
-  /// Ends a mock purchase, as an expired subscription would: records stay where they are.
-  @discardableResult
-  public func cancelMockPremium() throws -> SyncState {
-    try sayingWhy {
-      _ = try MockPurchase()
-      try keepMockPurchase(nil)
-    }
-    return try syncState()
-  }
-
-  private func keepMockPurchase(_ end: [UInt8]?) throws {
-    try store.setMeta(MetaKey.mockPurchase, end)
-    replicator.setLocalPremium(try LocalPremium(store))
-    // No time has come: only being told makes the replica judge its gate anew.
-    handle(.preferenceChanged(replica.preference))
   }
 }
 

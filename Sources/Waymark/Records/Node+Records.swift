@@ -1,4 +1,7 @@
 public import Foundation
+import Records
+import Storage
+public import Wire
 
 extension Node {
   /// The records that a query asks for.
@@ -46,4 +49,84 @@ extension Node {
   }
 
   var names: NameResolver { NameResolver(store: store) }
+
+  // MARK: Habits
+
+  /// Enters that something was done: one more entry, so that two devices that each add one make two.
+  ///
+  /// - Parameters:
+  ///   - habit: its id.
+  ///   - value: how much; 1 for a habit that is done or not.
+  ///   - day: today if nil.
+  ///   - zone: where the person is.
+  /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
+  @discardableResult
+  public func log(
+    _ habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
+  ) throws -> HabitLog {
+    try sayingWhy {
+      let (id, change) = try HabitDayEntries(store, of: habit, day, zone, now: wall()).adding(value)
+      try write(change)
+      guard let entry = try store.record(HabitLog.self, id) else {
+        throw WaymarkError.notFound("log", RecordID(id).uuid)
+      }
+      return entry
+    }
+  }
+
+  /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here, and so
+  /// does 0 of a habit that is done or not.
+  ///
+  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if it was so already.
+  /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
+  @discardableResult
+  public func setValue(
+    _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
+  ) throws -> OperationID? {
+    try sayingWhy {
+      let entries = try HabitDayEntries(store, of: habit, day, zone, now: wall())
+      return try write(value.map { try entries.setting($0) } ?? entries.clearing())
+    }
+  }
+
+  // MARK: Files
+
+  /// Adds a file to an item of a trip.
+  ///
+  /// - Parameters:
+  ///   - data: at most 16 MiB.
+  ///   - name: as the person knows it, with its ending.
+  ///   - parent: the item that it belongs to.
+  /// - Throws: ``WaymarkError``: `not_found` if the item is not there, `bad_value` if the file is too large.
+  @discardableResult
+  public func attach(_ data: Data, named name: String, to parent: Attachment.Parent) throws -> Attachment {
+    try sayingWhy {
+      let (id, change) = try StoredContents(store: store).attaching(
+        data, named: name, to: parent, now: wall())
+      try write(change)
+      return try store.record(Attachment.self, id) ?? Attachment(id: id)
+    }
+  }
+
+  /// The bytes of an attachment.
+  ///
+  /// - Throws: ``WaymarkError``: `no_content` if not all of them have arrived on this device yet.
+  public func data(of attachment: Attachment) throws -> Data {
+    try sayingWhy { try StoredContents(store: store).data(of: attachment) }
+  }
+
+  /// The picture of the profile; nil if it has none.
+  ///
+  /// - Throws: ``WaymarkError``: `no_content` if not all of it has arrived on this device yet.
+  public func avatar() throws -> Data? {
+    try sayingWhy { try StoredContents(store: store).avatar() }
+  }
+
+  /// Gives the profile a picture of at most 16 MiB; nil takes it away.
+  public func setAvatar(_ data: Data?) throws {
+    guard (data?.count ?? 0) <= Limits.attachmentBytesMax else {
+      throw WaymarkError.badValue("avatar", "…", allowed: "it has at most 16 MiB")
+    }
+    try sayingWhy { try write(StoredContents(store: store).settingAvatar(data, now: wall())) }
+  }
 }

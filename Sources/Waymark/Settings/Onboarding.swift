@@ -2,7 +2,7 @@ import Membership
 import Records
 import Replication
 import Storage
-package import Wire
+import Wire
 
 /// Which way a person is welcomed on this device.
 ///
@@ -82,72 +82,18 @@ extension Onboarding.ReturningUser: Codable {
   }
 }
 
-extension Node {
-  /// Which way a person is welcomed on this device.
-  public func onboarding() throws -> Onboarding { try read(.onboarding) }
+extension Onboarding {
+  /// The synced setting.
+  static var flag: String { KnownPreference.hasCompletedOnboarding.key }
 
-  /// Onboarding is done: on this device, and, by a setting that reaches all devices, for this person.
-  public func completeOnboarding() throws {
-    try sayingWhy {
-      let draft = try storedSettings.draft(Self.onboardingFlag, .bool(true))
-      if !draft.isEmpty { try write("onboarding.complete", draft) }
-      try storedSettings.copy.update(from: store)
-      try setCompletedHere(true)
-    }
+  /// Whether this device has welcomed the person; the other devices do not know.
+  static func isCompleted(in store: Store) throws -> Bool {
+    try store.meta(MetaKey.completedOnboarding) == [1]
   }
 
-  /// Has this device welcome the person again.
-  ///
-  /// - Parameter everywhere: takes back the setting on all devices too.
-  public func resetOnboarding(everywhere: Bool = false) throws {
-    try sayingWhy {
-      if everywhere { _ = try unsetSetting(Self.onboardingFlag, as: "onboarding.reset") }
-      try setCompletedHere(false)
-    }
-  }
-
-  /// What decides which way a person is welcomed, and the device that wrote the synced flag.
-  package func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
-    let isSet = try storedSettings.reading(Self.onboardingFlag)?.value == .bool(true)
-    let source =
-      isSet
-      ? try store.author(of: StoredSettings.recordKey(Self.onboardingFlag), field: StoredSettings.valueField)
-      : nil
-    let arrived = replica.records.heads.sorted.contains { $0.log.device != identity.device }
-    let facts = OnboardingFacts(
-      isFlagSet: isSet, isFlagFromElsewhere: source.map { $0 != identity.device } ?? false,
-      isCompletedHere: try isCompletedHere(), isPremium: replica.ownGate(now: wall()).isPremium,
-      haveRecordsArrived: arrived)
-    return (facts, source)
-  }
-
-  private static var onboardingFlag: String { KnownPreference.hasCompletedOnboarding.key }
-
-  /// What only this device knows.
-  private func isCompletedHere() throws -> Bool { try store.meta(MetaKey.completedOnboarding) == [1] }
-
-  private func setCompletedHere(_ isCompleted: Bool) throws {
-    if try isCompletedHere() != isCompleted {
-      try store.setMeta(MetaKey.completedOnboarding, isCompleted ? [1] : nil)
-      nodeChanged()
-    }
-  }
-
-  /// What a returning user is told about the data that is here.
-  package func returningUser() throws -> Onboarding.ReturningUser {
-    let profile = try store.heldProfile()
-    func text(_ field: String) -> String? {
-      let text = profile.text(Registry.profile.number(field)) ?? ""
-      return text.isEmpty ? nil : text
-    }
-    let isMissing: [Onboarding.ProfilePart: Bool] = [
-      .name: text("name") == nil, .avatar: (profile[ProfileWrite.avatar] ?? .null).isEmpty,
-      .appearance: text("appearance") == nil, .homeTimezone: text("homeTimezone") == nil,
-    ]
-    let counts = try store.visibleCounts()
-    return Onboarding.ReturningUser(
-      habits: counts[KindNumbers.habit] ?? 0, categories: counts[KindNumbers.category] ?? 0,
-      trips: counts[KindNumbers.trip] ?? 0, profileName: text("name"),
-      missing: Onboarding.ProfilePart.allCases.filter { isMissing[$0] == true })
+  static func complete(_ isCompleted: Bool, on loop: EventLoop) throws {
+    guard try self.isCompleted(in: loop.store) != isCompleted else { return }
+    try loop.store.setMeta(MetaKey.completedOnboarding, isCompleted ? [1] : nil)
+    loop.nodeChanged()
   }
 }

@@ -77,12 +77,11 @@ package struct Metrics: Codable, Sendable {
   }
 }
 
-extension Node {
-  package func currentMetrics() throws -> Metrics {
-    let now = wall()
-    let status = try currentStatus(now: now)
+extension NodeInspection {
+  func metrics() throws -> Metrics {
+    let status = try status()
     var metrics = Metrics()
-    addNode(status, now, &metrics)
+    addNode(status, &metrics)
     addLanes(status, &metrics)
     addPeers(status, &metrics)
     addReasons(status, &metrics)
@@ -90,7 +89,7 @@ extension Node {
     return metrics
   }
 
-  private func addNode(_ status: NodeStatus, _ now: Moment, _ metrics: inout Metrics) {
+  private func addNode(_ status: NodeStatus, _ metrics: inout Metrics) {
     let traits = WaymarkVersion.traits.joined(separator: " ")
     metrics.add(
       "build_info", .gauge, "The version of the program and how it was built; always 1.",
@@ -111,6 +110,7 @@ extension Node {
     metrics.add(
       "unreplicated_change_sets", .gauge, "Change sets that no other device is known to hold.",
       Double(status.loss.changeSets))
+    let home = maintenance.home
     let files = ["store": home.store, "log": home.store + "-wal"]
     metrics.add(
       "store_size_bytes", .gauge, "The size of the store and of its write-ahead log.",
@@ -193,7 +193,8 @@ extension Node {
     func samples(_ counts: [String: UInt64]) -> [(labels: [(String, String)], value: Double)] {
       counts.sorted { $0.key < $1.key }.map { ([("reason", $0.key)], Double($0.value)) }
     }
-    guard let network else { return }
+    guard let serving = connections.serving else { return }
+    let counters = connections.counters
     metrics.add(
       "change_sets_applied_total", .counter, "Change sets taken into the store since the node started.",
       Lane.allCases.map { ([("lane", "\($0)")], Double(counters.applied[$0] ?? 0)) })
@@ -210,7 +211,7 @@ extension Node {
       "beacons_believed_total", .counter,
       "Beacons of members that named an address to dial, since the node started.",
       Double(counters.beaconsBelieved))
-    let live = network.links.values.map(\.link.byteCounts)
+    let live = serving.links.values.map(\.link.byteCounts)
     metrics.add(
       "network_received_bytes_total", .counter, "Bytes received from peers since the node started.",
       Double(counters.bytesReceived) + Double(live.reduce(0) { $0 + $1.received }))
@@ -229,8 +230,3 @@ extension [(labels: [(String, String)], value: Double)] {
 }
 
 private func seconds(_ milliseconds: Int64) -> Double { Double(milliseconds) / 1_000 }
-
-extension Node {
-  /// Numbers about this node in the text format of Prometheus, version 0.0.4.
-  public func metrics() throws -> String { try sayingWhy { try currentMetrics().text } }
-}

@@ -157,13 +157,6 @@ public struct NodeStatus: Hashable, Sendable {
   }
 }
 
-extension Node {
-  /// What this node knows about itself now.
-  ///
-  /// - Throws: `WaymarkError` if the store can't be read.
-  public func status() throws -> NodeStatus { try read(.status) }
-}
-
 extension NodeStatus: Codable {
   private enum CodingKeys: String, CodingKey {
     case device

@@ -32,7 +32,7 @@ struct SyncComparison {
     let own = try await Inventory.own(of: node)
     return SyncComparison(
       own: own, asked: asked, gate: node.replica.ownGate(now: node.wall()), device: node.identity.device,
-      store: node.store, names: node.deviceNames
+      store: node.store, names: node.connections.names
     ).preview
   }
 
@@ -145,7 +145,7 @@ extension SyncComparison {
   ///
   /// - Parameter isAtTerminal: whether a person can be asked.
   static func question(isAtTerminal: Bool, on node: isolated Node) async throws -> WaymarkError? {
-    guard node.network != nil, try isAtTerminal || hasRecords(node.store) else { return nil }
+    guard node.isServing, try isAtTerminal || hasRecords(node.store) else { return nil }
     try await PeerInquiry.waitForIntroductions(on: node)
     if !isAtTerminal, try await !meetsStrangers(node) { return nil }
     let total = try await run(on: node).total

@@ -180,17 +180,3 @@ extension SyncPreview: Codable {
     notAsked = try container.decode([NotAsked].self, forKey: .notAsked)
   }
 }
-
-extension Node {
-  /// What turning sync on would do, before anything is written; asks the connected devices.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves, or that of
-  ///   ``turnSyncOn(isConfirmed:)`` without premium.
-  public func syncPreview() async throws -> SyncPreview {
-    try await sayingWhy {
-      try checkServing()
-      try checkPremium()
-      return try await SyncComparison.run(on: self)
-    }
-  }
-}

@@ -1,6 +1,5 @@
 import Engine
 public import Foundation
-import JSONDocument
 import Membership
 import Replication
 import Wire
@@ -106,116 +105,9 @@ public struct SyncState: Hashable, Sendable {
   }
 }
 
-extension Node {
-  /// Whether records sync, and if not, why and what helps.
-  public func syncState() throws -> SyncState {
-    try read(.syncState)
-  }
-
-  /// When an entitlement that is held already begins to count.
-  func premiumBegins() -> Moment? {
-    let now = replica.gateTime(now: wall())
-    return circle.evaluation.entitlements.filter {
-      now < $0.notBefore && $0.counts(for: identity.device) && circle.isAccepted(issuer: $0.issuer)
-    }.map(\.notBefore).min()
-  }
-
-  /// Opens the records lane, in a running node at once.
-  ///
-  /// Where two sets of records that have never met would come together, it asks first: show
-  /// ``syncPreview()``, then turn on with `isConfirmed`.
-  ///
-  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid`
-  ///   without premium, and `needs_yes` where a look at the preview is due.
-  @discardableResult
-  public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
-    try await turnSyncOn(isConfirmed: isConfirmed, isAtTerminal: false)
-  }
-
-  /// - Parameter isAtTerminal: whether a person can be asked; then they are asked wherever records differ.
-  package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
-    try await sayingWhy {
-      try checkPremium()
-      if !replica.preference, !isConfirmed,
-        let question = try await SyncComparison.question(isAtTerminal: isAtTerminal, on: self)
-      {
-        throw question
-      }
-      // Peers were asked meanwhile.
-      try checkOpen()
-      try checkPremium()
-      try setSync(true)
-    }
-    return try syncState()
-  }
-
-  /// Closes the records lane of this device; every record stays. Works for everyone.
-  @discardableResult
-  public func turnSyncOff() throws -> SyncState {
-    try sayingWhy {
-      try replicator.dropOverride()
-      try setSync(false)
-    }
-    return try syncState()
-  }
-
-  /// Dials every peer now rather than when it is its turn.
-  ///
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
-  public func syncNow() throws {
-    try sayingWhy {
-      try checkServing()
-      try checkNotExcluded()
-      handle(.hurried)
-      for link in replica.sessions.keys.sorted() { handle(.timer(.beat(link))) }
-    }
-  }
-
-  /// Waits until this node is in sync with every connected peer, or with one.
-  ///
-  /// In sync is: the same change sets and the same data, in the lanes that the gate leaves open.
-  ///
-  /// - Parameters:
-  ///   - peer: nil for all that are connected; there must be one.
-  ///   - lane: nil for all that are open.
-  ///   - timeout: how long to wait.
-  /// - Throws: `WaymarkError` with the code of what is in the way when the time is over, as `offline` or `sync_off`.
-  public func waitUntilInSync(
-    with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
-  ) async throws {
-    try await waitUntilInSync(with: peer, lanes: lane.map { [$0] } ?? Lane.allCases, timeout: timeout)
-  }
-
-  /// - Parameter lanes: lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
-  package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
-    try await sayingWhy {
-      try checkServing()
-      let milliseconds = max(timeout.wholeMilliseconds, 0)
-      let isMet = try await wait(milliseconds: milliseconds) { $0.replica.isInSync(with: peer, lanes) }
-      guard isMet else { throw notInSync(peer, lanes) }
-    }
-  }
-
-  private func notInSync(_ peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
-    if let exclusion { return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync) }
-    let peers = ((try? currentPeers(wall())) ?? []).filter { peer == nil || $0.device == peer }
-    let waiting = peers.first { $0.state != .inSync } ?? peers.first
-    let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
-    let reason = closed ?? waiting?.reason ?? .offline
-    return WaymarkError(
-      exitCode: ExitCode.notInSync, code: reason,
-      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
-        + "\(reason.sentence(peer: waiting?.name)).",
-      next: reason.next(peer: waiting?.name) ?? .waymark("status"))
-  }
-
-  /// How long `wait` waits if nothing else is said.
-  package static let waitMilliseconds: Int64 = 30_000
-}
-
 extension Replica {
   /// Lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
-  fileprivate func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
+  func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
     let sessions = sessions.values.filter { session in
       !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
     }
@@ -332,5 +224,23 @@ extension SyncState.Step {
     case .syncOff: self = .turnOn
     case .revoked, .notAMember: self = .join
     }
+  }
+}
+
+extension NodeInspection {
+  /// What is in the way of being in sync.
+  func notInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
+    if let exclusion = connections.exclusion {
+      return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync)
+    }
+    let peers = ((try? peers()) ?? []).filter { peer == nil || $0.device == peer }
+    let waiting = peers.first { $0.state != .inSync } ?? peers.first
+    let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
+    let reason = closed ?? waiting?.reason ?? .offline
+    return WaymarkError(
+      exitCode: ExitCode.notInSync, code: reason,
+      message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
+        + "\(reason.sentence(peer: waiting?.name)).",
+      next: reason.next(peer: waiting?.name) ?? .waymark("status"))
   }
 }

@@ -67,7 +67,7 @@ struct PeerComparison {
   private func closedHere(_ lane: Lane, on node: isolated Node) -> PeerVerification.Lane? {
     guard lane == .records, let gate = node.replica.ownGate(now: node.wall()).reason else { return nil }
     let reason = Reason(gate)
-    let exclusion = node.exclusion
+    let exclusion = node.connections.exclusion
     return .notCompared(
       reason: reason, text: exclusion?.text ?? reason.sentence(),
       next: exclusion?.next ?? reason.next() ?? .waymark("sync"))

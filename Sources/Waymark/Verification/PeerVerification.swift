@@ -128,16 +128,3 @@ extension PeerVerification.Lane: Codable {
     }
   }
 }
-
-extension Node {
-  /// Compares the data here with that of connected peers, down to the record.
-  ///
-  /// - Parameter peer: nil for all that are connected; there must be one.
-  /// - Throws: `WaymarkError` with the code `not_running`, `offline` or another of what is in the way.
-  public func verify(with peer: DeviceKey? = nil) async throws -> PeerVerification {
-    try await sayingWhy {
-      try checkServing()
-      return try await PeerComparison.run(with: peer, on: self)
-    }
-  }
-}

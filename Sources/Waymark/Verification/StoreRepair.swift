@@ -16,13 +16,13 @@ extension DeepCheck {
     for number in outcome.found.damagedSets {
       _ = try node.store.check(after: number - 1, setsMax: 1, bytesMax: .max)
     }
-    node.turn { $0.repair(now: node.time) }
-    outcome.hasPeers = !node.otherMembers.isEmpty
+    node.loop.turn { $0.repair(now: node.loop.time) }
+    outcome.hasPeers = !node.connections.others.isEmpty
     guard repairing, outcome.found.isRepairable else { return outcome }
     outcome.backup = try await node.backUp(before: "repair")
     try node.checkOpen()
     // Folds the log again into new tables, in one transaction.
-    try node.withRoom { try node.turn { try $0.rebuild(now: node.time) } }
+    try node.maintenance.withRoom { try node.loop.turn { try $0.rebuild(now: node.loop.time) } }
     outcome.after = try await run(progress)
     return outcome
   }

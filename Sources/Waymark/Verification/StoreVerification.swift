@@ -56,28 +56,6 @@ public struct StoreVerification: Hashable, Sendable, Codable {
   }
 }
 
-extension Node {
-  /// Verifies every signature, folds the log a second time, and compares every row.
-  ///
-  /// - Parameters:
-  ///   - repairing: rebuilds the tables from the log where they differ, after a backup.
-  ///   - progress: called on some thread.
-  public func verifyStore(
-    repairing: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
-  ) async throws -> StoreVerification {
-    try await sayingWhy {
-      guard !isVerifying else {
-        throw WaymarkError.failed(
-          .busy, "The store is being verified already.", next: "wait until that is done, then try again")
-      }
-      try checkHasDirectory("A second fold of the log")
-      isVerifying = true
-      defer { isVerifying = false }
-      return StoreVerification(try await DeepCheck(home).run(on: self, repairing: repairing, progress))
-    }
-  }
-}
-
 extension StoreVerification {
   /// Verifies the store of a home that no node has open, and that perhaps none can open.
   package init(

@@ -48,15 +48,3 @@ enum ReadingName: String, CaseIterable, Sendable {
   case syncState
   case timeline
 }
-
-extension Node {
-  /// Reads something once.
-  ///
-  /// - Throws: ``WaymarkError`` if the store can't be read.
-  public func read<Value>(_ reading: Reading<Value>) throws -> Value {
-    try sayingWhy {
-      var time = ReadingTime(now: wall())
-      return try reading.read(self, &time)
-    }
-  }
-}

@@ -11,7 +11,7 @@ extension Reading<SyncState> {
   /// Whether records sync, and if not, why and what helps.
   public static var syncState: Reading {
     Reading(.syncState, [.node]) { node, time in
-      SyncState(node.replica.ownGate(now: time.now), begins: node.premiumBegins(), exclusion: node.exclusion)
+      NodeInspection(of: node, now: time.now).syncState
     }
   }
 }
@@ -20,7 +20,7 @@ extension Reading<NodeStatus> {
   /// What a node knows about itself.
   public static var status: Reading {
     Reading(.status, Topic.all) { node, time in
-      try node.currentStatus(now: time.now)
+      try NodeInspection(of: node, now: time.now).status()
     }
   }
 }
@@ -29,7 +29,7 @@ extension Reading<[Peer]> {
   /// The other devices of the circle, connected or not, by name.
   public static var peers: Reading {
     Reading(.peers, [.node]) { node, time in
-      try node.currentStatus(now: time.now).peers
+      try NodeInspection(of: node, now: time.now).status().peers
     }
   }
 }

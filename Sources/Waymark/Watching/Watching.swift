@@ -1,6 +1,4 @@
-import Dispatch
 import Engine
-import Foundation
 import Replication
 import Storage
 import Transport
@@ -95,6 +93,15 @@ struct Watching {
     }
   }
 
+  /// Reports what a transaction has changed.
+  mutating func changed(by report: CommitReport) {
+    if report.isLaidOutAnew {
+      changed(Topic.all)
+    } else if !report.kinds.isEmpty {
+      changed(report.kinds.map(Topic.kind))
+    }
+  }
+
   /// Lets go of one that waits no longer.
   mutating func cancel(_ id: UInt64) { release(id, false) }
 
@@ -128,64 +135,5 @@ struct ClockSetting: Hashable, Sendable {
   /// Whether the clock and the zone were left alone; a clock that is slewed into step moves far less.
   func isSame(as other: ClockSetting) -> Bool {
     zone == other.zone && abs(offset - other.offset) < 1_000
-  }
-}
-
-extension Node {
-  /// How many watchers wait for a change.
-  public var watchers: Int { watching.count }
-
-  /// Waits until one of the topics has changed since a revision, or a time has come; false if the task is cancelled or
-  /// the node closes.
-  func changed(_ topics: Set<Topic>, since revision: UInt64, or due: Moment?) async -> Bool {
-    if watching.haveChanged(topics, since: revision) { return true }
-    if let due, due <= wall() { return true }
-    let id = watching.makeID()
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard replicator.isOpen, !Task.isCancelled else { return continuation.resume(returning: false) }
-        watching.add(id, topics, due: due, continuation)
-        if due != nil { setWatchAlarm() }
-      }
-    } onCancel: {
-      executor.async { [weak self] in self?.assumeIsolated { $0.watching.cancel(id) } }
-    }
-  }
-
-  private func setWatchAlarm() {
-    guard let wait = watching.setAlarm(clockSetting, wall: wall(), steady: steady) else { return }
-    timers.schedule(.watch, after: wait) { [weak self] in
-      self?.assumeIsolated { node in
-        node.timers.forget(.watch)
-        node.watching.ring(node.clockSetting, wall: node.wall())
-        node.setWatchAlarm()
-      }
-    }
-  }
-
-  private var clockSetting: ClockSetting {
-    ClockSetting(offset: wall() &- steady, zone: TimeZone.current.identifier)
-  }
-
-  /// Tells watchers that something about this node, its peers or its circle may have changed.
-  func nodeChanged() { watching.changed([.node]) }
-
-  /// Waits for the time that the node keeps for other work; false if the task is cancelled meanwhile.
-  func rest(_ pause: Watching.Pause) async -> Bool {
-    let rest = pause.until - steady
-    guard rest > 0 else { return true }
-    await withCheckedContinuation { continuation in
-      timers.after(milliseconds: rest) { continuation.resume() }
-    }
-    return !Task.isCancelled
-  }
-
-  /// A transaction has changed records: whoever watches them reads again.
-  func tellWatchers(_ report: CommitReport) {
-    if report.isLaidOutAnew {
-      watching.changed(Topic.all)
-    } else if !report.kinds.isEmpty {
-      watching.changed(report.kinds.map(Topic.kind))
-    }
   }
 }

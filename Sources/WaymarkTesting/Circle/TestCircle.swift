@@ -3,6 +3,7 @@ import JSONDocument
 import Membership
 import Sodium
 import Synchronization
+import Transport
 public import Waymark
 import Wire
 

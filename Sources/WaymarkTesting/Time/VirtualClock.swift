@@ -1,7 +1,8 @@
-package import Dispatch
+import Dispatch
 public import Foundation
 import Synchronization
-package import Waymark
+package import Transport
+import Waymark
 
 /// A clock that stands still until a test moves it.
 ///

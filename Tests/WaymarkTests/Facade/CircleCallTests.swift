@@ -48,7 +48,7 @@ struct CircleCallTests {
 
   @Test func `of more addresses than a statement names a node announces as many as it can`() async throws {
     let alice = try await TestNode.founder("alice")
-    try await alice.node.announce((1...40).map { "192.0.2.\($0):7433" })
+    try await alice.node.announceAddresses((1...40).map { "192.0.2.\($0):7433" })
     let own = try await alice.node.status().device
     let announced = await alice.node.circle.addresses(of: own)
     #expect(announced.count == Limits.addressesMax)
@@ -109,4 +109,8 @@ struct CircleCallTests {
     #expect(try await node.status().counts.trips == 2)
     await node.close()
   }
+}
+
+extension Node {
+  fileprivate func announceAddresses(_ addresses: [String]) throws { try connections.announce(addresses) }
 }

@@ -16,7 +16,7 @@ struct LostLinkTests {
     let (alice, home) = (try TestHome().home, try TestHome().home)
     let node = try await Node.open(alice, name: "alice")
     let address = try await node.serve(listen: "127.0.0.1:0")
-    var ticket = try await node.makeTicket(role: .member, lifetime: 600_000)
+    var ticket = try await node.ticket()
     // Most of these are after the handshake; those before it count as failed attempts, of which ten are too many.
     let cuts = [0, 60] + stride(from: 120, to: 2_400, by: 60)
     var (joined, lostAfterCertificate): (NewMembership?, Int) = (nil, 0)
@@ -42,7 +42,7 @@ struct LostLinkTests {
     let (alice, home) = (try TestHome().home, try TestHome().home)
     let node = try await Node.open(alice, name: "alice")
     let address = try await node.serve(listen: "127.0.0.1:0")
-    var ticket = try await node.makeTicket(role: .member, lifetime: 600_000)
+    var ticket = try await node.ticket()
     ticket.addresses = [address]
     try home.prepare()
     let (identity, isNew) = try PendingJoin(home).identity(for: ticket)
@@ -50,7 +50,7 @@ struct LostLinkTests {
     // Certified, and ended before the answer was used.
     _ = try await PairingExchange(ticket: ticket, identity: identity, name: "bob").run()
     _ = try await node.run("revoke", ["device": ["bob"], "yes": true])
-    var later = try await node.makeTicket(role: .member, lifetime: 600_000)
+    var later = try await node.ticket()
     later.addresses = [address]
     let joined = try await Joining(home: home, ticket: later.line, name: "bob").join()
     #expect(joined.device != identity.device)
@@ -130,5 +130,11 @@ private final class CuttingRelay: Sendable {
         if left == 0 { return }
       }
     }
+  }
+}
+
+extension Node {
+  fileprivate func ticket() throws -> Ticket {
+    try connections.makeTicket(role: .member, lifetime: 600_000)
   }
 }

@@ -52,13 +52,13 @@ struct OwnLogTests {
 extension Node {
   /// How many own records sets go to nobody yet; nil if the lane was let go.
   fileprivate func unsentCount() -> UInt64? {
-    let log = LogKey(device: identity.device, incarnation: incarnation, lane: .records)
+    let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     return replicator.unsent.sent[log].map { store.newestHead(of: log).sequence - $0.sequence }
   }
 
   /// Keeps the proof of a fork as if the node had ended right after it was made.
   fileprivate func keepForkProof() throws {
-    let log = LogKey(device: identity.device, incarnation: incarnation, lane: .records)
+    let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     let sets = try (1...2).map { number in
       var author = Author(
         position: try store.authorPosition(circle: circle.id, log: log), key: identity.signing)

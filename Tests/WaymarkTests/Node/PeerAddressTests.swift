@@ -33,7 +33,7 @@ extension Node {
     return try Statement(signing: body, with: identity.signing).bytes
   }
 
-  fileprivate func learn(_ statement: [UInt8]) { handle(.statementsAdded([statement])) }
+  fileprivate func learn(_ statement: [UInt8]) { loop.handle(.statementsAdded([statement])) }
 
-  fileprivate var knownAddresses: Set<String> { Set(peering.addresses.map(\.address)) }
+  fileprivate var knownAddresses: Set<String> { Set(connections.peering.addresses.map(\.address)) }
 }

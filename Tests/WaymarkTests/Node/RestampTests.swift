@@ -210,7 +210,7 @@ struct RestampTests {
 }
 
 extension Node {
-  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: time) }
+  fileprivate func leave(_ why: String) { replicator.leaveIncarnation(why, now: loop.time) }
 
   fileprivate func newestOwnClock() -> Int64 { store.newestClock(of: identity.device).milliseconds }
 }

@@ -1,3 +1,4 @@
+import Engine
 import Foundation
 import JSONDocument
 import Membership
@@ -242,11 +243,11 @@ struct RestoreTests {
 extension Node {
   /// Ends the log of this incarnation's records behind its first set.
   fileprivate func cutOwnRecords() throws {
-    let log = LogKey(device: identity.device, incarnation: incarnation, lane: .records)
+    let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     let head = try #require(store.heads(.records).first { $0.log == log })
     let want = Want(log: log, from: 1, through: head.sequence, tip: head.id)
     let kept = try #require(try store.read(.records, [want], bytesMax: 1_000_000, setsMax: 1).sets.first)
     let cut = LogCut(circle: circle.id, log: log, tip: kept.id, issued: TestNode.morning)
-    handle(.statementsAdded([try Membership.Statement(signing: cut, with: identity.signing).bytes]))
+    loop.handle(.statementsAdded([try Membership.Statement(signing: cut, with: identity.signing).bytes]))
   }
 }

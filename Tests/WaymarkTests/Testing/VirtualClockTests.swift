@@ -3,6 +3,7 @@ import Foundation
 import JSONDocument
 import Synchronization
 import Testing
+import Transport
 import Waymark
 import WaymarkTesting
 

@@ -4,6 +4,7 @@ import JSONDocument
 import Synchronization
 import Testing
 
+import Transport
 @testable import Waymark
 @testable import WaymarkTesting
 

@@ -1,5 +1,4 @@
 package import Dispatch
-import Transport
 
 /// The time of a node: what its wall clock says, the clock by which things wait, and who calls back later. Given
 /// when the node is opened, and asked for nowhere else.
@@ -21,23 +20,3 @@ package protocol NodeTimer: AnyObject {
 }
 
 extension DispatchWorkItem: NodeTimer {}
-
-/// The clocks of this machine, and Dispatch.
-package struct SystemClock: NodeClock {
-  private let readWall: @Sendable () -> Int64
-
-  /// - Parameter wall: takes the place of this machine's wall clock.
-  package init(wall: @escaping @Sendable () -> Int64 = systemWall) { readWall = wall }
-
-  package func wall() -> Int64 { readWall() }
-
-  package func steady() -> Int64 { monotonicMilliseconds() }
-
-  package func after(
-    milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
-  ) -> any NodeTimer {
-    let item = DispatchWorkItem(block: body)
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: max(milliseconds, 0))), execute: item)
-    return item
-  }
-}

@@ -1,6 +1,5 @@
 // Protocol/discovery.md
 
-import Dispatch
 import Engine
 import Membership
 import Replication
@@ -46,25 +45,25 @@ final class BeaconKeyring: Sendable {
   }
 }
 
-extension Node {
+extension Connections {
   // MARK: Beginning
 
   /// Begins to look for peers and to be found by them.
   func beginDiscovery() {
     let keyring = BeaconKeyring(BeaconKeys(circle: circle.id, transport: identity.transport))
-    let executor = executor
+    let onQueue = loop.onQueue
     var sockets: BeaconSockets?
     var trouble: SystemError?
     do throws(SystemError) {
-      sockets = try BeaconSockets(port: Finder.port) { [weak self, keyring] datagram, source in
+      sockets = try BeaconSockets(port: Finder.port) { [keyring] datagram, source in
         guard let (device, beacon) = keyring.open(datagram) else { return }
-        executor.async { self?.assumeIsolated { $0.heard(beacon, of: device, from: source) } }
+        onQueue { $0.connections.heard(beacon, of: device, from: source) }
       }
     } catch {
       trouble = error
       log.warning("network", "other devices can't be found on this network: \(error)")
     }
-    network?.finder = Finder(
+    serving?.finder = Finder(
       sockets: sockets, trouble: trouble, keys: keyring,
       discovery: Discovery(seed: randomSeed(), times: remembered.beacons))
     sockets?.start()
@@ -73,18 +72,18 @@ extension Node {
 
   /// Beacons are for members, and of members, alone.
   func membersMayHaveChanged() {
-    guard let finder = network?.finder else { return }
+    guard let finder = serving?.finder else { return }
     let evaluation = circle.evaluation
     let others = member == nil ? [] : evaluation.members.values.filter { $0.device != identity.device }
     finder.keys.update(others.map { ($0.device, $0.transport) })
-    network?.finder?.discovery.forget { !evaluation.isMember($0) }
-    network?.finder?.clocks = finder.clocks.filter { evaluation.isMember($0.key) }
+    serving?.finder?.discovery.forget { !evaluation.isMember($0) }
+    serving?.finder?.clocks = finder.clocks.filter { evaluation.isMember($0.key) }
     lookForPeersSoon()
   }
 
   /// Somebody is missing, or may be.
   func lookForPeersSoon() {
-    network?.finder?.discovery.begin(now: steady)
+    serving?.finder?.discovery.begin(now: loop.steady)
     scheduleBeacons()
   }
 
@@ -92,22 +91,20 @@ extension Node {
 
   /// Looks what this machine's addresses are, now and every few seconds.
   func watchInterfaces() {
-    guard let serving = network, transport.hasInterfaces else { return }
+    guard let before = serving, transport.hasInterfaces else { return }
     // Without an answer of the system what was true before is true: to take it for none would end all connections.
-    let interfaces = transport.interfaces ?? serving.interfaces
-    if interfaces != serving.interfaces {
-      network?.interfaces = interfaces
-      network?.lastingAddresses = nil
-      network?.leaveLostAddresses()
-      if network?.moveBeacons() == true { lookForPeersSoon() }
-    } else if serving.lastingAddresses == nil {
-      network?.lastingAddresses = serving.isCutOff ? [] : serving.reachableAddresses
+    let interfaces = transport.interfaces ?? before.interfaces
+    if interfaces != before.interfaces {
+      serving?.interfaces = interfaces
+      serving?.lastingAddresses = nil
+      serving?.leaveLostAddresses()
+      if serving?.moveBeacons() == true { lookForPeersSoon() }
+    } else if before.lastingAddresses == nil {
+      serving?.lastingAddresses = before.isCutOff ? [] : before.reachableAddresses
     }
     // Only what has stayed for a while is told: a plug that is loose would write a statement each time.
-    if member != nil, let lasting = network?.lastingAddresses, !lasting.isEmpty { try? announce(lasting) }
-    timers.schedule(.interfaces, after: Limits.interfaceMilliseconds) { [weak self] in
-      self?.assumeIsolated { $0.watchInterfaces() }
-    }
+    if member != nil, let lasting = serving?.lastingAddresses, !lasting.isEmpty { try? announce(lasting) }
+    loop.schedule(.interfaces, after: Limits.interfaceMilliseconds) { $0.connections.watchInterfaces() }
   }
 
   // MARK: Sending
@@ -116,22 +113,20 @@ extension Node {
     let connected = replica.connectedDevices()
     return circle.evaluation.members.keys.filter { device in
       device != identity.device && !connected.contains(device) && !peering.isPaused(device)
-        && !peering.isPenalised(device, now: time)
+        && !peering.isPenalised(device, now: loop.time)
     }
   }
 
   private func scheduleBeacons() {
-    guard let due = network?.finder?.discovery.nextDue else { return }
-    timers.schedule(.beacons, after: due - steady) { [weak self] in
-      self?.assumeIsolated { node in
-        let missing = node.member == nil ? [] : node.missingPeers
-        node.counters.beaconsSent +=
-          node.network?.sendBeacons(
-            to: missing, by: node.identity.signing, wall: node.wall(), now: node.steady)
-          ?? 0
-        node.scheduleBeacons()
-      }
-    }
+    guard let due = serving?.finder?.discovery.nextDue else { return }
+    loop.schedule(.beacons, after: due - loop.steady) { $0.connections.sendBeacons() }
+  }
+
+  private func sendBeacons() {
+    let missing = member == nil ? [] : missingPeers
+    counters.beaconsSent +=
+      serving?.sendBeacons(to: missing, by: identity.signing, wall: loop.wall, now: loop.steady) ?? 0
+    scheduleBeacons()
   }
 
   // MARK: Hearing
@@ -139,15 +134,15 @@ extension Node {
   /// A member says where it can be dialled. That is all a beacon does: who is there, the handshake decides.
   private func heard(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
     guard let host = source.hostBytes, member != nil, circle.evaluation.isMember(device),
-      let verdict = network?.finder?.discovery.judge(
-        beacon, of: device, from: host, wall: wall(), now: steady)
+      let verdict = serving?.finder?.discovery.judge(
+        beacon, of: device, from: host, wall: loop.wall, now: loop.steady)
     else { return }
     switch verdict {
     case .believed: found(device, at: Endpoint(host: source.host, port: beacon.port).description)
     case .otherTime(let ahead):
-      let isNew = network?.finder?.clocks.updateValue(ahead, forKey: device) == nil
+      let isNew = serving?.finder?.clocks.updateValue(ahead, forKey: device) == nil
       if isNew {
-        nodeChanged()
+        loop.nodeChanged()
         log.warning(
           "network", "\(name(of: device)) is on this network; \(Reason.clocksDiffer.sentence(peer: "it"))")
       }
@@ -158,7 +153,7 @@ extension Node {
   private func found(_ device: DeviceKey, at address: String) {
     counters.beaconsBelieved += 1
     rememberSoon()
-    if network?.finder?.clocks.removeValue(forKey: device) != nil { nodeChanged() }
+    if serving?.finder?.clocks.removeValue(forKey: device) != nil { loop.nodeChanged() }
     guard !peering.isPaused(device) else { return }
     if !peering.isFound(address) {
       log.info("network", "found \(name(of: device)) on this network, at \(address)")
@@ -166,17 +161,18 @@ extension Node {
     if let id = replica.session(with: device)?.link {
       // Its other end looks for this device, so it has lost the connection, or its beacon was under way when it was
       // made.
-      handle(.timer(.beat(id)))
-      timers.after(milliseconds: Limits.lostMilliseconds) { [weak self] in
-        self?.assumeIsolated { node in
-          guard let link = node.network?.links[id]?.link, link.quietMilliseconds >= Limits.lostMilliseconds
-          else { return }
-          node.log.debug("network", "gave up a connection that its other end has lost")
-          link.abandon()
-        }
-      }
+      loop.handle(.timer(.beat(id)))
+      loop.after(milliseconds: Limits.lostMilliseconds) { $0.connections.abandonIfLost(id) }
     }
     handle(.addressFound(address, device))
+  }
+
+  private func abandonIfLost(_ id: LinkID) {
+    guard let link = serving?.links[id]?.link, link.quietMilliseconds >= Limits.lostMilliseconds else {
+      return
+    }
+    log.debug("network", "gave up a connection that its other end has lost")
+    link.abandon()
   }
 }
 
@@ -192,7 +188,7 @@ public enum AddressSource: String, Codable, Sendable {
   case incoming
 }
 
-extension Network {
+extension Serving {
   /// A connection from an address that this machine no longer has carries nothing any more.
   func leaveLostAddresses() {
     let hosts = Set(interfaces.map(\.host))

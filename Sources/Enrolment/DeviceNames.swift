@@ -1,36 +1,26 @@
-import Membership
-import Storage
-import Wire
+import Home
+package import Membership
+package import Storage
+package import Wire
 
 /// What people call the devices of a circle: names given on this device, else those in their certificates.
-struct DeviceNames {
-  let given: [DeviceKey: String]
-  let circle: Circle
+package struct DeviceNames {
+  package let given: [DeviceKey: String]
+  package let circle: Circle
 
-  func name(of device: DeviceKey) -> String {
+  package init(given: [DeviceKey: String], circle: Circle) {
+    self.given = given
+    self.circle = circle
+  }
+
+  package func name(of device: DeviceKey) -> String {
     given[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
-
-  /// The members that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
-  /// how it begins.
-  func members(matching name: String, but own: DeviceKey) -> [Member] {
-    let folded = name.lowercased()
-    let others = circle.evaluation.members.values.filter { $0.device != own }
-      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-    let exact = others.filter { names(of: $0).contains(name) || $0.device.description == folded }
-    guard exact.isEmpty, !folded.isEmpty else { return exact }
-    return others.filter { peer in
-      peer.device.description.hasPrefix(folded)
-        || names(of: peer).contains { $0.lowercased().hasPrefix(folded) }
-    }
-  }
-
-  private func names(of peer: Member) -> [String] { [given[peer.device], peer.name].compactMap(\.self) }
 
   /// A name for a peer on this device; nil if that is none, or its own.
   ///
   /// - Throws: `WaymarkError` with the code `bad_value` if the peer can't be called so.
-  func checked(_ name: String, for peer: Member) throws -> String? {
+  package func checked(_ name: String, for peer: Member) throws -> String? {
     if name.isEmpty || name == peer.name { return nil }
     guard name.utf8.count <= 64,
       name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
@@ -49,10 +39,12 @@ struct DeviceNames {
   }
 
   /// A device, or the root key.
-  func signer(_ key: DeviceKey) -> String { key == circle.genesis.root ? "the root key" : name(of: key) }
+  package func signer(_ key: DeviceKey) -> String {
+    key == circle.genesis.root ? "the root key" : name(of: key)
+  }
 
   /// `records 3 of phone, settings 1 of laptop`, and how many more.
-  func list(_ sets: [DamagedSet]) -> String {
+  package func list(_ sets: [DamagedSet]) -> String {
     let named = sets.prefix(Self.setsListedMax).map {
       "\($0.log.lane) \($0.sequence) of \(name(of: $0.log.device))"
     }
@@ -68,7 +60,7 @@ struct DeviceNames {
   ///
   /// - Parameter device: this one, which is no peer of its own.
   /// - Throws: `WaymarkError` with the code `not_found` or `ambiguous`.
-  func peer(named name: String, besides device: DeviceKey) throws -> Member {
+  package func peer(named name: String, besides device: DeviceKey) throws -> Member {
     let found = peers(matching: name, besides: device)
     guard let first = found.first else {
       throw WaymarkError.notFound("peer", name, next: .waymark("peers"))
@@ -81,7 +73,7 @@ struct DeviceNames {
 
   /// The peers that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
   /// how it begins.
-  func peers(matching name: String, besides device: DeviceKey) -> [Member] {
+  package func peers(matching name: String, besides device: DeviceKey) -> [Member] {
     let folded = name.lowercased()
     let others = circle.evaluation.members.values.filter { $0.device != device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }

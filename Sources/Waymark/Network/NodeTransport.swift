@@ -1,3 +1,4 @@
+package import Replication
 package import SecureChannel
 package import Transport
 
@@ -55,6 +56,20 @@ package struct NodeLinkHandlers: Sendable {
   package let received: @Sendable (any NodeLink) -> Void
   package let drained: @Sendable (any NodeLink) -> Void
   package let closed: @Sendable (any NodeLink, LinkEnd) -> Void
+}
+
+/// What a raw message of a link is: sessions speak in arrays, pairing in maps.
+package enum Inbound: Sendable {
+  case session(Message)
+  case pairing([UInt8])
+
+  init(decoding bytes: [UInt8]) throws {
+    if let first = bytes.first, first >> 5 == 5 {
+      self = .pairing(bytes)
+    } else {
+      self = .session(try Message(decoding: bytes))
+    }
+  }
 }
 
 // MARK: Sockets

@@ -1,11 +1,10 @@
 import Membership
 import Replication
-import SecureChannel
 import Transport
 import Wire
 
-/// What a node has only while it serves: its listener and its links.
-struct Network {
+/// The state of a node that serves: its listener and its links.
+struct Serving {
   struct ActiveLink {
     let link: any NodeLink
     /// The address that was dialled; nil for a link that came in.
@@ -16,13 +15,6 @@ struct Network {
     var turnBytes = Limits.turnBytesBegin
     var device: DeviceKey?
     var pairing: Pairing?
-  }
-
-  /// A joiner on its way: what the handshake showed.
-  struct Pairing {
-    let ticket: TicketID
-    let handshakeHash: Bytes32
-    let remote: TransportKey
   }
 
   let listener: any NodeListener

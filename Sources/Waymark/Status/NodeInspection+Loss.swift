@@ -5,10 +5,16 @@ import Replication
 import Storage
 import Wire
 
-extension Node {
+/// How many records the newest own operation has, so that an import of many is counted once and not at each look.
+final class CountedOperation {
+  fileprivate var sets: [ChangeSetID] = []
+  fileprivate var content: OperationContent?
+}
+
+extension NodeInspection {
   func loss() throws -> NodeStatus.Loss {
-    let peers = circle.evaluation.members.values.filter { $0.device != identity.device }
-      .map { (device: $0.device, name: name(of: $0.device)) }.sorted {
+    let peers = circle.evaluation.members.values.filter { $0.device != device }
+      .map { (device: $0.device, name: connections.name(of: $0.device)) }.sorted {
         ($0.name, $0.device) < ($1.name, $1.device)
       }
     let tips = Lane.allCases.flatMap { replica[$0].heads.sorted }
@@ -49,7 +55,7 @@ extension Node {
     else { return 0 }
     // More of a log than is here: of the own one that can't be, so it is another branch. Of another's it is what is
     // still to come, and a set stands on all before it.
-    if head.sequence > tip.sequence { return tip.log.device == identity.device ? 0 : tip.sequence }
+    if head.sequence > tip.sequence { return tip.log.device == device ? 0 : tip.sequence }
     return try store.holds(head) ? head.sequence : 0
   }
 
@@ -57,34 +63,34 @@ extension Node {
     guard let operation = try store.operation(origin.operation) else {
       return .waiting(
         id: origin.operation.id, time: Date(milliseconds: origin.clock.milliseconds),
-        deviceName: name(of: origin.operation.device))
+        deviceName: connections.name(of: origin.operation.device))
     }
-    return .operation(try historyReader.operation(operation, try content(of: operation)))
+    return .operation(try history.operation(operation, try content(of: operation)))
   }
 
   /// What an operation did: an import of many records is counted once, not at each look.
   private func content(of operation: Storage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
-    if let known = lossContent, known.sets == sets { return known.content }
+    if let known = countedOperation.content, countedOperation.sets == sets { return known }
     let content = try OperationContent(operation, store)
-    lossContent = (sets, content)
+    (countedOperation.sets, countedOperation.content) = (sets, content)
     return content
   }
 
   // MARK: Not seen
 
   /// Devices that were not seen for long: what they hold may be out of date, or they may be lost.
-  func unseenNotice(_ now: Moment) -> NodeStatus.Notice? {
+  var unseenNotice: NodeStatus.Notice? {
     // Right after a start nobody is connected yet.
-    if let started = network?.startedAt, now - started < Self.settlingMilliseconds { return nil }
-    guard member != nil else { return nil }
+    if let started = connections.serving?.startedAt, now - started < Self.settlingMilliseconds { return nil }
+    guard connections.member != nil else { return nil }
     let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in
-      guard member.device != identity.device, !peering.isPaused(member.device) else { return nil }
-      let last = lastSeen(of: member.device, now) ?? replica.lastSync[member.device] ?? member.issued
+      guard member.device != device, !connections.peering.isPaused(member.device) else { return nil }
+      let last = lastSeen(of: member.device) ?? replica.lastSync[member.device] ?? member.issued
       return now - last > Self.unseenMilliseconds ? (member, last) : nil
     }.sorted { ($0.1, $0.0.device) < ($1.1, $1.0.device) }
     guard let (first, since) = unseen.first else { return nil }
-    let names = unseen.map { name(of: $0.0.device) }.sorted()
+    let names = unseen.map { connections.name(of: $0.0.device) }.sorted()
     let days = (now - since) / 86_400_000
     let text =
       unseen.count == 1
@@ -99,8 +105,8 @@ extension Node {
         first.device,
         unseen.map { member, since in
           NodeStatus.Notice.Unseen(
-            device: member.device, name: name(of: member.device),
-            lastSeen: lastSeen(of: member.device, now).map(Date.init(milliseconds:)),
+            device: member.device, name: connections.name(of: member.device),
+            lastSeen: lastSeen(of: member.device).map(Date.init(milliseconds:)),
             since: Date(milliseconds: since))
         }))
   }

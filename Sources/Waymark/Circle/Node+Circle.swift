@@ -1,0 +1,126 @@
+public import Foundation
+import Membership
+import Replication
+import Sodium
+import Storage
+import Transport
+public import Wire
+
+/// A ticket by which one new device joins the circle.
+public struct Invitation: Hashable, Sendable, Codable {
+  /// One line of lower-case text, for another screen, a code to scan, or a message that nobody else reads.
+  public let ticket: String
+  /// When the ticket is of no use any more.
+  public let expires: Date
+}
+
+extension Node {
+  /// The devices of the circle, this one among them, then those that were revoked.
+  public func members() throws -> [CircleMember] { try read(.members) }
+
+  // MARK: Inviting
+
+  /// Makes a ticket for one new device; this node admits it for as long as it serves.
+  ///
+  /// - Parameters:
+  ///   - role: what the new device may do.
+  ///   - lifetime: how long the ticket is good for.
+  ///   - rootKey: the file of the circle's root key, where this device is no admin.
+  /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
+  public func invite(
+    as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
+  ) async throws -> Invitation {
+    try sayingWhy {
+      try invite(
+        as: role, milliseconds: lifetime.wholeMilliseconds, rootKey: rootKey?.path(percentEncoded: false))
+    }
+  }
+
+  /// - Parameter passphrase: opens the root key if it is sealed.
+  package func invite(
+    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,
+    _ passphrase: Passphrase? = nil
+  ) throws -> Invitation {
+    guard (1...Limits.ticketMillisecondsMax).contains(lifetime) else {
+      let daysMax = Limits.ticketMillisecondsMax / 86_400_000
+      throw WaymarkError.badValue(
+        "--expires", "\(lifetime / 1_000)s", allowed: "it must be more than zero, and at most \(daysMax)d")
+    }
+    let root = try rootKey.map {
+      try RootKey.read($0, at: home, of: circle, passphrases(passphrase), for: "Inviting from here")
+    }
+    try checkAdmitted()
+    let ticket = try connections.makeTicket(
+      role: role == .admin ? .admin : .member, lifetime: lifetime, root: root)
+    return Invitation(ticket: ticket.line, expires: Date(milliseconds: ticket.expiry))
+  }
+
+  /// Waits until a device has joined since the last invitation of this node; nil if none does in time.
+  public func joiner(within timeout: Duration) async throws -> DeviceReference? {
+    try checkOpen()
+    _ = try await wait(milliseconds: timeout.wholeMilliseconds) { $0.connections.lastJoined != nil }
+    return connections.lastJoined.map { DeviceReference(device: $0, name: name(of: $0)) }
+  }
+
+  // MARK: Revoking
+
+  /// Takes devices out of the circle for good.
+  package func revoke(_ request: RevocationRequest) throws -> RevocationSummary {
+    try checkKeysAdmitted()
+    let planner = RevocationPlanner(
+      circle: circle, device: identity.device, signing: identity.signing, names: connections.names,
+      home: home,
+      passphrases: passphrases(request.passphrase), exclusion: connections.exclusion, replica: replica,
+      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, now: wall())
+    let plan = try planner.plan(request)
+    if request.isPreview || plan.targets.isEmpty {
+      return plan.summary(isPreview: request.isPreview, isDone: false, connections.revocationStatus)
+    }
+    guard request.isConfirmed else {
+      throw WaymarkError(
+        exitCode: ExitCode.needsYes, code: .needsYes, message: plan.question,
+        next: .waymark(plan.command(request) + " --yes"), candidates: plan.lines)
+    }
+    try maintenance.checkDisk()
+    loop.handle(.statementsAdded(plan.targets.map(\.statement.bytes)))
+    for target in plan.targets {
+      guard circle.evaluation.revocations[target.member.device] != nil else {
+        throw WaymarkError.noRoom(target)
+      }
+      log.warning("circle", "revoked \(target.member.name)")
+    }
+    connections.handle(.timer(.dial))
+    return plan.summary(isPreview: request.isPreview, isDone: true, connections.revocationStatus)
+  }
+
+  /// What revoking devices would do; writes nothing.
+  ///
+  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
+  public func revocationPreview(
+    of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
+    rootKey: URL? = nil
+  ) async throws -> RevocationSummary {
+    try sayingWhy {
+      try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: true))
+    }
+  }
+
+  /// Takes devices out of the circle for good. What they wrote and is here stays; whatever else they wrote or will
+  /// write is left out on every device.
+  ///
+  /// - Parameters:
+  ///   - devices: other devices of the circle.
+  ///   - withInvited: also those that are in the circle by their word.
+  ///   - undoingRevocations: takes those in again that they had revoked.
+  ///   - rootKey: the file of the circle's root key, where this device is no admin or no admin may undo it.
+  /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.
+  @discardableResult
+  public func revoke(
+    _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
+    rootKey: URL? = nil
+  ) async throws -> RevocationSummary {
+    try sayingWhy {
+      try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: false))
+    }
+  }
+}

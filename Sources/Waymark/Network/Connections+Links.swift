@@ -1,0 +1,196 @@
+import Engine
+import Membership
+import Replication
+import SecureChannel
+import Transport
+import Wire
+
+extension Connections {
+  // MARK: Links
+
+  func handlers(dialled: String?) -> NodeLinkHandlers {
+    let (executor, onQueue) = (loop.executor, loop.onQueue)
+    return NodeLinkHandlers(
+      opened: { link, opening in onQueue { $0.connections.opened(link, opening, dialled) } },
+      received: { [weak node = loop.node] link in
+        // While the node works, the link goes on decoding; where there is little of both, waking another thread would
+        // take longer.
+        let isLittle = link.inboxBytes <= Limits.promptBytesMax
+        if isLittle, executor.now({ node?.assumeIsolated { $0.connections.takeInboxes() } }) { return }
+        onQueue { $0.connections.takeInboxes() }
+      },
+      drained: { link in onQueue { $0.connections.drained(link) } },
+      closed: { link, end in onQueue { $0.connections.closed(link, end, dialled) } })
+  }
+
+  private func opened(_ link: any NodeLink, _ opening: ChannelOpening, _ dialled: String?) {
+    guard
+      let id = serving?.add(
+        Serving.ActiveLink(
+          link: link, dialled: dialled, remoteAddress: link.remoteAddress?.description ?? "?"))
+    else { return link.close() }
+    switch opening.purpose {
+    case .pairing(let ticket):
+      handle(.pairing(id))
+      pairingOpened(id, opening, ticket)
+      link.admit()
+    case .session:
+      handle(.opened(id, dialled: dialled, remote: opening.remoteKey, introduction: opening.payload))
+    }
+  }
+
+  /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
+  /// link only so much, so that one that sends without end does not keep the others waiting; and more of one that
+  /// has sent much, for what many sets write to one page is written once.
+  func takeInboxes(endOf ended: (any NodeLink)? = nil) {
+    var inputs: [Input] = []
+    var isMore = false
+    for (id, active) in serving?.links.sorted(by: { $0.key < $1.key }) ?? [] {
+      // What it has brought is not stored yet: nothing more of it is read until it is.
+      guard active.link === ended || !loop.replicator.isWaiting(id) else { continue }
+      let taken = active.link.takeInbox(atMost: active.link === ended ? .max : active.turnBytes)
+      serving?.links[id]?.turnBytes =
+        taken.isMore ? min(active.turnBytes * 2, Limits.turnBytesMax) : Limits.turnBytesBegin
+      isMore = isMore || taken.isMore
+      let isIgnored = peering.ignores(id, replica)
+      for message in taken.messages where !isIgnored {
+        switch message {
+        case .session(let message): inputs.append(.received(id, message))
+        case .pairing(let bytes): receivedJoinRequest(id, bytes)
+        }
+      }
+    }
+    if !inputs.isEmpty { loop.handle(inputs) }
+    if isMore { loop.onQueue { $0.connections.takeInboxes() } }
+  }
+
+  private func drained(_ link: any NodeLink) {
+    if let id = id(of: link) { loop.handle(.drained(id)) }
+  }
+
+  private func closed(_ link: any NodeLink, _ end: LinkEnd, _ dialled: String?) {
+    takeInboxes(endOf: link)
+    if let id = id(of: link), loop.replicator.isWaiting(id) {
+      // Its end comes after all that it has brought.
+      return loop.onQueue { $0.connections.closed(link, end, dialled) }
+    }
+    if let id = id(of: link) {
+      let device = replica.sessions[id]?.device
+      serving?.links[id] = nil
+      counters.add(link.byteCounts)
+      handle(.ended(id, ConnectionEnd(end)))
+      if let device { disconnected(device) }
+      loop.handle(.closed(id))
+      loop.onNode { PeerInquiry.end(id, to: device, on: $0) }
+      log.debug("link", "ended: \(end)")
+    } else if let dialled {
+      log.debug("link", "\(dialled): \(end)")
+      handle(.dialFailed(dialled, DialFailure(end)))
+    }
+    loop.afterTurn()
+  }
+
+  private func disconnected(_ device: DeviceKey) {
+    serving?.lastSeen[device] = loop.wall
+    rememberSoon()
+    lookForPeersSoon()
+    log.info("peers", "disconnected from \(name(of: device))")
+  }
+
+  private func id(of link: any NodeLink) -> LinkID? {
+    serving?.links.first { $0.value.link === link }?.key
+  }
+
+  // MARK: What effects ask for
+
+  func send(_ message: [UInt8], to id: LinkID) {
+    guard let active = serving?.links[id] else { return }
+    guard message.count <= Limits.messageBytesMax else {
+      // Only a circle that a hostile member has filled with statements or incarnations comes to this.
+      log.error("peers", "a message of \(message.count) bytes is more than a session carries")
+      return active.link.close()
+    }
+    active.link.send(message)
+  }
+
+  func isCongested(_ id: LinkID) -> Bool {
+    (serving?.links[id]?.link.outboundBytes ?? 0) > Limits.sendBufferBytesMax / 8
+  }
+
+  func close(_ id: LinkID, _ cause: CloseCause) {
+    guard let active = serving?.links[id] else { return }
+    let device = replica.sessions[id]?.device
+    if let count = counters.refused[cause.word] { counters.refused[cause.word] = count + 1 }
+    switch cause {
+    case .misbehaved(let what):
+      if device == nil { log.warning("peers", "\(active.remoteAddress): \(what)") }
+    case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
+    case .excluded: log.debug("peers", "\(active.remoteAddress): this device is out of the circle")
+    case .revoked, .duplicate, .shuttingDown: break
+    }
+    handle(.closing(id, cause))
+  }
+
+  // MARK: What Peering asks for
+
+  /// Reports an event to `peering`, and carries out what follows from it.
+  func handle(_ input: PeeringInput) {
+    var effects: [PeeringEffect] = []
+    peering.handle(input, replica, now: loop.time, into: &effects)
+    guard serving != nil else { return }
+    for effect in effects { perform(effect) }
+  }
+
+  private func perform(_ effect: PeeringEffect) {
+    switch effect {
+    case .dial(let address): dial(address)
+    case .introduce(let link, let remote, let introduction):
+      loop.handle(.opened(link, remote: remote, introduction: introduction))
+      handle(.introduced(link))
+    case .admit(let link): serving?.links[link]?.link.admit()
+    case .send(let link, let message): send(message.encoded, to: link)
+    case .close(let link): serving?.links[link]?.link.close()
+    case .closeAtOnce(let link): serving?.links[link]?.link.closeAtOnce()
+    case .schedule(.dial, let wait):
+      loop.schedule(.dial, after: wait) { $0.connections.handle(.timer(.dial)) }
+    case .schedule(.introduce(let link), let wait):
+      loop.after(milliseconds: wait) { $0.connections.handle(.timer(.introduce(link))) }
+    case .report(.penalised(let device, let why)): log.warning("peers", "\(name(of: device)): \(why)")
+    }
+  }
+
+  private func dial(_ address: String) {
+    let credentials = credentials
+    guard let endpoint = Endpoint(address),
+      let link = try? transport.dial(
+        endpoint,
+        role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: address))
+    else { return handle(.dialFailed(address, .unresolved)) }
+    link.start()
+  }
+}
+
+extension ConnectionEnd {
+  fileprivate init(_ end: LinkEnd) {
+    switch end {
+    case .violation, .invalidMessage: self = .brokeRules
+    case .closedByPeer: self = .hungUp
+    default: self = .lost
+    }
+  }
+}
+
+extension DialFailure {
+  fileprivate init(_ end: LinkEnd) {
+    switch end {
+    case .refused: self = .refused
+    case .timeout: self = .timeout
+    case .noRoute: self = .noRoute
+    case .unresolved: self = .unresolved
+    case .versionMismatch: self = .newerProtocol
+    case .notAuthorized, .handshakeFailed: self = .notAMember
+    default: self = .other
+    }
+  }
+}

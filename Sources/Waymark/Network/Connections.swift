@@ -1,0 +1,220 @@
+import SecureChannel
+import Engine
+import Membership
+import Replication
+import Storage
+import Transport
+import Wire
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The connections of a node to the other devices of its circle.
+///
+/// Listens and dials as `Peering` decides, moves messages between links and the replicator, answers joiners, and finds
+/// peers on the local network. It exists as long as the node; `serving` is present only between `serve` and `stop`.
+final class Connections {
+  let loop: EventLoop
+  let maintenance: StoreMaintenance
+  let identity: Identity
+  /// The name that a restored device will have; nil once its circle has admitted its keys.
+  let waiting: AwaitedAdmission?
+  let transport: any NodeTransport
+  let log: NodeLog
+  let credentials: Credentials
+  var peering: Peering
+  var serving: Serving?
+  var questions = Questions()
+  var remembered: PeerMemory
+  var counters = Counters()
+  /// The device that joined last with a ticket of this node.
+  var lastJoined: DeviceKey?
+
+  init(
+    _ loop: EventLoop, _ maintenance: StoreMaintenance, identity: Identity, waiting: AwaitedAdmission?,
+    transport: any NodeTransport, log: NodeLog, paused: Set<DeviceKey>, remembered: PeerMemory
+  ) {
+    self.loop = loop
+    self.maintenance = maintenance
+    self.identity = identity
+    self.waiting = waiting
+    self.transport = transport
+    self.log = log
+    self.remembered = remembered
+    credentials = Credentials(identity: identity, circle: loop.circle, clock: loop.clock)
+    peering = Peering(paused: paused, seed: randomSeed())
+  }
+
+  var store: Store { loop.store }
+
+  var replica: Replica { loop.replica }
+
+  var circle: Circle { loop.circle }
+
+  // MARK: Serving
+
+  /// - Returns: the address in use.
+  func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
+    let listener = try makeListener(endpoint)
+    serving = Serving(listener: listener, startedAt: loop.wall)
+    peering = Peering(paused: peering.paused, seed: randomSeed())
+    do { try begin(listener, peers) } catch {
+      stop()
+      throw error
+    }
+    logExclusion()
+    if discovers { beginDiscovery() }
+    watchInterfaces()
+    handle(.timer(.dial))
+    loop.nodeChanged()
+    return listener.address.description
+  }
+
+  private func begin(_ listener: any NodeListener, _ peers: [String]) throws {
+    for address in try store.metaLines(MetaKey.addresses) + peers { handle(.addressGiven(address)) }
+    learnAddresses()
+    listener.start()
+    log.gate(replica.ownGate(now: loop.wall))
+    loop.handle(.started)
+    maintenance.start()
+    guard member != nil else { return }
+    try announce(serving?.reachableAddresses ?? [])
+    try showDevelopmentEntitlement()
+  }
+
+  private func makeListener(_ endpoint: Endpoint) throws -> any NodeListener {
+    let credentials = credentials
+    do {
+      return try transport.listen(
+        on: endpoint,
+        roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
+        settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: nil))
+    } catch ListenError.addressInUse(let endpoint) {
+      throw WaymarkError.failed(
+        .addressInUse, "\(endpoint) is in use by another program.",
+        next: "\(waymark: "run --listen") with another port; 0 takes any free one")
+    } catch ListenError.notHere(let endpoint) {
+      throw WaymarkError.failed(
+        .addressNotHere, "\(endpoint) is not an address of this machine.",
+        next: "\(waymark: "run --listen [::]:7433"), for all of them")
+    } catch ListenError.failed(let endpoint, let error) {
+      throw WaymarkError.failed(
+        .listen, "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
+        next: error.code == EACCES
+          ? "\(waymark: "run --listen") with a port of 1024 or more; the lower ones are for administrators"
+          : .waymark("run --listen [::]:7433"))
+    }
+  }
+
+  /// Stops listening and says goodbye to everyone.
+  func stop() {
+    guard let serving else { return }
+    serving.listener.close()
+    serving.finder?.sockets?.close()
+    for id in serving.links.keys.sorted() {
+      if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
+      serving.links[id]?.link.close()
+      let device = replica.sessions[id]?.device
+      loop.handle(.closed(id))
+      loop.onNode { PeerInquiry.end(id, to: device, on: $0) }
+    }
+    self.serving = nil
+    loop.nodeChanged()
+  }
+
+  // MARK: The circle
+
+  /// This device's certificate; nil if the circle has none that counts.
+  var member: Member? { circle.evaluation.members[identity.device] }
+
+  /// Every member of the circle except this device.
+  var others: [DeviceKey] { circle.evaluation.members.keys.filter { $0 != identity.device } }
+
+  var names: DeviceNames { DeviceNames(given: remembered.names, circle: circle) }
+
+  func name(of device: DeviceKey) -> String { names.name(of: device) }
+
+  var revocationStatus: RevocationStatus {
+    RevocationStatus(
+      circle: circle, device: identity.device, isWaiting: waiting != nil, heard: replica.heard, names: names)
+  }
+
+  /// Why this device is out of the circle; nil for a member, and for keys that wait for admission.
+  var exclusion: NodeStatus.Notice? { member == nil ? revocationStatus.exclusion : nil }
+
+  func logExclusion() {
+    guard serving != nil, let exclusion else { return }
+    log.error("circle", exclusion.text)
+  }
+
+  /// Takes over the addresses that members announce.
+  func learnAddresses() {
+    credentials.update(circle)
+    guard let serving else { return }
+    let isLocal = serving.isLocal
+    let addresses = Dictionary(
+      uniqueKeysWithValues: others.map { device in
+        (device, circle.addresses(of: device).filter { SocketAddress.mayAnnounce($0, isLocal: isLocal) })
+      })
+    handle(.circleChanged(announced: addresses))
+    membersMayHaveChanged()
+  }
+
+  /// Tells the circle where this node listens, if that has changed.
+  func announce(_ all: [String]) throws {
+    // A machine may have more than a statement names.
+    let addresses = Array(all.prefix(Limits.addressesMax))
+    guard addresses != circle.addresses(of: identity.device) else { return }
+    let body = AddressStatement(
+      circle: circle.id, device: identity.device,
+      clock: circle.nextAddressClock(of: identity.device, now: UInt64(clamping: loop.wall)),
+      addresses: addresses)
+    loop.handle(.statementsAdded([try Statement(signing: body, with: identity.signing).bytes]))
+  }
+
+  /// In a build made for development, shows peers of the same build that this device is premium. Other builds
+  /// know no development issuer and show nothing.
+  private func showDevelopmentEntitlement() throws {
+    guard
+      let statement = try circle.developmentEntitlement(
+        device: identity.device, local: replica.localPremium),
+      circle.statement(statement.id) == nil
+    else { return }
+    loop.handle(.statementsAdded([statement.bytes]))
+  }
+
+  // MARK: What is known of peers after a restart
+
+  /// Saves soon what peers are known to hold: once for a burst of changes.
+  func rememberSoon() {
+    guard !remembered.isDue else { return }
+    remembered.isDue = true
+    loop.after(milliseconds: PeerMemory.burstMilliseconds) { $0.connections.remember() }
+  }
+
+  /// Saves what peers are known to hold, as far as it has changed. After a crash the store may know less than the node
+  /// did, which is safe; it never knows more.
+  func remember() {
+    remembered.isDue = false
+    guard loop.replicator.isOpen, loop.replicator.disk.canStore else { return }
+    let before = remembered
+    do {
+      try store.atOnce {
+        let members = circle.evaluation.members.keys
+        try remembered.keep(replica, members, in: store)
+        if serving != nil { try remembered.keep(seen: inspection.seen(among: members), in: store) }
+        if let times = serving?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
+        if remembered.seenSets.isNews { try remembered.seenSets.save(to: store) }
+      }
+    } catch {
+      remembered = before
+      loop.replicator.storeFailed(error)
+    }
+  }
+
+  /// How the other members are connected now.
+  var inspection: PeerInspection { PeerInspection(self, now: loop.time) }
+}

@@ -1,0 +1,138 @@
+import Engine
+import Foundation
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// A look at a node at one moment: what `status`, `peers` and `metrics` show.
+struct NodeInspection {
+  let connections: Connections
+  let maintenance: StoreMaintenance
+  /// What the node has reported since it started.
+  let reported: [NodeNotice]
+  let countedOperation: CountedOperation
+  let now: Moment
+
+  init(of node: isolated Node, now: Moment) {
+    connections = node.connections
+    maintenance = node.maintenance
+    reported = node.shell.notices
+    countedOperation = node.countedOperation
+    self.now = now
+  }
+
+  var replicator: Replicator { connections.loop.replicator }
+
+  var store: Store { connections.store }
+
+  var replica: Replica { connections.replica }
+
+  var circle: Circle { connections.circle }
+
+  var device: DeviceKey { connections.identity.device }
+
+  // MARK: Status
+
+  func status() throws -> NodeStatus {
+    let gate = replica.ownGate(now: now)
+    let serving = connections.serving
+    let notices = try notices()
+    let conflicts = try store.conflictCount()
+    let peers = try peers()
+    let causes = RootCauses(
+      isServing: serving != nil, obstacle: gate.reason.map { Reason($0) }, notices: notices, peers: peers,
+      conflicts: conflicts)
+    return NodeStatus(
+      device: device, name: circle.evaluation.known(device)?.name ?? connections.waiting?.name ?? "",
+      circle: circle.id, incarnation: replicator.incarnation.description, version: WaymarkVersion.text,
+      servingSince: serving.map { Date(milliseconds: $0.startedAt) }, address: serving?.listening,
+      sync: syncState, settings: try lane(.settings, nil),
+      records: try lane(.records, gate.reason.map { Reason($0) }),
+      counts: .init(try store.visibleCounts()), conflicts: conflicts, notices: notices,
+      peers: peers.map { peer in
+        var peer = peer
+        peer.consequenceOf = causes.consequence(peer)
+        return peer
+      }, causes: causes.all, loss: try loss(), storeCheck: .init(replicator.storeCheck, store),
+      keys: maintenance.home.keyStates)
+  }
+
+  private func lane(_ lane: Lane, _ reason: Reason?) throws -> NodeStatus.Lane {
+    NodeStatus.Lane(
+      isOpen: reason == nil, reason: reason, digest: hexadecimal(store.digest(lane).sum.bytes),
+      changeSets: Int(clamping: store.changeSetCount(lane)),
+      parked: Int(clamping: try store.parkedCount(lane)))
+  }
+
+  /// Whether records sync, and if not, why.
+  var syncState: SyncState {
+    SyncState(replica.ownGate(now: now), begins: premiumBegins, exclusion: connections.exclusion)
+  }
+
+  /// When an entitlement that is held already begins to count.
+  private var premiumBegins: Moment? {
+    let now = replica.gateTime(now: now)
+    return circle.evaluation.entitlements.filter {
+      now < $0.notBefore && $0.counts(for: device) && circle.isAccepted(issuer: $0.issuer)
+    }.map(\.notBefore).min()
+  }
+
+  // MARK: Peers and circle
+
+  private var peerInspection: PeerInspection {
+    PeerInspection(connections, now: Now(wall: now, steady: connections.loop.steady))
+  }
+
+  /// Every other member, connected or not, by name.
+  func peers() throws -> [Peer] {
+    peerInspection.peers(connections.names, ahead: try clockAgreement.authorsAhead())
+  }
+
+  /// When a device was last connected: now, if it is.
+  func lastSeen(of device: DeviceKey) -> Moment? { peerInspection.lastSeen(of: device) }
+
+  var clockAgreement: ClockAgreement {
+    ClockAgreement(
+      store: store, sessions: Array(replica.sessions.values), device: device, names: connections.names,
+      now: now)
+  }
+
+  var history: HistoryReader {
+    let names = connections.names
+    return HistoryReader(store: store, own: device) { names.name(of: $0) }
+  }
+
+  // MARK: Notices
+
+  private func notices() throws -> [NodeStatus.Notice] {
+    let names = connections.names
+    var found = reported.map { $0.notice(names) }
+    if connections.waiting != nil {
+      found.append(
+        NodeStatus.Notice(.notAMember, text: AwaitedAdmission.sentence, next: AwaitedAdmission.next))
+    }
+    let home = maintenance.home
+    found += [
+      NodeStatus.Notice.damaged(
+        store.damagedSets, hasPeers: !connections.others.isEmpty, advice: home.restoreAdvice(now: now), names),
+      connections.missingPeers.isEmpty ? nil : connections.serving?.finder?.notice, connections.exclusion,
+    ].compactMap { $0 }
+    found += connections.revocationStatus.unheardNotices
+    found += NodeStatus.Notice.forks(circle, store, names)
+    if Preferences.isOverLimit(try store.settings()) {
+      found.append(NodeStatus.Notice(.settingsBeyondLimits))
+    }
+    if replicator.disk.isFull {
+      found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
+    }
+    found += OverrideReport(replicator: replicator, names: names).notices
+    found += try history.massDeletes().map(NodeStatus.Notice.massDelete)
+    let clock = clockAgreement
+    found += try [
+      replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),
+      clock.parkedNotice(), unseenNotice,
+    ].compactMap { $0 }
+    return found
+  }
+}

@@ -1,0 +1,102 @@
+import Engine
+import Foundation
+import Replication
+import Storage
+import Transport
+
+extension Node {
+  /// Reads something once.
+  ///
+  /// - Throws: ``WaymarkError`` if the store can't be read.
+  public func read<Value>(_ reading: Reading<Value>) throws -> Value {
+    try sayingWhy {
+      var time = ReadingTime(now: wall())
+      return try reading.read(self, &time)
+    }
+  }
+
+  /// Watches something: gives it now, and again right after each change, local or remote.
+  ///
+  /// ```swift
+  /// for await timeline in node.watch(.timeline(of: trip.id)) { show(timeline) }
+  /// ```
+  public nonisolated func watch<Value>(_ reading: Reading<Value>) -> Watch<Value> {
+    Watch(node: self, reading: reading)
+  }
+
+  /// Waits until what is read differs from what was seen; nil if nobody wants to know any more.
+  func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Seen<Value>?) async -> Seen<Value>? {
+    let value = seen?.value
+    var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? loop.watching.noPause)
+    while replicator.isOpen, !Task.isCancelled {
+      if let revision { guard await changed(reading.topics, since: revision, or: due) else { return nil } }
+      guard await rest(pause), replicator.isOpen else { return nil }
+      revision = loop.watching.revision
+      let start = loop.steady
+      var time = ReadingTime(now: wall())
+      let found = look(reading, &time)
+      due = time.due
+      pause = loop.watching.spent(from: start, until: loop.steady, since: pause)
+      // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
+      guard let found, found != value else { continue }
+      return Seen(value: found, revision: loop.watching.revision, due: due, pause: pause)
+    }
+    return nil
+  }
+
+  private func look<Value>(_ reading: Reading<Value>, _ time: inout ReadingTime) -> Value? {
+    do {
+      return try reading.read(self, &time)
+    } catch {
+      log.error("watch", "can't read \(reading.name) for a watcher: \(error)")
+      return nil
+    }
+  }
+
+  /// How many watchers wait for a change.
+  public var watchers: Int { loop.watching.count }
+
+  /// Waits until one of the topics has changed since a revision, or a time has come; false if the task is cancelled or
+  /// the node closes.
+  func changed(_ topics: Set<Topic>, since revision: UInt64, or due: Moment?) async -> Bool {
+    if loop.watching.haveChanged(topics, since: revision) { return true }
+    if let due, due <= wall() { return true }
+    let id = loop.watching.makeID()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard replicator.isOpen, !Task.isCancelled else { return continuation.resume(returning: false) }
+        loop.watching.add(id, topics, due: due, continuation)
+        if due != nil { loop.setWatchAlarm() }
+      }
+    } onCancel: { [onQueue = loop.onQueue] in
+      onQueue { $0.loop.watching.cancel(id) }
+    }
+  }
+
+  /// Waits for the time that the node keeps for other work; false if the task is cancelled meanwhile.
+  func rest(_ pause: Watching.Pause) async -> Bool {
+    let rest = pause.until - loop.steady
+    guard rest > 0 else { return true }
+    await withCheckedContinuation { continuation in
+      loop.timers.after(milliseconds: rest) { continuation.resume() }
+    }
+    return !Task.isCancelled
+  }
+}
+
+extension EventLoop {
+  fileprivate func setWatchAlarm() {
+    guard let wait = watching.setAlarm(clockSetting, wall: wall, steady: steady) else { return }
+    schedule(.watch, after: wait) { $0.loop.ringWatchAlarm() }
+  }
+
+  private func ringWatchAlarm() {
+    timers.forget(.watch)
+    watching.ring(clockSetting, wall: wall)
+    setWatchAlarm()
+  }
+
+  private var clockSetting: ClockSetting {
+    ClockSetting(offset: wall &- steady, zone: TimeZone.current.identifier)
+  }
+}

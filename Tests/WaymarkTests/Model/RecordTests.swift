@@ -1,12 +1,32 @@
 import Foundation
 import JSONDocument
+import Records
 import Testing
 import WaymarkTesting
 
+@testable import Model
 @testable import Waymark
 
 @Suite struct RecordTests {
   private func kept() async throws -> Node { try Node.inMemory(name: "alice") }
+
+  @Test func `a record has a property for every field of its kind`() {
+    func missing<Owner: Record>(_: Owner.Type) -> [String] {
+      let properties = Set(Owner.fields.all.map(\.name))
+      return Owner.kind.fields.map(\.name).filter { !properties.contains($0) }
+    }
+    #expect(missing(Trip.self) == [])
+    #expect(missing(Lodging.self) == [])
+    #expect(missing(Transportation.self) == [])
+    #expect(missing(Activity.self) == [])
+    #expect(missing(Organization.self) == [])
+    // The bytes of files are read by calls of their own.
+    #expect(missing(Attachment.self) == ["fileData"])
+    #expect(missing(Habit.self) == [])
+    #expect(missing(HabitCategory.self) == [])
+    #expect(missing(HabitLog.self) == [])
+    #expect(missing(Profile.self) == ["avatar"])
+  }
 
   @Test func `a record comes back as it was saved`() async throws {
     let alice = try await TestNode.founder("alice")

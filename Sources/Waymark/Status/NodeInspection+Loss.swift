@@ -47,8 +47,8 @@ extension NodeInspection {
   }
 
   /// Up to which sequence a device holds the branch that ends in a tip, as far as it has said; 0 for none.
-  private func held(_ tip: LogHead, by device: DeviceKey) throws -> UInt64 {
-    guard let theirs = replica.holdings[device]?[tip.log.lane].heads else { return 0 }
+  private func held(_ tip: LogHead, by peer: DeviceKey) throws -> UInt64 {
+    guard let theirs = replica.holdings[peer]?[tip.log.lane].heads else { return 0 }
     if theirs.contains(tip) { return tip.sequence }
     guard theirs.tipCount(of: tip.log) == 1, let head = theirs[tip.log],
       replica[tip.log.lane].heads.tipCount(of: tip.log) == 1

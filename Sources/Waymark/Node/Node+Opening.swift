@@ -1,3 +1,4 @@
+public import Foundation
 package import Membership
 import Replication
 import Sodium
@@ -119,4 +120,9 @@ extension Node {
 
   /// Takes in statements that somebody signed; they spread.
   package func add(_ statements: [Statement]) { loop.handle(.statementsAdded(statements.map(\.bytes))) }
+}
+
+extension Home {
+  /// The home in a directory, which is made if it is not there.
+  public init(_ directory: URL) { self.init(path: directory.path) }
 }

@@ -8,7 +8,7 @@ public import Wire
 
 /// A ticket by which one new device joins the circle.
 public struct Invitation: Hashable, Sendable, Codable {
-  /// One line of lower-case text, for another screen, a code to scan, or a message that nobody else reads.
+  /// One line of lower-case text, for another screen, a QR code, or a private message.
   public let ticket: String
   /// When the ticket is of no use any more.
   public let expires: Date

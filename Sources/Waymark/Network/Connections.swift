@@ -1,7 +1,7 @@
-import SecureChannel
 import Engine
 import Membership
 import Replication
+import SecureChannel
 import Storage
 import Transport
 import Wire

@@ -48,9 +48,9 @@ extension Node {
       || executor.answers(within: Int(Limits.controlLifeMilliseconds))
   }
 
-  /// Who opens a sealed key for a command: the passphrase that came with it, else whoever may be asked.
+  /// Opens sealed keys for a command: with the passphrase that came with it, or else by asking.
   package func passphrases(_ passphrase: Passphrase?) -> PassphraseSource {
-    // A node that serves asks nobody: whoever sent the command may be asked, and sends it again.
+    // A node that serves can't ask: the client asks the person, and sends the command again.
     .first(passphrase, then: stopControl != nil ? .environment : home.passphrases)
   }
 
@@ -116,7 +116,7 @@ extension Node {
 
   /// Waits until the condition holds; false if that takes longer than the time given, or the task is cancelled.
   ///
-  /// - Throws: `WaymarkError` if the node is closed, or closes meanwhile.
+  /// - Throws: `WaymarkError` if the node is closed, or closes while waiting.
   func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
     try checkOpen()
     if condition(self) { return true }

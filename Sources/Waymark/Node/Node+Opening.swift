@@ -118,7 +118,7 @@ extension Node {
       home: Home(inMemoryWith: root), identity: identity, store: store, in: environment, log: log)
   }
 
-  /// Takes in statements that somebody signed; they spread.
+  /// Adds signed statements to the circle; peers receive them too.
   package func add(_ statements: [Statement]) { loop.handle(.statementsAdded(statements.map(\.bytes))) }
 }
 

@@ -1,9 +1,9 @@
-import Transport
 import Engine
 import JSONDocument
 import Membership
 import Replication
 import Storage
+import Transport
 import Wire
 
 /// Something a person should know until it is over or the node starts again.

@@ -1,9 +1,9 @@
 // Protocol/store.md, "A full disk", "A disk that fails" and "A damaged change set"
 
-import Transport
 import Engine
 import Replication
 import Storage
+import Transport
 import Wire
 
 /// Looks after the store of a node: checkpoints, room on the disk, the background check, and backups.

@@ -21,7 +21,7 @@ extension Node {
       issuers: circle.evaluation.issuers.sorted())
   }
 
-  /// Takes in an entitlement, as a purchase or an issuer gave it; it spreads to the other devices by itself.
+  /// Installs an entitlement from a purchase or an issuer; the other devices receive it by themselves.
   ///
   /// - Parameter bytes: the content of the file that `waymark issuer issue` or
   ///   ``Issuer/entitlement(keyFile:circle:devices:from:until:issued:passphrases:)`` makes.
@@ -34,7 +34,7 @@ extension Node {
     return try syncState()
   }
 
-  /// Takes in the entitlement in a file.
+  /// Installs the entitlement in a file.
   @discardableResult
   public func installEntitlement(at file: URL) throws -> SyncState {
     let path = file.path(percentEncoded: false)
@@ -66,7 +66,7 @@ extension Node {
     }
   }
 
-  /// - Parameter passphrase: opens the root key if it is sealed; nil to ask whoever may be asked.
+  /// - Parameter passphrase: opens the root key if it is sealed; nil to ask for it.
   /// - Returns: whether the circle did not trust it before.
   @discardableResult
   package func trust(_ issuer: DeviceKey, rootKey: String?, passphrase: Passphrase?) throws -> Bool {
@@ -112,7 +112,7 @@ extension Node {
   private func keepMockPurchase(_ end: [UInt8]?) throws {
     try store.setMeta(MetaKey.mockPurchase, end)
     replicator.setLocalPremium(try LocalPremium(store))
-    // No time has come: only being told makes the replica judge its gate anew.
+    // The replica evaluates its gate only at a deadline or when the preference changes.
     loop.handle(.preferenceChanged(replica.preference))
   }
 }

@@ -31,7 +31,7 @@ extension Node {
       {
         throw question
       }
-      // Peers were asked meanwhile.
+      // Asking the peers took time: the node or the entitlement may have ended.
       try checkOpen()
       try checkPremium()
       try setSync(true)

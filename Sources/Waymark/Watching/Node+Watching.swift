@@ -24,7 +24,7 @@ extension Node {
     Watch(node: self, reading: reading)
   }
 
-  /// Waits until what is read differs from what was seen; nil if nobody wants to know any more.
+  /// Waits until what is read differs from what was seen; nil if the task is cancelled or the node closes.
   func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Seen<Value>?) async -> Seen<Value>? {
     let value = seen?.value
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? loop.watching.noPause)
@@ -73,7 +73,7 @@ extension Node {
     }
   }
 
-  /// Waits for the time that the node keeps for other work; false if the task is cancelled meanwhile.
+  /// Leaves the node time for other work; false if the task was cancelled.
   func rest(_ pause: Watching.Pause) async -> Bool {
     let rest = pause.until - loop.steady
     guard rest > 0 else { return true }

@@ -1,8 +1,8 @@
-import Wire
 import Foundation
 import JSONDocument
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import Control
 @testable import Waymark

@@ -10,8 +10,8 @@ extension Node {
 
   /// Makes this device's records, and so the circle's, equal to what a peer holds now.
   ///
-  /// A backup is taken first, and the difference is one operation that can be undone. What is edited in the meantime merges
-  /// as usual and is reported.
+  /// A backup is taken first, and the difference is one operation that can be undone. What is edited in the
+  /// meantime merges as usual and is reported.
   ///
   /// - Parameters:
   ///   - peer: a connected device of the circle.

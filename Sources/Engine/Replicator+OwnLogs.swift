@@ -61,12 +61,12 @@ extension Replicator {
     let heads = unsent.unsent(log.lane, in: store)
     var unsent = unsent
     for head in heads where head.log.incarnation != incarnation || next != nil { unsent.forget(head.log) }
-    let order = WritingAgain(
+    let order = Reauthoring(
       circle: circle.id, ended: heads.map { EndedLog(log: $0.log, tip: $0.sequence > 0 ? $0 : nil) },
       incarnation: next ?? incarnation, time: .asWritten, admission: nil,
       horizon: Self.horizon(now))
     let signing = signing
-    let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { [unsent] _ in
+    let report = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { [unsent] _ in
       if let next { try store.setMeta(MetaKey.incarnation, next.bytes) }
       try unsent.save(store)
     }

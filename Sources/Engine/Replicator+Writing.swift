@@ -41,29 +41,29 @@ extension Replicator {
   /// All of it is one transaction: who is killed meanwhile has done everything or nothing. The place of the
   /// incarnation comes after it; without it the next start begins another incarnation.
   ///
-  /// - Throws: `WritingAgainError`, and what the store throws; then nothing was changed.
+  /// - Throws: `ReauthoringError`, and what the store throws; then nothing was changed.
   package func restamp(_ ended: [EndedLog], now: Now) throws {
     try turn(now) { try reauthor(behind: ended, now) }
   }
 
   private func reauthor(behind ended: [EndedLog], _ now: Now) throws {
-    guard try mayBegin() else { throw WritingAgainError.lastIncarnation }
+    guard try mayBegin() else { throw ReauthoringError.lastIncarnation }
     // What time alone has changed is said first, as long as the circle in memory is the one in the store.
     handle(.statementsAdded([]), now: now)
     // While the disk is full it is not: what only memory knows would cut logs, and be gone at the next start.
-    guard canStore else { throw WritingAgainError.diskIsFull }
+    guard canStore else { throw ReauthoringError.diskIsFull }
     let next = Incarnation(random16())
     let cuts = try ended.map { end in
       try Statement(
         signing: LogCut(circle: circle.id, log: end.log, tip: end.tip?.id, issued: now.wall), with: signing)
     }
     var known = circle
-    guard known.insert(cuts).refused.isEmpty else { throw WritingAgainError.tooManyStatements }
+    guard known.insert(cuts).refused.isEmpty else { throw ReauthoringError.tooManyStatements }
     let (evaluation, device) = (known.evaluation, device)
-    let order = WritingAgain(
+    let order = Reauthoring(
       circle: circle.id, ended: ended, incarnation: next, time: .now(now.wall),
       admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
-    let report = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { _ in
+    let report = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })
       // The clock that ran ahead may have seen an end that has not come yet.
       try store.setGateFloor(nil)
@@ -91,7 +91,7 @@ package enum WriteRefusal: Error {
 }
 
 /// Why own sets can't be written again.
-package enum WritingAgainError: Error {
+package enum ReauthoringError: Error {
   /// The device has begun as many incarnations as it may.
   case lastIncarnation
   /// The circle has no room for the cuts.

@@ -95,7 +95,7 @@ import Wire
     #expect(shell.laidOut == 0)
     // Nor does it by the way, where own sets are written again.
     let own = LogKey(device: DeviceKey(Family.key("alice")), incarnation: Self.own, lane: .records)
-    #expect(throws: WritingAgainError.diskIsFull) {
+    #expect(throws: ReauthoringError.diskIsFull) {
       try replicator.restamp([EndedLog(log: own, tip: nil)], now: Self.now)
     }
     #expect(store.heads(.records) == heads && shell.laidOut == 0)

@@ -41,13 +41,13 @@ extension Device {
       let next = LogKey(device: key, incarnation: incarnation, lane: lane)
       unsent[next] = LogHead(log: next, sequence: 0, id: ChangeSetID(.zero), foldedSequence: 0)
     }
-    let order = WritingAgain(
+    let order = Reauthoring(
       circle: replica.circle.id, ended: [EndedLog(log: log, tip: sent.sequence > 0 ? sent : nil)],
       incarnation: incarnation, time: .asWritten, admission: nil,
       horizon: Clock(milliseconds: wall + Limits.clockDriftMilliseconds))
     let signing = signing
     do {
-      _ = try store.writeAgain(order, by: { Author(position: $0, key: signing) }) { _ in }
+      _ = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { _ in }
     } catch {
       fatalError("\(name) can't write again: \(error)")
     }

@@ -194,7 +194,7 @@ extension World {
       // It may have been killed behind the transaction: then nobody can look at its store any more.
       if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
-      guard !process.isEnded, !(error is WritingAgainError) else { return false }
+      guard !process.isEnded, !(error is ReauthoringError) else { return false }
       process.replicator.storeFailed(error)
     }
     return true

@@ -69,11 +69,11 @@ package struct Restamper {
     try node.checkIncarnation()
     do {
       try node.maintenance.withRoom { try node.loop.turn { try $0.restamp(ended, now: node.loop.time) } }
-    } catch WritingAgainError.lastIncarnation {
+    } catch ReauthoringError.lastIncarnation {
       throw WaymarkError.lastIncarnation
-    } catch WritingAgainError.tooManyStatements {
+    } catch ReauthoringError.tooManyStatements {
       throw WaymarkError.tooManyStatements
-    } catch WritingAgainError.diskIsFull {
+    } catch ReauthoringError.diskIsFull {
       throw WaymarkError.diskFull(node.home)
     }
   }

@@ -87,7 +87,7 @@ extension Scenario {
       },
       steps: [
         {
-          try writeAgain($0, isCut: true)
+          try reauthor($0, isCut: true)
         },
         {
           try $0.write(at: 600_000, edit(trip(2), [1: .text("Oslo")]))
@@ -100,7 +100,7 @@ extension Scenario {
       },
       steps: [
         {
-          try writeAgain($0, isCut: false)
+          try reauthor($0, isCut: false)
         }
       ]),
   ]
@@ -123,7 +123,7 @@ extension Scenario {
   }
 
   /// Ends the own log after its first set, or where it runs ahead, and writes the rest again in another.
-  private static func writeAgain(_ stage: Stage, isCut: Bool) throws {
+  private static func reauthor(_ stage: Stage, isCut: Bool) throws {
     let (store, log) = (try stage.store, stage.alice.log(.records))
     let ended =
       isCut
@@ -134,10 +134,10 @@ extension Scenario {
     statements += cuts
     let evaluation = try Circle(statements: statements).evaluation
     let admission: ((LogKey) -> Admission)? = isCut ? { evaluation.admission(of: $0) } : nil
-    let order = WritingAgain(
+    let order = Reauthoring(
       circle: stage.cast.circle, ended: ended, incarnation: next.incarnation,
       time: isCut ? .now(500_000) : .asWritten, admission: admission, horizon: Cast.horizon)
-    _ = try store.writeAgain(order, by: { Author(position: $0, key: next.key) }) { _ in
+    _ = try store.reauthor(order, by: { Author(position: $0, key: next.key) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })
     }
     stage.alice = next

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// Own sets that are written again in another log: with the past they had, all of them or none.
-@Suite struct WritingAgainTests {
+@Suite struct ReauthoringTests {
   private static let later: Moment = 5_000_000
   private static let now: Moment = 500_000
   private let rome = trip(1)
@@ -34,12 +34,12 @@ import Wire
     _ device: Device, behind others: [EndedLog] = [], noting: (CommitReport) throws -> Void = { _ in }
   ) throws -> [VerifiedChangeSet] {
     let ended = try ended(device)
-    let order = WritingAgain(
+    let order = Reauthoring(
       circle: Device.circle, ended: ended, incarnation: next, time: .now(Self.now),
       admission: rule(others + ended),
       horizon: Device.horizon)
     let key = device.key
-    _ = try device.store.writeAgain(order, by: { Author(position: $0, key: key) }, noting: noting)
+    _ = try device.store.reauthor(order, by: { Author(position: $0, key: key) }, noting: noting)
     return try sets(device.store) { $0.device == device.log.device && $0.incarnation == next }
   }
 
@@ -193,11 +193,11 @@ import Wire
     let tip = alice.store.newestHead(of: alice.log)
     try alice.write(at: 20, edit(rome, [1: .text("Roma")]))
     try alice.write(at: 30, insert(trip(2), [1: .text("Oslo")]))
-    let order = WritingAgain(
+    let order = Reauthoring(
       circle: Device.circle, ended: [EndedLog(log: alice.log, tip: tip)], incarnation: next, time: .asWritten,
       admission: nil, horizon: Device.horizon)
     let key = alice.key
-    _ = try alice.store.writeAgain(order, by: { Author(position: $0, key: key) }) { _ in }
+    _ = try alice.store.reauthor(order, by: { Author(position: $0, key: key) }) { _ in }
     #expect(alice.store.heads(.records).map(\.sequence).sorted() == [1, 2])
     let sets = try sets(alice.store) { $0.incarnation == next }
     #expect(sets.map { $0.header.clock.milliseconds } == [20, 30])

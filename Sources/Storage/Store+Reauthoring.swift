@@ -19,7 +19,7 @@ package struct EndedLog: Hashable, Sendable {
 }
 
 /// How own sets are written again.
-package struct WritingAgain {
+package struct Reauthoring {
   package enum Time: Sendable {
     /// Nobody has seen them: they keep the clocks they were written with.
     case asWritten
@@ -56,8 +56,8 @@ extension Store {
   /// - Parameters:
   ///   - author: signs in a log, from a position on.
   ///   - noting: keeps what belongs to it, in the same transaction.
-  package func writeAgain(
-    _ order: WritingAgain, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
+  package func reauthor(
+    _ order: Reauthoring, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
   ) throws -> CommitReport {
     let rule = logs.cutRule
     do {
@@ -96,7 +96,7 @@ extension Store {
     let seen: [Dependency]
   }
 
-  private struct OutgoingPlace {
+  private struct OutgoingPosition {
     let number: Int64
     let branch: Int64
     let sequence: Int64
@@ -120,8 +120,8 @@ extension Store {
   }
 
   /// In the order of clocks: what was written first is written first again.
-  private func places(behind ended: [EndedLog]) throws -> [OutgoingPlace] {
-    var found: [OutgoingPlace] = []
+  private func places(behind ended: [EndedLog]) throws -> [OutgoingPosition] {
+    var found: [OutgoingPosition] = []
     for (branch, newest) in try staying(ended) {
       guard let lane = logs[branch: branch]?.log.lane else { continue }
       let sql = "SELECT number, sequence, clock, id FROM change_sets WHERE branch = ?1 AND sequence > ?2"
@@ -133,7 +133,7 @@ extension Store {
             throw StoreError.damaged("the id of a change set")
           }
           found.append(
-            OutgoingPlace(
+            OutgoingPosition(
               number: row.integer(0), branch: branch, sequence: row.integer(1), lane: lane,
               clock: Clock(raw: UInt64(bitPattern: row.integer(2))), id: id))
         }
@@ -142,7 +142,7 @@ extension Store {
     return found.sorted { ($0.clock, $0.id) < ($1.clock, $1.id) }
   }
 
-  private func outgoing(_ order: WritingAgain) throws -> [Outgoing] {
+  private func outgoing(_ order: Reauthoring) throws -> [Outgoing] {
     let staying = try staying(order.ended)
     var declared: [Int64: UInt64] = [:]
     return try places(behind: order.ended).compactMap { place in
@@ -188,7 +188,7 @@ extension Store {
   // MARK: What comes in its place
 
   private func append(
-    _ outgoing: [Outgoing], _ order: WritingAgain, _ author: (AuthorPosition) -> Author,
+    _ outgoing: [Outgoing], _ order: Reauthoring, _ author: (AuthorPosition) -> Author,
     _ report: inout CommitReport
   ) throws {
     guard let device = outgoing.first?.set.header.log.device else { return }
@@ -272,11 +272,11 @@ extension Store {
 
 /// The times of change that whole records carry themselves: they come back to the present with their sets.
 private struct WholeRecordDates {
-  let time: WritingAgain.Time
+  let time: Reauthoring.Time
   let horizon: Clock
   private var newest: [RecordKey: Moment] = [:]
 
-  init(time: WritingAgain.Time, horizon: Clock) {
+  init(time: Reauthoring.Time, horizon: Clock) {
     self.time = time
     self.horizon = horizon
   }

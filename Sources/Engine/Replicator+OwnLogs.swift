@@ -74,7 +74,7 @@ extension Replicator {
     didCommit(report)
     if let next { try begin(next, Self.written, now) }
     replica.handle(.withholding(self.unsent.sent), now: now, into: &following)
-    logsWereLaidOut(now, &following)
+    logsWereRebuilt(now, &following)
   }
 
   /// Sets of the own log that came from elsewhere: a copy of this data is in use, or this is an old one.

@@ -153,7 +153,7 @@ extension Replicator {
       take(committed.items)
       noteOwnSets(committed.items, now)
       replica.handle(.committed(committed), now: now, into: &following)
-      if isLaidOutAnew { logsWereLaidOut(now, &following) }
+      if isRebuilt { logsWereRebuilt(now, &following) }
     } catch {
       storeFailed(error)
       guard canStore else { return discard(now, &following) }
@@ -236,7 +236,7 @@ extension Replicator {
 
   func didCommit(_ report: CommitReport) {
     unprovenForks += report.forks
-    if report.isLaidOutAnew { isLaidOutAnew = true }
+    if report.isRebuilt { isRebuilt = true }
     if report.foldedAnything { traceOvertaking() }
     shell?.didCommit(report)
   }
@@ -269,14 +269,14 @@ extension Replicator {
       let (evaluation, device) = (circle.evaluation, device)
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
       guard try store.admit(by: admission, horizon: Self.horizon(now)) else { return }
-      logsWereLaidOut(now, &following)
+      logsWereRebuilt(now, &following)
       try leaveShortenedLogs(now)
     }
   }
 
-  func logsWereLaidOut(_ now: Now, _ following: inout [Effect]) {
-    isLaidOutAnew = false
-    shell?.note(.laidOutAnew)
+  func logsWereRebuilt(_ now: Now, _ following: inout [Effect]) {
+    isRebuilt = false
+    shell?.note(.logsRebuilt)
     traceOvertakingFromStart()
     let rebuilt = Input.rebuilt(
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),

@@ -77,7 +77,7 @@ extension Replicator {
     // Peers hear of the ends first, then of what comes in their place.
     handle(.statementsAdded(cuts.map(\.bytes)), now: now)
     var following: [Effect] = []
-    logsWereLaidOut(now, &following)
+    logsWereRebuilt(now, &following)
     obey(following, now)
   }
 }

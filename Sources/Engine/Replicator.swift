@@ -36,7 +36,7 @@ package final class Replicator {
   /// The shell will call `goOn`.
   var isGoOnDue = false
   /// Cuts have changed what is stored, and the replica has not been told.
-  var isLaidOutAnew = false
+  var isRebuilt = false
   /// Whether the store's disk takes what is written.
   package internal(set) var disk = DiskState()
   package internal(set) var override: Override
@@ -142,7 +142,7 @@ package enum ReplicatorEvent: Sendable {
   /// The last incarnation may not go on, and there is no other: nothing is written here any more.
   case spent(why: String)
   /// A cut has changed, and the logs are stored anew.
-  case laidOutAnew
+  case logsRebuilt
   case unprovable(Fork, why: String)
   /// The disk has altered these stored sets; peers are asked for them.
   case damaged([DamagedSet])

@@ -39,7 +39,7 @@ package struct CommitReport: Sendable {
   package var forks: [Fork] = []
 
   /// Cuts have changed what is stored: heads that are not named here may be gone.
-  package var isLaidOutAnew = false
+  package var isRebuilt = false
 
   /// Damaged sets whose bytes were replaced.
   package var repaired: [DamagedSet] = []

@@ -104,7 +104,7 @@ package struct DeepVerification {
   private mutating func checkLog() throws {
     let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
     // Statements that came a moment ago may not have been applied; the next start, or the next step, does that.
-    let cuts = LaidOutCuts(stored: try Store.metaBytes(LaidOutCuts.key, source))
+    let cuts = AppliedCuts(stored: try Store.metaBytes(AppliedCuts.key, source))
     replay.begin { cuts[$0] }
     var batch: [LogReplay.Row] = []
     try source.with("SELECT number, folded, header, signature, body FROM change_sets ORDER BY number") {

@@ -55,8 +55,8 @@ extension Store {
       {
         // What came with this batch is known now only; the rest is told anew.
         let before = report
-        report = try layOut(horizon)
-        try noteLaidOut()
+        report = try rebuildLogs(horizon)
+        try noteAppliedCuts()
         (report.placements, report.forks) = (before.placements, before.forks)
         report.repaired = before.repaired
         report.goneHeads += before.goneHeads

@@ -16,28 +16,28 @@ extension Store {
     logs.cuts = [:]
     let displaced = try displaced()
     let wanted = wantedCuts(displaced)
-    let changed = try LaidOutCuts(stored: Self.metaBytes(LaidOutCuts.key, connection)).difference(to: wanted)
+    let changed = try AppliedCuts(stored: Self.metaBytes(AppliedCuts.key, connection)).difference(to: wanted)
     guard !changed.isEmpty else { return false }
-    let isLaidOut = changed.allSatisfy { !displaced.contains($0) && self.isLaidOut($0) }
+    let matchesCuts = changed.allSatisfy { !displaced.contains($0) && self.matchesCuts($0) }
     try atomically {
-      if isLaidOut { return try noteLaidOut(wanted) }
-      _ = try layOut(horizon)
+      if matchesCuts { return try noteAppliedCuts(wanted) }
+      _ = try rebuildLogs(horizon)
       // What was put back may have seen something of logs that nobody knew here.
-      try noteLaidOut()
+      try noteAppliedCuts()
     }
-    return !isLaidOut
+    return !matchesCuts
   }
 
-  private func wantedCuts(_ displaced: Set<LogKey>) -> LaidOutCuts {
-    LaidOutCuts(displaced.union(logs.all), by: logs.cutRule)
+  private func wantedCuts(_ displaced: Set<LogKey>) -> AppliedCuts {
+    AppliedCuts(displaced.union(logs.all), by: logs.cutRule)
   }
 
-  private func noteLaidOut(_ cuts: LaidOutCuts) throws {
-    try Self.setMeta(LaidOutCuts.key, .blob(cuts.bytes), connection)
+  private func noteAppliedCuts(_ cuts: AppliedCuts) throws {
+    try Self.setMeta(AppliedCuts.key, .blob(cuts.bytes), connection)
   }
 
   /// Keeps for which cuts the logs have just been laid out.
-  func noteLaidOut() throws { try noteLaidOut(wantedCuts(try displaced())) }
+  func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try displaced())) }
 
   /// The logs whose cuts decide over sets that have no place, or that have one without all that they have seen.
   private func displaced() throws -> Set<LogKey> { try logsAroundAside().union(logs.excused()) }
@@ -52,12 +52,12 @@ extension Store {
   /// unnoticed either. What is kept of others stays, for they may have yet to be laid out.
   func noteCuts(of fresh: Set<LogKey>) throws {
     guard !fresh.isEmpty else { return }
-    var kept = LaidOutCuts(stored: try Self.metaBytes(LaidOutCuts.key, connection))
-    if kept.add(LaidOutCuts(fresh, by: logs.cutRule)) { try noteLaidOut(kept) }
+    var kept = AppliedCuts(stored: try Self.metaBytes(AppliedCuts.key, connection))
+    if kept.add(AppliedCuts(fresh, by: logs.cutRule)) { try noteAppliedCuts(kept) }
   }
 
   /// Whether the sets of a log are stored and folded already as its cuts have it, if none of it was set aside.
-  private func isLaidOut(_ log: LogKey) -> Bool {
+  private func matchesCuts(_ log: LogKey) -> Bool {
     logs[log].allSatisfy { branch in
       logs.newestAllowed(branch) == branch.sequence && branch.foldedSequence == branch.sequence
     }
@@ -66,7 +66,7 @@ extension Store {
   // MARK: Laying out anew
 
   /// Lays out all logs again, with the sets that were set aside, and folds what counts.
-  func layOut(_ horizon: Clock) throws -> CommitReport {
+  func rebuildLogs(_ horizon: Clock) throws -> CommitReport {
     // Before the rows lose their positions, which is all that is left of a damaged header.
     let damagedHeaders = try damagedHeaders()
     let early = try ownFoldedEarly(horizon)
@@ -95,7 +95,7 @@ extension Store {
     try foldWaiting(horizon, and: parkedNumbers(of: early, beyond: horizon), &report, &moved)
     try finish(&report)
     try forgetDisplacedDamage()
-    report.isLaidOutAnew = true
+    report.isRebuilt = true
     return report
   }
 

@@ -69,11 +69,11 @@ extension Store {
         } else {
           try delete(places(behind: order.ended).map(\.number))
         }
-        var report = try layOut(order.horizon)
-        if order.admission != nil { try noteLaidOut() }
+        var report = try rebuildLogs(order.horizon)
+        if order.admission != nil { try noteAppliedCuts() }
         try append(outgoing, order, author, &report)
         try finish(&report)
-        report.isLaidOutAnew = true
+        report.isRebuilt = true
         try noting(report)
         return report
       }

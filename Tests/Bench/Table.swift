@@ -48,11 +48,11 @@ struct Table {
         Self.ratio(row.value, row.pipeline), row.goal, row.isMet.map { $0 ? "met" : "not met" } ?? "",
       ])
     }
-    return ([machine, ""] + Self.laidOut(lines)).joined(separator: "\n")
+    return ([machine, ""] + Self.aligned(lines)).joined(separator: "\n")
   }
 
   /// Lines of as many cells each, the first of them the head.
-  static func laidOut(_ lines: [[String]]) -> [String] {
+  static func aligned(_ lines: [[String]]) -> [String] {
     let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
     let table = lines.map { line in
       "| "

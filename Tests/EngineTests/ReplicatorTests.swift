@@ -14,7 +14,7 @@ import Wire
   private final class Shell: ReplicatorShell {
     /// Notes for which room is left on a full disk.
     var reserve = 0
-    var laidOut = 0
+    var rebuilds = 0
     var sent: [[UInt8]] = []
     /// How many sets a piece has.
     var pieceMax = Int.max
@@ -33,7 +33,7 @@ import Wire
     }
     func goOnSoon() { goOns += 1 }
     func note(_ event: ReplicaEvent) {}
-    func note(_ event: ReplicatorEvent) { if case .laidOutAnew = event { laidOut += 1 } }
+    func note(_ event: ReplicatorEvent) { if case .logsRebuilt = event { rebuilds += 1 } }
     func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
     func noting(_ report: CommitReport) throws {}
     func didCommit(_ report: CommitReport) {}
@@ -92,16 +92,16 @@ import Wire
     replicator.storeFailed(SQLiteError.noRoom)
     replicator.handle(.statementsAdded([try family.revocation(of: "bob").bytes]), now: Self.now)
     #expect(store.heads(.records) == heads && heads.count == 1)
-    #expect(shell.laidOut == 0)
+    #expect(shell.rebuilds == 0)
     // Nor does it by the way, where own sets are written again.
     let own = LogKey(device: DeviceKey(Family.key("alice")), incarnation: Self.own, lane: .records)
     #expect(throws: ReauthoringError.diskIsFull) {
       try replicator.restamp([EndedLog(log: own, tip: nil)], now: Self.now)
     }
-    #expect(store.heads(.records) == heads && shell.laidOut == 0)
+    #expect(store.heads(.records) == heads && shell.rebuilds == 0)
     replicator.handle(.looked(hasRoom: true), now: Self.now)
     #expect(store.heads(.records).isEmpty)
-    #expect(shell.laidOut == 1)
+    #expect(shell.rebuilds == 1)
   }
 
   /// The end of a cut takes away the ground of an own set until that is here again. Whoever has the set would see

@@ -122,11 +122,11 @@ import Wire
     #expect(carol.store.heads(.records).isEmpty)
     try carol.receive(Array(alice.known.prefix(4)))
     #expect(carol.store.heads(.records).map(\.log) == [alice.log])
-    #expect(try carol.receive([alice.known[4]]).isLaidOutAnew)
+    #expect(try carol.receive([alice.known[4]]).isRebuilt)
     #expect(try state(carol) == state(bob))
     // Nothing waits any more.
     let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
-    #expect(try !carol.receive(late).isLaidOutAnew)
+    #expect(try !carol.receive(late).isRebuilt)
   }
 
   @Test func `what was seen of a log counts when its kept tip comes, though it was excluded whole before`()
@@ -199,7 +199,7 @@ import Wire
     try lift(bob)
     #expect(try state(bob) == before)
     let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
-    #expect(try !bob.receive(late).isLaidOutAnew, "that nothing more is to come for it is known")
+    #expect(try !bob.receive(late).isRebuilt, "that nothing more is to come for it is known")
     try cut(bob, [[tip(3)]])
     #expect(try state(bob) == cutState)
     let (reader, _) = try reader([[tip(3)]], bob.known + lies)
@@ -285,7 +285,7 @@ import Wire
     let (reader, placements) = try reader([[tip(3)]], dora.known)
     #expect(placements.allSatisfy { $0 == .place(folds: true) })
     #expect(try state(reader) == before)
-    #expect(try !reader.receive([alice.known[2]]).isLaidOutAnew)
+    #expect(try !reader.receive([alice.known[2]]).isRebuilt)
     #expect(try reader.store.text(rome, 1) == "3")
     #expect(try reader.receive([alice.known[3]]).placements == [.excluded])
   }
@@ -321,7 +321,7 @@ import Wire
     try reader.receive([alice.known[2]], horizon: isLate ? Clock(milliseconds: 25) : Device.horizon)
     #expect(try reader.store.text(rome, 1) == (isLate ? "2" : "3"))
     try reader.receive(copy.known.suffix(2), horizon: isLate ? Clock(milliseconds: 25) : Device.horizon)
-    #expect(try reader.store.foldParked(horizon: Device.horizon).isLaidOutAnew == false)
+    #expect(try reader.store.foldParked(horizon: Device.horizon).isRebuilt == false)
     #expect(try reader.store.text(rome, 1) == "copy 4")
     #expect(try reader.store.parkedCount(.records) == 0)
     let late = try Device("dora")
@@ -413,7 +413,7 @@ import Wire
     let reader = try Device("carol")
     try cut(reader, [[tip(5)]])
     let report = try reader.receive(Array(alice.known.prefix(4)) + copy.known.suffix(1) + [alice.known[4]])
-    #expect(report.isLaidOutAnew)
+    #expect(report.isRebuilt)
     #expect(report.forks.map(\.set.id) == [copy.known.last?.id])
     #expect(report.placements.count == 6)
   }

@@ -102,7 +102,7 @@ import Wire
 
   @Test func `an altered id is put right from the signed header when logs are rebuilt`() throws {
     try inDamagedStore("UPDATE change_sets SET id = zeroblob(32) WHERE number = 2") { _, alice, bob in
-      _ = try alice.store.layOut(Device.horizon)
+      _ = try alice.store.rebuildLogs(Device.horizon)
       #expect(alice.store.damagedSets.isEmpty)
       #expect(try dump(alice.store) == dump(bob.store))
       #expect(alice.store.heads(.records) == bob.store.heads(.records))

@@ -21,8 +21,8 @@ extension Judge {
       if hasNewCuts { return try readWhole(node, isStart: false) }
     }
     // Cuts that were heard of on a full disk take effect later than their statements are read.
-    let isLaidOutAnew = ledgers[node]?.passed.isEmpty == false
-    guard try !isLaidOutAnew && isContinued(view) else { return try readWhole(node, isStart: false) }
+    let isRebuilt = ledgers[node]?.passed.isEmpty == false
+    guard try !isRebuilt && isContinued(view) else { return try readWhole(node, isStart: false) }
     // What has just come may have seen what a cut leaves out.
     view.hasGaps = try NodeReading.hasExcused(view.connection)
     var news = StoreNews()

@@ -127,7 +127,7 @@ extension World {
     switch event {
     case .began: tally.count("new incarnation")
     case .spent: tally.count("incarnations spent")
-    case .laidOutAnew:
+    case .logsRebuilt:
       tally.count("laid out anew")
       judged { try $0.passed(device) }
     case .damaged(let sets): fail(.store, "\(device.name) reads damaged sets from a whole disk: \(sets)")

@@ -138,7 +138,7 @@ final class NodeShell: ReplicatorShell {
     case .began(_, let why): log.warning("log", "this device writes a new log from now on: \(why)")
     case .spent(let why):
       log.error("log", "this device can write no more, it has begun too many logs: \(why)")
-    case .laidOutAnew:
+    case .logsRebuilt:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
       connections.remembered.seenSets.renumber(upTo: loop.store.newestNumber)
       do { try connections.remembered.seenSets.save(to: loop.store) } catch {

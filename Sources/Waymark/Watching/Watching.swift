@@ -95,7 +95,7 @@ struct Watching {
 
   /// Reports what a transaction has changed.
   mutating func changed(by report: CommitReport) {
-    if report.isLaidOutAnew {
+    if report.isRebuilt {
       changed(Topic.all)
     } else if !report.kinds.isEmpty {
       changed(report.kinds.map(Topic.kind))

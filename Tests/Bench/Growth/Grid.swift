@@ -24,7 +24,7 @@ struct Grid {
   }
 
   var text: String {
-    ([title, ""] + Table.laidOut([columns] + lines.map { [$0.name] + $0.values.map(Table.text) }))
+    ([title, ""] + Table.aligned([columns] + lines.map { [$0.name] + $0.values.map(Table.text) }))
       .joined(separator: "\n")
   }
 

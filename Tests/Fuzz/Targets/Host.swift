@@ -114,7 +114,7 @@ final class Host {
       Committed.Item(set: $0.set, link: $0.link, placement: $1)
     }
     replica.handle(.committed(committed(items, report)), now: now, into: &following)
-    if report.isLaidOutAnew { rebuilt(now, &following) }
+    if report.isRebuilt { rebuilt(now, &following) }
     let proofs = report.forks.compactMap { fork in
       try? ForkProof.statement(
         circle: circle.id, (fork.set.raw.header, fork.set.raw.signature),

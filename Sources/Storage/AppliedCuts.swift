@@ -5,7 +5,7 @@ import Wire
 
 /// For which cuts the logs of a store are laid out: kept beside them, so that a start with the same cuts has
 /// nothing to do.
-struct LaidOutCuts {
+struct AppliedCuts {
   static let key = "cuts"
 
   /// Of each log that is cut the tips of every cut, as text.
@@ -45,14 +45,14 @@ struct LaidOutCuts {
   }
 
   /// Adds the logs that are not there yet; false if all are.
-  mutating func add(_ other: LaidOutCuts) -> Bool {
+  mutating func add(_ other: AppliedCuts) -> Bool {
     let known = tips.count
     tips.merge(other.tips) { old, _ in old }
     return tips.count > known
   }
 
   /// The logs whose cuts are not the same.
-  func difference(to other: LaidOutCuts) -> Set<LogKey> {
+  func difference(to other: AppliedCuts) -> Set<LogKey> {
     Set(tips.keys).union(other.tips.keys).filter { tips[$0] != other.tips[$0] }
   }
 

@@ -32,7 +32,7 @@ extension Replicator {
 
   /// Leaves an own log that ends further back than before: others may hold what is not in it for now.
   func leaveShortenedLogs(_ now: Now) throws {
-    if try store.hasAside(device, incarnation) {
+    if try store.hasQuarantined(device, incarnation) {
       leaveIncarnation("a cut has ended that left out what its newest sets have seen", now: now)
     }
   }

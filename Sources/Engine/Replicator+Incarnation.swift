@@ -19,7 +19,7 @@ extension Replicator {
     let evaluation = circle.evaluation
     let goesOn =
       try !evaluation.hasForked(device, stored) && !evaluation.hasEnded(device, stored)
-      && !store.hasAside(device, stored)
+      && !store.hasQuarantined(device, stored)
     if place.names(stored), goesOn { return (stored, false) }
     guard mayBegin(store, circle, device) else {
       try store.setMeta(MetaKey.spent, device.bytes)

@@ -40,7 +40,7 @@ extension Store {
   func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try displaced())) }
 
   /// The logs whose cuts decide over sets that have no place, or that have one without all that they have seen.
-  private func displaced() throws -> Set<LogKey> { try logsAroundAside().union(logs.excused()) }
+  private func displaced() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.excused()) }
 
   /// The logs that a set is the first here to be of, or to have seen, and that are cut.
   func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {
@@ -94,7 +94,7 @@ extension Store {
     var moved = Set(logs.all)
     try foldWaiting(horizon, and: parkedNumbers(of: early, beyond: horizon), &report, &moved)
     try finish(&report)
-    try forgetDisplacedDamage()
+    try forgetDamageInQuarantine()
     report.isRebuilt = true
     return report
   }
@@ -192,7 +192,7 @@ extension Store {
     guard !cut.isEmpty else { return false }
     if try !logs.excused().isDisjoint(with: cut) { return true }
     let ended = cut.filter { logs.cuts(of: $0)?.tips.isDisjoint(with: placed) == false }
-    return try !ended.isEmpty && !logsAroundAside().isDisjoint(with: ended)
+    return try !ended.isEmpty && !logsAroundQuarantine().isDisjoint(with: ended)
   }
 
   /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.

@@ -105,7 +105,7 @@ extension Store {
   }
 
   /// Forgets damaged sets that a rebuilt log has no position for.
-  func forgetDisplacedDamage() throws {
+  func forgetDamageInQuarantine() throws {
     for set in damage.sorted where try logs.stored(set.id, set.log, set.sequence) == nil {
       damage.remove(set.id)
     }

@@ -115,7 +115,7 @@ import Wire
     let store = try store(family)
     _ = try store.admit(by: { $0 == log ? .cut([[]]) : .open }, horizon: Clock(milliseconds: Family.start))
     #expect(try store.commit(seen, horizon: Clock(raw: .max)).placements == [.place(folds: true)])
-    #expect(try !store.hasAside(DeviceKey(Family.key("alice")), Self.own))
+    #expect(try !store.hasQuarantined(DeviceKey(Family.key("alice")), Self.own))
     let replicator = try alice(store)
     #expect(store.heads(.records).isEmpty)
     #expect(replicator.incarnation != Self.own)

@@ -44,8 +44,8 @@ extension Judge {
     library.index(of: id).map { view[$0] != .absent } ?? false
   }
 
-  func isAside(_ id: Name32, _ view: NodeView) throws -> Bool {
-    try NodeReading.asideIDs(view.connection).contains(id)
+  func isQuarantined(_ id: Name32, _ view: NodeView) throws -> Bool {
+    try NodeReading.quarantinedIDs(view.connection).contains(id)
   }
 
   /// What a store held is there, or something the chapters name has taken it out.
@@ -73,10 +73,10 @@ extension Judge {
     let isOwn = log.device == view.device
     // Another's cut, or a revocation, takes out what its author may have promised.
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
-    // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set aside, not lost.
-    if isCut, ledger.hasTwin, try isAside(id, view) { return }
+    // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set quarantined, not lost.
+    if isCut, ledger.hasTwin, try isQuarantined(id, view) { return }
     // A cut has ended that left out what it has seen: that must come first again.
-    if !isCut || isKept(set, view), lacksGround(set, view), try isAside(id, view) { return }
+    if !isCut || isKept(set, view), lacksGround(set, view), try isQuarantined(id, view) { return }
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }
@@ -85,11 +85,11 @@ extension Judge {
     }
     let others = try writtenAgain(set, view)
     guard isWhole(set, in: others) else {
-      let isAside = try isAside(id, view)
+      let isQuarantined = try isQuarantined(id, view)
       throw Violation(
         .lostWrite, view.name,
         "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "
-          + "a cut leaves it out: \(isCut), it is set aside: \(isAside)")
+          + "a cut leaves it out: \(isCut), it is set quarantined: \(isQuarantined)")
     }
     if let unseen = unseen(by: others.filter { !before.contains($0) }, in: set, folded, view) {
       throw Violation(
@@ -103,21 +103,21 @@ extension Judge {
   }
 
   /// What a cut had left out, or what had lost its ground, comes back as soon as nothing keeps it away.
-  func checkAside(_ view: NodeView) throws {
+  func checkQuarantine(_ view: NodeView) throws {
     // On a disk that is full a cut takes effect as soon as there is room.
     guard ledgers[view.name]?.hasRoom != false else { return }
-    for id in try NodeReading.asideIDs(view.connection).sorted() {
+    for id in try NodeReading.quarantinedIDs(view.connection).sorted() {
       guard let set = library.index(of: id), view[set] == .absent,
         isKept(set, view) || isAllowed(set, view), !lacksGround(set, view)
       else { continue }
       throw Violation(
         .state, view.name,
-        "set \(id) of \(library.sets[set].header.log) stays aside though no cut leaves it out and all that it stands on is here"
+        "set \(id) of \(library.sets[set].header.log) stays quarantined though no cut leaves it out and all that it stands on is here"
       )
     }
   }
 
-  /// Whether a set leads to a tip of every cut, though the tip may be set aside like it.
+  /// Whether a set leads to a tip of every cut, though the tip may be set quarantined like it.
   private func isKept(_ set: Int, _ view: NodeView) -> Bool {
     (cuts(of: library.sets[set].header.log, view) ?? []).allSatisfy { tips in
       tips.contains { tip in library.index(of: tip).map { library.isOnPath(set, to: $0) } ?? false }
@@ -145,9 +145,9 @@ extension Judge {
       return $0 != set && other.device == header.log.device && other.lane == header.log.lane
     }
     if others.allSatisfy({ view[$0] != .absent }) { return others }
-    let aside = try NodeReading.asideIDs(view.connection)
+    let quarantined = try NodeReading.quarantinedIDs(view.connection)
     return others.filter {
-      view[$0] != .absent || lacksGround($0, view) && aside.contains(library.sets[$0].id)
+      view[$0] != .absent || lacksGround($0, view) && quarantined.contains(library.sets[$0].id)
     }
   }
 

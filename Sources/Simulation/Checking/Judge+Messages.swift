@@ -179,7 +179,7 @@ extension Judge {
   /// What came before the world told what arrives was taken in by right.
   private func startAdmitting(_ view: NodeView, _ ledger: NodeLedger) {
     var known = Set(view.numbers.map { library.sets[$0].id })
-    known.formUnion((try? NodeReading.asideIDs(view.connection)) ?? [])
+    known.formUnion((try? NodeReading.quarantinedIDs(view.connection)) ?? [])
     ledger.admitted = known
   }
 
@@ -227,7 +227,7 @@ extension Judge {
       }
       // The kept tip of a cut may have come in the same step, and what leads to none has gone; or the end of a cut, and
       // what has seen more than is here waits aside.
-      guard try view[set] != .absent || wasHeld && (!isAllowed(set, view) || isAside(id, view)) else {
+      guard try view[set] != .absent || wasHeld && (!isAllowed(set, view) || isQuarantined(id, view)) else {
         throw Violation(
           .sentUnstored, view.name,
           "it sent set \(id) of \(library.sets[set].header.log) to \(to) and does not hold it; "

@@ -50,7 +50,7 @@ extension Judge {
     try checkDated(news.stored, view)
     try checkReleased(by: news.stored, view)
     try checkEnded(by: news.stored, view)
-    try checkAside(view)
+    try checkQuarantine(view)
     view.unjudged = []
   }
 
@@ -176,7 +176,7 @@ extension Judge {
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)
     try checkDated(view.numbers, view)
-    try checkAside(view)
+    try checkQuarantine(view)
     try checkWholeStore(view)
     if !hadNothing { try checkLosses(before, folded: foldedBefore, view) }
     view.mayHaveLost = false

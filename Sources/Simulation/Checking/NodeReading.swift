@@ -105,7 +105,7 @@ enum NodeReading {
     }
   }
 
-  static func asideIDs(_ connection: Connection) throws -> Set<Name32> {
+  static func quarantinedIDs(_ connection: Connection) throws -> Set<Name32> {
     try connection.with("SELECT id FROM set_aside") { row in
       var ids: Set<Name32> = []
       while try row.step() { ids.insert(Name32(row.bytes(0)) ?? .zero) }

@@ -7,9 +7,9 @@ package import Wire
 /// Sets that have no place for now: they lead to no kept tip, or a cut that had left out what they stand on has ended.
 extension Store {
   /// The logs of sets that have no place, and those that these sets have seen: the cuts of either may give them one.
-  func logsAroundAside() throws -> Set<LogKey> {
+  func logsAroundQuarantine() throws -> Set<LogKey> {
     var found: Set<LogKey> = []
-    try eachAside { _, header in
+    try eachQuarantined { _, header in
       found.insert(header.log)
       found.formUnion(header.dependencies.map { $0.log(lane: header.log.lane) })
     }
@@ -17,9 +17,9 @@ extension Store {
   }
 
   /// Whether sets of an incarnation have no place. Others may hold them: what is written in their place forks the log.
-  package func hasAside(_ device: DeviceKey, _ incarnation: Incarnation) throws -> Bool {
+  package func hasQuarantined(_ device: DeviceKey, _ incarnation: Incarnation) throws -> Bool {
     var isFound = false
-    try eachAside { isFound = isFound || ($1.log.device, $1.log.incarnation) == (device, incarnation) }
+    try eachQuarantined { isFound = isFound || ($1.log.device, $1.log.incarnation) == (device, incarnation) }
     return isFound
   }
 
@@ -40,7 +40,7 @@ extension Store {
   /// Of each set that waits for what it stands on, what that is.
   private func readLacking() throws -> [Set<ChangeSetID>] {
     var found: [Set<ChangeSetID>] = []
-    try eachAside { id, header in
+    try eachQuarantined { id, header in
       // What leads to no kept tip has no place, whatever comes; nor has what is dated before something it has seen.
       if try logs.excludes(new: id, header.log) || logs.isDisplaced(header) { return }
       found.append(try logs.missingGround(of: header))
@@ -61,24 +61,24 @@ extension Store {
 
   /// What stays of what a set that a cut has taken out stands on in its log; nil if nothing does, or nobody knows.
   func newestKept(below id: ChangeSetID) throws -> (branch: Int64, sequence: UInt64)? {
-    var next = try aside(id)
+    var next = try quarantined(id)
     while let header = next, let previous = header.previous {
       if let branch = try logs.branch(of: previous, header.log, header.sequence - 1) {
         return (branch.number, header.sequence - 1)
       }
-      next = try aside(previous)
+      next = try quarantined(previous)
     }
     return nil
   }
 
-  private func aside(_ id: ChangeSetID) throws -> ChangeSetHeader? {
+  private func quarantined(_ id: ChangeSetID) throws -> ChangeSetHeader? {
     try connection.with("SELECT header FROM set_aside WHERE id = ?1") { row in
       try row.bind(1, id.bytes)
       return try row.step() ? try? ChangeSetHeader(decoding: row.bytes(0)) : nil
     }
   }
 
-  private func eachAside(_ body: (ChangeSetID, ChangeSetHeader) throws -> Void) throws {
+  private func eachQuarantined(_ body: (ChangeSetID, ChangeSetHeader) throws -> Void) throws {
     try connection.with("SELECT id, header FROM set_aside") { row in
       while try row.step() {
         guard let id = ChangeSetID(bytes: row.bytes(0)),

@@ -105,7 +105,7 @@ extension Logs {
   }
 
   /// Notes that a stored set has seen something of a log that is not here, because a cut leaves it out.
-  func excuse(_ log: LogKey) throws {
+  func tolerateGap(_ log: LogKey) throws {
     let sql = "INSERT INTO excused(device, incarnation, lane) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING"
     try connection.with(sql) { row in
       try row.bind(1, log.device.bytes)
@@ -115,7 +115,7 @@ extension Logs {
     }
   }
 
-  func excused() throws -> Set<LogKey> {
+  func toleratedGaps() throws -> Set<LogKey> {
     try connection.with("SELECT device, incarnation, lane FROM excused") { row in
       var found: Set<LogKey> = []
       while try row.step() {

@@ -357,7 +357,7 @@ final class Logs: LogIndex {
       let log = dependency.log(lane: header.log.lane)
       // What a cut has excluded is not there: it never folds, so nobody asks who has seen it.
       guard let other = try self.branch(of: dependency.id, log, dependency.sequence)?.number else {
-        try excuse(log)
+        try tolerateGap(log)
         continue
       }
       // A past never shrinks, even where an author names an older set again.

@@ -40,7 +40,7 @@ extension Store {
   func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try displaced())) }
 
   /// The logs whose cuts decide over sets that have no place, or that have one without all that they have seen.
-  private func displaced() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.excused()) }
+  private func displaced() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.toleratedGaps()) }
 
   /// The logs that a set is the first here to be of, or to have seen, and that are cut.
   func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {
@@ -190,7 +190,7 @@ extension Store {
   func showsWhatWasSeen(_ placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
     let cut = moved.filter(logs.isEnded)
     guard !cut.isEmpty else { return false }
-    if try !logs.excused().isDisjoint(with: cut) { return true }
+    if try !logs.toleratedGaps().isDisjoint(with: cut) { return true }
     let ended = cut.filter { logs.cuts(of: $0)?.tips.isDisjoint(with: placed) == false }
     return try !ended.isEmpty && !logsAroundQuarantine().isDisjoint(with: ended)
   }

@@ -24,7 +24,7 @@ extension Judge {
     let isRebuilt = ledgers[node]?.passed.isEmpty == false
     guard try !isRebuilt && isContinued(view) else { return try readWhole(node, isStart: false) }
     // What has just come may have seen what a cut leaves out.
-    view.hasGaps = try NodeReading.hasExcused(view.connection)
+    view.hasGaps = try NodeReading.hasToleratedGap(view.connection)
     var news = StoreNews()
     for row in try NodeReading.logRows(after: Int64(view.numbers.count), view.connection) {
       try take(row, view, &news)
@@ -159,7 +159,7 @@ extension Judge {
     _ = try readStatements(view)
     for id in view.statements.keys.sorted() { _ = try statement(id, view) }
     view.clear()
-    view.hasGaps = try NodeReading.hasExcused(view.connection)
+    view.hasGaps = try NodeReading.hasToleratedGap(view.connection)
     var news = StoreNews()
     for row in try NodeReading.logRows(after: 0, view.connection) { try take(row, view, &news) }
     view.waiting = try NodeReading.waiting(view.connection)

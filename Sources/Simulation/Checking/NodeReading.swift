@@ -142,7 +142,7 @@ enum NodeReading {
   }
 
   /// Whether stored sets have seen what a cut leaves out.
-  static func hasExcused(_ connection: Connection) throws -> Bool {
+  static func hasToleratedGap(_ connection: Connection) throws -> Bool {
     try connection.with("SELECT 1 FROM excused LIMIT 1") { try $0.step() }
   }
 

@@ -54,12 +54,12 @@ struct PartialRestore {
   private func isPlaced(_ set: VerifiedChangeSet, _ placement: Placement) throws -> Bool {
     switch placement {
     case .place, .duplicate, .excluded: return true
-    case .refused, .displaced: return false
+    case .refused, .clockConflict: return false
     case .missing:
       try store.keepAncestors(of: set.header, horizon: horizon)
       switch try store.commit([set], horizon: horizon).placements.first {
       case .place, .duplicate, .excluded: return true
-      case .refused, .displaced, .missing, nil: return false
+      case .refused, .clockConflict, .missing, nil: return false
       }
     }
   }

@@ -264,7 +264,7 @@ package struct OpenLane: Sendable {
       // News that nobody asked for keep no promise.
       receiving.update { if $0.wants[log] != nil { $0.noteProgress(now) } }
     case .missing: cameTooEarly(item.set)
-    case .duplicate, .excluded, .displaced: return request?.wants[log] != nil || back[log] != nil
+    case .duplicate, .excluded, .clockConflict: return request?.wants[log] != nil || back[log] != nil
     case .refused: break
     }
     return true

@@ -45,7 +45,7 @@ package enum Placement: Hashable, Sendable {
   case missing(LogKey, sequence: UInt64)
   /// Its clock is not above that of a dependency, and no cut that is in effect here excludes that: it has no place
   /// as long as that is so. Whoever knows another cut may have stored it all the same.
-  case displaced
+  case clockConflict
   /// It can never have a place.
   case refused(String)
 
@@ -75,7 +75,7 @@ package enum Placement: Hashable, Sendable {
       guard let seen = try index.stored(dependency.id, log, dependency.sequence) else {
         return .missing(log, sequence: dependency.sequence)
       }
-      guard header.clock > seen.clock else { return .displaced }
+      guard header.clock > seen.clock else { return .clockConflict }
       folds = folds && seen.isFolded
     }
     return .place(folds: folds)

@@ -67,7 +67,7 @@ extension Replica {
       switch item.placement {
       case .refused(let rule):
         if let link = item.link { drop(link, .misbehaved(rule), &effects) }
-      case .place, .duplicate, .excluded, .missing, .displaced: break
+      case .place, .duplicate, .excluded, .missing, .clockConflict: break
       }
     }
   }
@@ -210,7 +210,7 @@ extension Committed.Item {
   fileprivate var hasArrived: Bool {
     switch placement {
     case .place, .duplicate, .excluded: true
-    case .missing, .displaced, .refused: false
+    case .missing, .clockConflict, .refused: false
     }
   }
 

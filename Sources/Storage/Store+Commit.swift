@@ -50,7 +50,7 @@ extension Store {
       try finish(&report)
       try noting(report)
       try noteCuts(of: newlyCut)
-      if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areGround(placed)
+      if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areAncestors(placed)
         || showsWhatWasSeen(placed, of: moved) || report.repaired.contains(where: \.isUnfolded)
       {
         // What came with this batch is known now only; the rest is told anew.

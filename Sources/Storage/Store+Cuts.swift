@@ -14,11 +14,11 @@ extension Store {
   package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
-    let displaced = try displaced()
-    let wanted = wantedCuts(displaced)
+    let affectedLogs = try affectedLogs()
+    let wanted = wantedCuts(affectedLogs)
     let changed = try AppliedCuts(stored: Self.metaBytes(AppliedCuts.key, connection)).difference(to: wanted)
     guard !changed.isEmpty else { return false }
-    let matchesCuts = changed.allSatisfy { !displaced.contains($0) && self.matchesCuts($0) }
+    let matchesCuts = changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
     try atomically {
       if matchesCuts { return try noteAppliedCuts(wanted) }
       _ = try rebuildLogs(horizon)
@@ -28,8 +28,8 @@ extension Store {
     return !matchesCuts
   }
 
-  private func wantedCuts(_ displaced: Set<LogKey>) -> AppliedCuts {
-    AppliedCuts(displaced.union(logs.all), by: logs.cutRule)
+  private func wantedCuts(_ affectedLogs: Set<LogKey>) -> AppliedCuts {
+    AppliedCuts(affectedLogs.union(logs.all), by: logs.cutRule)
   }
 
   private func noteAppliedCuts(_ cuts: AppliedCuts) throws {
@@ -37,10 +37,10 @@ extension Store {
   }
 
   /// Keeps for which cuts the logs have just been laid out.
-  func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try displaced())) }
+  func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try affectedLogs())) }
 
   /// The logs whose cuts decide over sets that have no place, or that have one without all that they have seen.
-  private func displaced() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.toleratedGaps()) }
+  private func affectedLogs() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.toleratedGaps()) }
 
   /// The logs that a set is the first here to be of, or to have seen, and that are cut.
   func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {
@@ -125,7 +125,7 @@ extension Store {
     var isInOrder = true
     while true {
       while try putBackNext(damagedHeaders, isReady) {}
-      guard try putBackNext(damagedHeaders, logs.hasGround) else { break }
+      guard try putBackNext(damagedHeaders, logs.hasAncestors) else { break }
       isInOrder = false
     }
     // The rest has seen what a cut had left out, and what must come first again now, or is dated no earlier.
@@ -166,7 +166,7 @@ extension Store {
   }
 
   private func isReady(_ header: ChangeSetHeader) throws -> Bool {
-    try logs.hasGround(header) && !hasSeenTakenOut(header)
+    try logs.hasAncestors(header) && !hasSeenTakenOut(header)
   }
 
   private func hasSeenTakenOut(_ header: ChangeSetHeader) throws -> Bool {

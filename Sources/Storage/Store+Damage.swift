@@ -134,7 +134,7 @@ extension Store {
   /// Stores the positions of sets that one builds on and that are not here: it tells their ids, logs and sequences. Those
   /// whose predecessors are not here either stay away.
   package func keepAncestors(of header: ChangeSetHeader, horizon: Clock) throws {
-    let missing = try logs.missingGround(of: header)
+    let missing = try logs.missingAncestors(of: header)
     if let previous = header.previous, missing.contains(previous) {
       try keepPosition(previous, header.log, header.sequence - 1, horizon)
     }
@@ -169,7 +169,7 @@ extension Store {
     _ id: ChangeSetID, _ header: ChangeSetHeader, _ raw: RawChangeSet, horizon: Clock
   ) throws -> Bool {
     try atomically {
-      guard try logs.stored(id, header.log, header.sequence) == nil, try logs.hasGround(header) else {
+      guard try logs.stored(id, header.log, header.sequence) == nil, try logs.hasAncestors(header) else {
         return false
       }
       let place = try logs.append(header, id, raw, logs.isEnded(header.log) ? .held : .waits)

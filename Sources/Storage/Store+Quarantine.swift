@@ -24,7 +24,7 @@ extension Store {
   }
 
   /// Whether sets that have just been stored were all that one set aside stood on and that was not here.
-  func areGround(_ ids: [ChangeSetID]) throws -> Bool {
+  func areAncestors(_ ids: [ChangeSetID]) throws -> Bool {
     guard !ids.isEmpty else { return false }
     var lacking = try self.lacking ?? readLacking()
     guard !lacking.isEmpty else {
@@ -42,8 +42,8 @@ extension Store {
     var found: [Set<ChangeSetID>] = []
     try eachQuarantined { id, header in
       // What leads to no kept tip has no place, whatever comes; nor has what is dated before something it has seen.
-      if try logs.excludes(new: id, header.log) || logs.isDisplaced(header) { return }
-      found.append(try logs.missingGround(of: header))
+      if try logs.excludes(new: id, header.log) || logs.hasClockConflict(header) { return }
+      found.append(try logs.missingAncestors(of: header))
     }
     return found
   }
@@ -92,14 +92,14 @@ extension Store {
 
 extension Logs {
   /// Whether all that a set stands on is here, or left out by a cut in effect, and dated before it.
-  func hasGround(_ header: ChangeSetHeader) throws -> Bool {
-    try missingGround(of: header).isEmpty && !isDisplaced(header)
+  func hasAncestors(_ header: ChangeSetHeader) throws -> Bool {
+    try missingAncestors(of: header).isEmpty && !hasClockConflict(header)
   }
 
   /// Whether a set is dated no later than something that it has seen, that is here, and that no cut in effect excludes.
   ///
   /// A cut may have kept that away when the set came.
-  func isDisplaced(_ header: ChangeSetHeader) throws -> Bool {
+  func hasClockConflict(_ header: ChangeSetHeader) throws -> Bool {
     try header.dependencies.contains { dependency in
       let log = dependency.log(lane: header.log.lane)
       guard let seen = try stored(dependency.id, log, dependency.sequence), header.clock <= seen.clock else {
@@ -110,7 +110,7 @@ extension Logs {
   }
 
   /// What a set stands on that is not stored, and that no cut in effect leaves out.
-  func missingGround(of header: ChangeSetHeader) throws -> Set<ChangeSetID> {
+  func missingAncestors(of header: ChangeSetHeader) throws -> Set<ChangeSetID> {
     var missing: Set<ChangeSetID> = []
     if let previous = header.previous, try branch(of: previous, header.log, header.sequence - 1) == nil {
       missing.insert(previous)

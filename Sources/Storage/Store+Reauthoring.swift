@@ -230,13 +230,13 @@ extension Store {
   ) throws -> [(dependency: Dependency, clock: Clock)] {
     var found: [Dependency: Clock] = [:]
     for dependency in seen {
-      if let ground = try ground(dependency, for: log) { found[ground.dependency] = ground.clock }
+      if let ancestor = try ancestor(dependency, for: log) { found[ancestor.dependency] = ancestor.clock }
     }
     return found.sorted { $0.key < $1.key }.map { (dependency: $0.key, clock: $0.value) }
   }
 
   /// The set that may be declared in the place of one that was seen: itself, or what is folded before it.
-  private func ground(
+  private func ancestor(
     _ dependency: Dependency, for log: LogKey
   ) throws -> (dependency: Dependency, clock: Clock)? {
     let other = dependency.log(lane: log.lane)

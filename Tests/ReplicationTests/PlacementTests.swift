@@ -126,7 +126,7 @@ private struct MemoryLog: LogIndex {
     #expect(late.header.clock == alice[2].header.clock)
     #expect(try place(late, among: alice) == .refused("a clock not above its predecessor's"))
     let early = try Self.bob(after: alice[1], clock: .zero)[0]
-    #expect(try place(early, among: alice) == .displaced)
+    #expect(try place(early, among: alice) == .clockConflict)
   }
 
   @Test func `a set ahead of the horizon is placed and waits, with all that depends on it`() throws {

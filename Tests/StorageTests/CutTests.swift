@@ -190,7 +190,7 @@ import Wire
   {
     let lies = try backdated(
       [[insert(trip(6), [1: .text("Troy")])], [edit(trip(6), [1: .text("Ithaca")])]], seen: alice.known[3])
-    #expect(try bob.receive(lies).placements.first == .displaced)
+    #expect(try bob.receive(lies).placements.first == .clockConflict)
     let before = try state(bob)
     try cut(bob, [[tip(3)]])
     #expect(try bob.receive(lies).placements == [.place(folds: true), .place(folds: true)])
@@ -466,7 +466,7 @@ import Wire
         let index = chance.below(min(4, waiting.count))
         let set = waiting.remove(at: index)
         switch try reader.receive([set]).placements.first {
-        case .missing, .displaced: waiting.append(set)
+        case .missing, .clockConflict: waiting.append(set)
         default: inVain = 0
         }
         try #require(step < 5_000)

@@ -76,7 +76,7 @@ extension Judge {
     // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set quarantined, not lost.
     if isCut, ledger.hasTwin, try isQuarantined(id, view) { return }
     // A cut has ended that left out what it has seen: that must come first again.
-    if !isCut || isKept(set, view), lacksGround(set, view), try isQuarantined(id, view) { return }
+    if !isCut || isKept(set, view), lacksAncestors(set, view), try isQuarantined(id, view) { return }
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
     }
@@ -108,7 +108,7 @@ extension Judge {
     guard ledgers[view.name]?.hasRoom != false else { return }
     for id in try NodeReading.quarantinedIDs(view.connection).sorted() {
       guard let set = library.index(of: id), view[set] == .absent,
-        isKept(set, view) || isAllowed(set, view), !lacksGround(set, view)
+        isKept(set, view) || isAllowed(set, view), !lacksAncestors(set, view)
       else { continue }
       throw Violation(
         .state, view.name,
@@ -125,7 +125,7 @@ extension Judge {
   }
 
   /// Whether something is not here that a set stands on, and that no cut in effect leaves out; or is not dated before it.
-  private func lacksGround(_ set: Int, _ view: NodeView) -> Bool {
+  private func lacksAncestors(_ set: Int, _ view: NodeView) -> Bool {
     if let previous = library.predecessors[set], view[previous] == .absent { return true }
     let header = library.sets[set].header
     if seenNoEarlier(than: header, view) != nil { return true }
@@ -147,7 +147,7 @@ extension Judge {
     if others.allSatisfy({ view[$0] != .absent }) { return others }
     let quarantined = try NodeReading.quarantinedIDs(view.connection)
     return others.filter {
-      view[$0] != .absent || lacksGround($0, view) && quarantined.contains(library.sets[$0].id)
+      view[$0] != .absent || lacksAncestors($0, view) && quarantined.contains(library.sets[$0].id)
     }
   }
 

@@ -25,7 +25,7 @@ struct Counters: Sendable {
       case .duplicate: rejected["duplicate", default: 0] += 1
       case .excluded: rejected["excluded", default: 0] += 1
       case .missing: rejected["early", default: 0] += 1
-      case .displaced, .refused: rejected["invalid", default: 0] += 1
+      case .clockConflict, .refused: rejected["invalid", default: 0] += 1
       }
     }
   }

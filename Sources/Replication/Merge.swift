@@ -24,7 +24,7 @@ package struct MergeOutcome: Hashable, Sendable {
   /// The new write shows from now on; otherwise it becomes a rival.
   package let newWins: Bool
   /// The former winner is a maximal write that the new one does not follow: it stays as a rival.
-  package let heldBecomesRival: Bool
+  package let heldBecomesSibling: Bool
 }
 
 package enum Merge {
@@ -59,7 +59,7 @@ package enum Merge {
   }
 
   private static func outcome(newWins: Bool, heldIsConcurrent: Bool) -> MergeOutcome {
-    MergeOutcome(newWins: newWins, heldBecomesRival: newWins && heldIsConcurrent)
+    MergeOutcome(newWins: newWins, heldBecomesSibling: newWins && heldIsConcurrent)
   }
 
   /// The writes that a deletion and its author did not know of, and that did not know of the deletion.

@@ -12,7 +12,7 @@ final class Fold {
   private let connection: Connection
   let recordWrites: RecordWrites
   private let undos: Undos
-  private let rivals: Rivals
+  private let rivals: Siblings
   private let aggregates: Aggregates
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
@@ -26,7 +26,7 @@ final class Fold {
     digests = try Digests(connection)
     recordWrites = try RecordWrites(connection)
     undos = try Undos(connection)
-    rivals = try Rivals(connection)
+    rivals = try Siblings(connection)
     aggregates = try Aggregates(connection)
     dayIndex = try DayIndex(connection)
   }
@@ -169,7 +169,7 @@ final class Fold {
       try rivals.add(key, field, place, content)
       after.count += 1
     }
-    if outcome.heldBecomesRival, let held {
+    if outcome.heldBecomesSibling, let held {
       try rivals.add(key, field, held, lost ?? [])
       after.count += 1
     }
@@ -210,7 +210,7 @@ final class Fold {
       try rivals.add(key, field, place, new.whole, follows: coversHeld)
       after.count += 1
     }
-    if outcome.heldBecomesRival, let edited {
+    if outcome.heldBecomesSibling, let edited {
       try rivals.add(key, field, edited.place, edited.row.whole)
       after.count += 1
     }

@@ -58,11 +58,11 @@ extension Store {
   private static let sameCell = "r.kind = c.kind AND r.record = c.record AND r.field = c.field"
 
   /// Conflicts in order of kind, record, field; those with deletions last.
-  package func conflicts() throws -> [Conflict] { try rivalConflicts() + hiddenConflicts() }
+  package func conflicts() throws -> [Conflict] { try siblingConflicts() + hiddenConflicts() }
 
   // MARK: Fields and whole records
 
-  private func rivalConflicts() throws -> [Conflict] {
+  private func siblingConflicts() throws -> [Conflict] {
     let sql = """
       SELECT r.kind, r.record, r.field, r.number, r.content FROM contested_cells c
         JOIN rivals r ON \(Self.sameCell) AND r.says <> c.says

@@ -166,7 +166,7 @@ struct Expected {
     return cells[life].map { content($0.winner, life) == [0xf4] } ?? false
   }
 
-  /// Rivals that say something else than the winner.
+  /// Siblings that say something else than the winner.
   private var conflicts: [String: Set<Stamp>] {
     var result: [String: Set<Stamp>] = [:]
     for (cell, state) in cells {

@@ -64,7 +64,7 @@ struct FoldModel {
     }
     let outcome = Self.outcome(write, index, state, world)
     var after = state.rivals.filter { !world.covers(index, $0) }
-    if outcome.heldBecomesRival { after.insert(state.winner) }
+    if outcome.heldBecomesSibling { after.insert(state.winner) }
     if !outcome.newWins { after.insert(index) }
     cells[write.cell] = CellState(winner: outcome.newWins ? index : state.winner, rivals: after)
   }

@@ -38,10 +38,10 @@ struct DumpedRecord: Equatable {
   let stamps: [Int: Int?]
   let extra: [Int: [UInt8]]
   let columns: [PlainColumn]
-  let rivals: Set<Rival>
+  let rivals: Set<Sibling>
   let hidden: Set<HiddenWrite>
 
-  struct Rival: Hashable {
+  struct Sibling: Hashable {
     let field: Int
     let set: Int?
     let content: [UInt8]
@@ -63,7 +63,7 @@ struct DumpedRecord: Equatable {
     columns = row?.columns ?? []
     rivals = Set(
       try NodeReading.rivals(key, view.connection).map {
-        Rival(field: $0.field, set: view.set(number: $0.number), content: $0.content, differs: $0.differs)
+        Sibling(field: $0.field, set: view.set(number: $0.number), content: $0.content, differs: $0.differs)
       })
     hidden = Set(
       try NodeReading.hiddenWrites(key, view.connection).map {

@@ -4,15 +4,15 @@ import SQLite
 
 extension Judge {
   /// Compares the rivals of a record with the maximal writes that did not win.
-  func checkRivals(_ record: PlainRecord, _ view: NodeView) throws {
-    var wanted: [RivalKey: PlainCellWrite] = [:]
+  func checkSiblings(_ record: PlainRecord, _ view: NodeView) throws {
+    var wanted: [SiblingKey: PlainCellWrite] = [:]
     for (field, cell) in record.cells {
-      for rival in cell.rivals { wanted[RivalKey(field: field, set: rival.set)] = rival }
+      for rival in cell.rivals { wanted[SiblingKey(field: field, set: rival.set)] = rival }
     }
     let stored = try NodeReading.rivals(record.key, view.connection)
     for row in stored {
       let set = view.set(number: row.number)
-      guard let set, let rival = wanted.removeValue(forKey: RivalKey(field: row.field, set: set)) else {
+      guard let set, let rival = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
         throw Violation(
           .journal, view.name,
           "field \(row.field) of \(record.key) lists set number \(row.number), which is no rival of its winner"
@@ -38,7 +38,7 @@ extension Judge {
     )
   }
 
-  private struct RivalKey: Hashable {
+  private struct SiblingKey: Hashable {
     let field: Int
     let set: Int
   }

@@ -131,7 +131,7 @@ extension Judge {
     try checkLife(record, stored, view)
     try checkStamps(record, stored, view)
     try checkContents(record, stored, view)
-    try checkRivals(record, view)
+    try checkSiblings(record, view)
     try checkWriters(record, view)
     try checkHidden(key, expected)
   }

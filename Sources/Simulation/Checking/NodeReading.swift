@@ -26,7 +26,7 @@ struct StoredRecordRow {
 }
 
 /// A row of `rivals`, and whether its cell lists it as a conflict.
-struct StoredRival {
+struct StoredSibling {
   let field: Int
   let number: Int64
   let content: [UInt8]
@@ -204,7 +204,7 @@ enum NodeReading {
     return fields
   }
 
-  static func rivals(_ key: PlainKey, _ connection: Connection) throws -> [StoredRival] {
+  static func rivals(_ key: PlainKey, _ connection: Connection) throws -> [StoredSibling] {
     let sql = """
       SELECT r.field, r.number, r.content, coalesce(c.is_conflict = 1 AND c.says <> r.says, 0) FROM rivals r
         LEFT JOIN contested_cells c ON c.kind = r.kind AND c.record = r.record AND c.field = r.field
@@ -213,10 +213,10 @@ enum NodeReading {
     return try connection.with(sql) { row in
       try row.bind(1, key.kind)
       try row.bind(2, key.id.bytes)
-      var found: [StoredRival] = []
+      var found: [StoredSibling] = []
       while try row.step() {
         found.append(
-          StoredRival(
+          StoredSibling(
             field: Int(row.integer(0)), number: row.integer(1), content: row.bytes(2),
             differs: row.integer(3) != 0))
       }

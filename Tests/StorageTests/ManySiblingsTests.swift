@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 /// A member that writes one cell concurrently as often as it can: each write must cost the same.
-@Suite struct ManyRivalsTests {
+@Suite struct ManySiblingsTests {
   private static let record = trip(1)
 
   /// What a test knows of a set: what it wrote, and all that it has seen.
@@ -46,7 +46,7 @@ import Wire
         clock: max(before?.set.header.clock ?? .zero, newest), unseen: unseen.sorted())
       var author = Author(position: position, key: device.key)
       let operation = OperationDraft(id: OperationID(Bytes16(8, UInt64(all.count))), verb: "test")
-      let entry = insert(ManyRivalsTests.record, [1: .text(text)])
+      let entry = insert(ManySiblingsTests.record, [1: .text(text)])
       let set = try author.write([entry], operation: operation, wall: wall)[0]
       // What a set has declared it has seen, with all that this log holds before it, and nothing that this had seen.
       var past: Set<ChangeSetID> = [set.id]

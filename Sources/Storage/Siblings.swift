@@ -15,7 +15,7 @@ struct Contest {
 ///
 /// A member can write one cell concurrently any number of times, so the cost of a write must not grow with the rivals
 /// that exist: it inserts its own row, deletes those of the rivals that it has seen, and updates one row of the cell.
-final class Rivals {
+final class Siblings {
   private let selectCells: Statement
   private let selectAll: Statement
   private let selectOnBranch: Statement

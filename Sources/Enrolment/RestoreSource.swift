@@ -70,7 +70,7 @@ package struct PresentStore: Sendable {
   package let trouble: String?
 
   /// What only the present store holds.
-  struct Loss: Sendable {
+  struct DiscardedData: Sendable {
     let changeSets: Int?
     let sentence: String
   }
@@ -112,25 +112,25 @@ package struct PresentStore: Sendable {
   }
 
   /// What would be set aside and is not in the backup; nil if that is nothing.
-  func loss(to backup: BackupSource, foundsCircle: Bool) throws -> Loss? {
+  func discardedData(restoring backup: BackupSource, foundsCircle: Bool) throws -> DiscardedData? {
     if let trouble {
-      return Loss(changeSets: nil, sentence: trouble)
+      return DiscardedData(changeSets: nil, sentence: trouble)
     }
     guard let glance, let circle else { return nil }
     let held = glance.changeSetIDs.count
     guard !foundsCircle else {
-      return Loss(
+      return DiscardedData(
         changeSets: held, sentence: "There is a store here already; a new circle would take its place.")
     }
     let isSame = backup.statements.contains { (try? Statement($0))?.circle == circle.id }
     guard isSame else {
-      return Loss(
+      return DiscardedData(
         changeSets: held,
         sentence: "The backup is of another circle than the store here, which holds \(held) change sets.")
     }
     let missing = glance.changeSetIDs.subtracting(backup.changeSetIDs).count
     guard missing > 0 else { return nil }
-    return Loss(
+    return DiscardedData(
       changeSets: missing,
       sentence: "\(missing) change \(missing == 1 ? "set" : "sets") of the present store "
         + "\(missing == 1 ? "is" : "are") not in the backup; what other devices hold of it comes back from them."

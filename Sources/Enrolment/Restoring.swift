@@ -104,8 +104,8 @@ public struct Restoring: Sendable {
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)
     let present = try PresentStore(home)
-    let loss = try present.loss(to: backup, foundsCircle: request.foundsCircle)
-    if !isPreview, !isConfirmed, let loss { throw needsYes(loss) }
+    let discarded = try present.discardedData(restoring: backup, foundsCircle: request.foundsCircle)
+    if !isPreview, !isConfirmed, let discarded { throw needsYes(discarded) }
     let staged = Home(path: home.staging)
     try staged.discard()
     try staged.prepare()
@@ -113,7 +113,7 @@ public struct Restoring: Sendable {
     let plan = try RestorePlan(backup, present, home, request, now: wall())
     let missing = try await build(plan, in: staged, progress)
     var summary = try plan.summary(of: staged, missing: missing, isPreview: isPreview)
-    if let loss { (summary.setAside, summary.text) = (loss.changeSets, loss.sentence) }
+    if let discarded { (summary.setAside, summary.text) = (discarded.changeSets, discarded.sentence) }
     guard !isPreview else { return summary }
     let replacement = Replacement(
       aside: try home.automaticBackup(before: "restore", at: wall(), suffix: ""),
@@ -128,9 +128,9 @@ public struct Restoring: Sendable {
     return summary
   }
 
-  private func needsYes(_ loss: PresentStore.Loss) -> WaymarkError {
+  private func needsYes(_ discarded: PresentStore.DiscardedData) -> WaymarkError {
     .needsYes(
-      "\(loss.sentence) The present store is kept under \(home.backups).",
+      "\(discarded.sentence) The present store is kept under \(home.backups).",
       next: "\(waymark: "restore --yes \(shellWord(request.file))"); with --preview nothing is changed")
   }
 

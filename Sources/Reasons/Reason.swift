@@ -59,7 +59,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   /// The peer has changes that it can't send, or that build on such.
   case waitingDependency = "waiting_dependency"
   /// A device deleted much at once.
-  case massDelete = "mass_delete"
+  case massDeletion = "mass_delete"
   /// Two different logs of one device exist, as after a restored copy.
   case fork
   /// The peer sent what no correct node sends.
@@ -469,7 +469,7 @@ extension Reason {
         .warning, .elsewhere,
         "\(other.pronoun) has changes that it can't send, or that build on such",
         next: .waymark("verify --deep", on: peer))
-    case .massDelete:
+    case .massDeletion:
       ReasonText(.warning, .command, "\(other.pronoun) deleted much at once", next: .waymark("history"))
     case .fork:
       ReasonText(

@@ -7,7 +7,7 @@ import Wire
 /// Premium ends, at the very second, and comes back; the rows stay.
 @Suite(.serialized) struct ExpiryTests {
   /// A way to lose premium while the node runs, and to get it again.
-  enum Loss: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  enum PremiumEnd: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case certificateEnds = "a certificate ends"
     case mockEnds = "a mock purchase ends"
     case mockCancelled = "a mock purchase is cancelled"
@@ -20,30 +20,30 @@ import Wire
     static let testable = allCases.filter(\.build.isThere)
   }
 
-  @Test(arguments: Loss.testable)
-  func `records stop when premium ends, and drain when it is renewed`(_ loss: Loss) async throws {
+  @Test(arguments: PremiumEnd.testable)
+  func `records stop when premium ends, and drain when it is renewed`(_ end: PremiumEnd) async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let circle = try await TestCircle.make(["alice", "bob"], on: stage, build: loss.build, isPremium: false)
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, build: end.build, isPremium: false)
     let (alice, bob) = (circle["alice"], circle["bob"])
-    try await entitle(alice, circle, loss, until: Seller.year)
+    try await entitle(alice, circle, end, until: Seller.year)
     try await alice.text("sync", "on")
     try await alice.text("trip", "add", "name=Rome")
     try await bob.start()
-    try await syncForAWhile(alice, bob, circle, loss)
+    try await syncForAWhile(alice, bob, circle, end)
     let held = try await alice.status()
-    if loss == .mockCancelled { try await bob.text("entitlement", "cancel", "--mock") }
+    if end == .mockCancelled { try await bob.text("entitlement", "cancel", "--mock") }
     try await bob.wait(until: "premium is over") { !$0.isPremium }
-    try await isShut(bob, loss, held)
+    try await isShut(bob, end, held)
     let edited = try await editBothWays(alice, bob)
 
     // What came to an end stays so after a restart.
     try await bob.stop()
     #expect(try await bob.status().everything == edited.everything)
     try await bob.start()
-    try await isShut(bob, loss, edited)
+    try await isShut(bob, end, edited)
 
-    try await entitle(bob, circle, loss, until: Seller.year)
+    try await entitle(bob, circle, end, until: Seller.year)
     try await bob.waitForSync(with: alice, lane: "records")
     let (mine, theirs) = (try await alice.status(), try await bob.status())
     #expect(mine.digest("records") == theirs.digest("records"))
@@ -54,10 +54,10 @@ import Wire
 
   /// Gives Bob premium that is about to end, but not before he has all records; a busy machine takes longer.
   private func syncForAWhile(
-    _ alice: Device, _ bob: Device, _ circle: TestCircle, _ loss: Loss
+    _ alice: Device, _ bob: Device, _ circle: TestCircle, _ end: PremiumEnd
   ) async throws {
     for seconds in [5, 15, 45] as [TimeInterval] {
-      try await entitle(bob, circle, loss, until: seconds)
+      try await entitle(bob, circle, end, until: seconds)
       let words = ["wait", "--lane", "records", "--peer", "alice", "--timeout", "\(Int(seconds))s"]
       if try await bob.run(["sync", "on"]).code == 0, try await bob.run(words, seconds: 60).code == 0 {
         return
@@ -67,10 +67,10 @@ import Wire
   }
 
   private func entitle(
-    _ device: Device, _ circle: TestCircle, _ loss: Loss, until: TimeInterval
+    _ device: Device, _ circle: TestCircle, _ end: PremiumEnd, until: TimeInterval
   ) async throws {
-    guard loss == .certificateEnds else {
-      let ends = loss == .mockEnds ? ["--until", Seller.time(until)] : []
+    guard end == .certificateEnds else {
+      let ends = end == .mockEnds ? ["--until", Seller.time(until)] : []
       let bought = try await device.run(["entitlement", "buy", "--mock"] + ends)
       #expect(bought.code == 0, "\(bought.errors)")
       return
@@ -81,11 +81,11 @@ import Wire
     try await device.text("entitlement", "install", file)
   }
 
-  private func isShut(_ device: Device, _ loss: Loss, _ held: Status) async throws {
+  private func isShut(_ device: Device, _ end: PremiumEnd, _ held: Status) async throws {
     let status = try await device.status()
     #expect(!status.isPremium)
     #expect(status.source == "none")
-    #expect(status.premiumReason == loss.reason)
+    #expect(status.premiumReason == end.reason)
     #expect(status.preference == true)
     #expect(!status.isSyncing)
     #expect(status.counts == held.counts)

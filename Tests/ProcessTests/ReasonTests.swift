@@ -24,7 +24,7 @@ import Wire
   private static let membership: Set<Reason> = [.turnedAway, .revocationUnheard, .revoked]
   private static let addresses: Set<Reason> = [.noRoute, .newerProtocol, .notAMember]
   private static let damage: Set<Reason> = [.damagedSet, .waitingDependency, .digestMismatch]
-  private static let amounts: Set<Reason> = [.massDelete, .receiving]
+  private static let amounts: Set<Reason> = [.massDeletion, .receiving]
   private static let stores: Set<Reason> = [.settingsBeyondLimits, .storeFailed]
 
   /// What takes a machine of its own to provoke, and where that is done.
@@ -401,9 +401,9 @@ import Wire
     for name in names { try await alice.text("trip", "add", "name=\(name)") }
     try await bob.waitForSync(with: alice)
     try await alice.text("cleanup", "--yes")
-    let deleted = try await probe.see(.massDelete, on: bob, exit: 0)
+    let deleted = try await probe.see(.massDeletion, on: bob, exit: 0)
     try await probe.follow(deleted, on: bob)
-    try await probe.gone(.massDelete, on: bob)
+    try await probe.gone(.massDeletion, on: bob)
     #expect(try await bob.status().count("trips") == 24)
 
     // So much that a look falls into it. The watch sees it too, and ends as it should.

@@ -290,7 +290,7 @@ package struct Doctor {
     case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
     case .diskFull: .disk
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent: .store
-    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDelete,
+    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
       .directionWaiting, .directionOvertaken, .settingsBeyondLimits:
       .sync
     default: .peers

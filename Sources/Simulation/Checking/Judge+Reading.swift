@@ -178,7 +178,7 @@ extension Judge {
     try checkDated(view.numbers, view)
     try checkQuarantine(view)
     try checkWholeStore(view)
-    if !hadNothing { try checkLosses(before, folded: foldedBefore, view) }
+    if !hadNothing { try checkDroppedSets(before, folded: foldedBefore, view) }
     view.mayHaveLost = false
   }
 

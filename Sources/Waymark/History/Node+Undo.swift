@@ -48,12 +48,12 @@ extension Node {
   }
 
   /// Operations of other devices that deleted more than a quarter of a kind, until they are undone or acknowledged.
-  public func massDeletes() throws -> [MassDelete] { try read(.massDeletes) }
+  public func massDeletions() throws -> [MassDeletion] { try read(.massDeletions) }
 
   /// The deletions were meant: says no more of them.
   public func acknowledgeMassDeletes() throws {
     try sayingWhy {
-      try MassDeletes.acknowledge(in: store)
+      try MassDeletions.acknowledge(in: store)
       loop.nodeChanged()
     }
   }
@@ -61,17 +61,17 @@ extension Node {
 
 extension NodeStatus.Notice {
   /// What `status` says of a large deletion.
-  static func massDelete(_ delete: MassDelete) -> NodeStatus.Notice {
-    let parts = delete.losses.map { loss in
+  static func massDeletion(_ delete: MassDeletion) -> NodeStatus.Notice {
+    let parts = delete.kinds.map { loss in
       let name =
         Registry.kind(named: loss.kind.rawValue).map { loss.before == 1 ? $0.name : $0.plural } ?? "records"
       return "\(loss.deleted) of \(loss.before) \(name)"
     }
     let operation = delete.operation.description.prefix(8)
     return NodeStatus.Notice(
-      .massDelete,
+      .massDeletion,
       text: "\(delete.deviceName) deleted \(parts.joined(separator: " and ")) at "
         + "\(CivilTime.text(delete.time.milliseconds)) (if that was meant: waymark status --acknowledge)",
-      next: .waymark("undo \(operation)"), .massDelete(delete))
+      next: .waymark("undo \(operation)"), .massDeletion(delete))
   }
 }

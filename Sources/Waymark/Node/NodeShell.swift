@@ -65,7 +65,7 @@ final class NodeShell: ReplicatorShell {
   // MARK: The store
 
   func noting(_ report: CommitReport) throws {
-    try MassDeletes.note(
+    try MassDeletions.note(
       report, in: loop.store, exceptBy: connections.identity.device, seen: connections.remembered.seenSets)
   }
 

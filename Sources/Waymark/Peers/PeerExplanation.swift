@@ -11,7 +11,7 @@ public struct PeerExplanation: Hashable, Sendable {
   /// The roots of its state, its own and those that concern all; empty if it is in sync.
   public let causes: [NodeStatus.Cause]
   /// What is here and the peer is not known to hold.
-  public let holds: NodeStatus.Loss.Holder?
+  public let holds: NodeStatus.ReplicationRisk.Holder?
 }
 
 extension PeerExplanation: Codable {
@@ -36,7 +36,7 @@ extension PeerExplanation: Codable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     peer = try container.decode(Peer.self, forKey: .peer)
     causes = try container.decode([NodeStatus.Cause].self, forKey: .causes)
-    holds = NodeStatus.Loss.Holder(
+    holds = NodeStatus.ReplicationRisk.Holder(
       device: peer.device, name: peer.name,
       lacking: try container.decodeIfPresent(Int.self, forKey: .lacking),
       newestLacking: try container.decodeIfPresent(Date.self, forKey: .newestLacking),

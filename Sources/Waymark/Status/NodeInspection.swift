@@ -54,7 +54,7 @@ struct NodeInspection {
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)
         return peer
-      }, causes: causes.all, loss: try loss(), storeCheck: .init(replicator.storeCheck, store),
+      }, causes: causes.all, loss: try replicationRisk(), storeCheck: .init(replicator.storeCheck, store),
       keys: maintenance.home.keyStates)
   }
 
@@ -127,7 +127,7 @@ struct NodeInspection {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }
     found += OverrideReport(replicator: replicator, names: names).notices
-    found += try history.massDeletes().map(NodeStatus.Notice.massDelete)
+    found += try history.massDeletions().map(NodeStatus.Notice.massDeletion)
     let clock = clockAgreement
     found += try [
       replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),

@@ -38,7 +38,7 @@ public struct NodeStatus: Hashable, Sendable {
   /// What keeps things from being as they should, the gravest first, without what only follows from it.
   public let causes: [Cause]
   /// What would be lost if this disk died now.
-  public let loss: Loss
+  public let replicationRisk: ReplicationRisk
   /// How far the quiet verification of the store has come.
   public let storeCheck: StoreCheck
   /// How the key files are protected.
@@ -125,7 +125,7 @@ public struct NodeStatus: Hashable, Sendable {
   }
 
   /// What would be lost if this disk died now: what is stored here and, by the word of the other devices, nowhere else.
-  public struct Loss: Hashable, Sendable {
+  public struct ReplicationRisk: Hashable, Sendable {
     /// Change sets that no other device is known to hold.
     public let changeSets: Int
     /// What the newest of them did; nil if there is none.
@@ -254,7 +254,7 @@ extension NodeStatus: Codable {
     notices = try container.decode([Notice].self, forKey: .notices)
     peers = try container.decode([Peer].self, forKey: .peers)
     causes = try container.decode([Cause].self, forKey: .causes)
-    loss = try container.decode(Loss.self, forKey: .loss)
+    loss = try container.decode(ReplicationRisk.self, forKey: .loss)
     storeCheck = try container.decode(StoreCheck.self, forKey: .storeCheck)
     keys = try container.decode(KeyStates.self, forKey: .keys)
   }
@@ -296,7 +296,7 @@ extension NodeStatus.Cause: Codable {
   }
 }
 
-extension NodeStatus.Loss.Newest: Codable {
+extension NodeStatus.ReplicationRisk.Newest: Codable {
   private enum CodingKeys: CodingKey {
     case id
     case verb
@@ -329,7 +329,7 @@ extension NodeStatus.Loss.Newest: Codable {
   }
 }
 
-extension NodeStatus.Loss: Codable {
+extension NodeStatus.ReplicationRisk: Codable {
   private enum CodingKeys: CodingKey {
     case changeSets
     case newest

@@ -18,14 +18,14 @@ extension NodeStatus {
       switch details {
       case .device(let device), .unseen(let device, _): device
       case .unheard(let revoked, _): revoked.device
-      case .massDelete(let deletion): deletion.device
+      case .massDeletion(let deletion): deletion.device
       case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked: nil
       }
     }
 
     /// The operation that it is about; see ``Node/undo(_:isForced:)``.
     public var operation: OperationID? {
-      if case .massDelete(let deletion) = details { deletion.operation } else { nil }
+      if case .massDeletion(let deletion) = details { deletion.operation } else { nil }
     }
 
     init(_ reason: Reason, text: String? = nil, next: Step? = nil, _ details: Details = .none) {
@@ -56,7 +56,7 @@ extension NodeStatus {
       /// A revoked device, and the members that are not known to have heard of it.
       case unheard(DeviceReference, notHeard: [DeviceReference])
       /// A large deletion by another device.
-      case massDelete(MassDelete)
+      case massDeletion(MassDeletion)
     }
 
     /// A device that was not seen for long.
@@ -108,7 +108,7 @@ extension NodeStatus.Notice: Codable {
     case operation
     case deviceName
     case time
-    case losses = "deleted"
+    case kinds = "deleted"
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -141,12 +141,12 @@ extension NodeStatus.Notice: Codable {
       try container.encode(revoked.device, forKey: .device)
       try container.encode(revoked.name, forKey: .name)
       try container.encode(others, forKey: .notHeard)
-    case .massDelete(let deletion):
+    case .massDeletion(let deletion):
       try container.encode(deletion.operation, forKey: .operation)
       try container.encode(deletion.device, forKey: .device)
       try container.encode(deletion.deviceName, forKey: .deviceName)
       try container.encode(deletion.time, forKey: .time)
-      try container.encode(deletion.losses, forKey: .losses)
+      try container.encode(deletion.kinds, forKey: .kinds)
     }
   }
 
@@ -167,11 +167,11 @@ extension NodeStatus.Notice.Details {
     func decode<Value: Decodable>(_ key: NodeStatus.Notice.CodingKeys) throws -> Value {
       try container.decode(Value.self, forKey: key)
     }
-    if container.contains(.losses) {
-      self = .massDelete(
-        MassDelete(
+    if container.contains(.kinds) {
+      self = .massDeletion(
+        MassDeletion(
           operation: try decode(.operation), device: try decode(.device), deviceName: try decode(.deviceName),
-          time: try decode(.time), losses: try decode(.losses)))
+          time: try decode(.time), kinds: try decode(.kinds)))
     } else if container.contains(.notHeard) {
       self = .unheard(
         DeviceReference(device: try decode(.device), name: try decode(.name)), notHeard: try decode(.notHeard)

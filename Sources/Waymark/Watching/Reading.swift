@@ -32,7 +32,7 @@ enum ReadingName: String, CaseIterable, Sendable {
   case count
   case habitProgress
   case history
-  case massDeletes
+  case massDeletions
   case members
   case onboarding
   case organizations

@@ -57,10 +57,10 @@ extension Reading<[Conflict]> {
   }
 }
 
-extension Reading<[MassDelete]> {
+extension Reading<[MassDeletion]> {
   /// Large deletions by other devices, until they are undone or acknowledged.
-  public static var massDeletes: Reading {
-    Reading(.massDeletes, Topic.all) { node, _ in try node.historyReader.massDeletes() }
+  public static var massDeletions: Reading {
+    Reading(.massDeletions, Topic.all) { node, _ in try node.historyReader.massDeletions() }
   }
 }
 

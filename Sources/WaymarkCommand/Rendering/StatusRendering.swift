@@ -153,7 +153,7 @@ extension Rendering {
     for cause in status.causes where cause.reason == .noRoute && cause.peer == nil {
       lines.append((sentence(printable(cause.text)) + following(cause.next), .careful))
     }
-    lines += lossLines(status.loss, status.peers)
+    lines += replicationRiskLines(status.loss, status.peers)
     for notice in status.notices {
       lines.append(
         (

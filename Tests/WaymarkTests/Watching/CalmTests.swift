@@ -18,7 +18,7 @@ struct CalmTests {
     case .count: try await expectCalm(node, clock, .count(Trip.all))
     case .habitProgress: try await expectCalm(node, clock, .progress(of: habit.id))
     case .history: try await expectCalm(node, clock, .history(limit: 5))
-    case .massDeletes: try await expectCalm(node, clock, .massDeletes)
+    case .massDeletions: try await expectCalm(node, clock, .massDeletions)
     case .members: try await expectCalm(node, clock, .members)
     case .onboarding: try await expectCalm(node, clock, .onboarding)
     case .organizations: try await expectCalm(node, clock, .organizations)

@@ -6,7 +6,7 @@ import Replication
 public import Wire
 
 /// A large deletion by another device that nobody has undone or acknowledged.
-public struct MassDelete: Hashable, Sendable, Identifiable {
+public struct MassDeletion: Hashable, Sendable, Identifiable {
   /// Undoes it with ``Node/undo(_:isForced:)``.
   public let operation: OperationID
   /// Who deleted.
@@ -16,20 +16,20 @@ public struct MassDelete: Hashable, Sendable, Identifiable {
   /// When, by the clock of who deleted.
   public let time: Date
   /// The kinds that lost much, the largest first.
-  public let losses: [Loss]
+  public let kinds: [KindCount]
 
   public var id: OperationID { operation }
 
   package init(
-    operation: OperationID, device: DeviceKey, deviceName: String, time: Date, losses: [Loss]
+    operation: OperationID, device: DeviceKey, deviceName: String, time: Date, kinds: [KindCount]
   ) {
     self.operation = operation
     (self.device, self.deviceName) = (device, deviceName)
-    (self.time, self.losses) = (time, losses)
+    (self.time, self.kinds) = (time, kinds)
   }
 
   /// What was deleted of one kind.
-  public struct Loss: Hashable, Sendable, Codable {
+  public struct KindCount: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
     /// How many were deleted.
@@ -45,13 +45,13 @@ public struct MassDelete: Hashable, Sendable, Identifiable {
   }
 }
 
-extension MassDelete {
-  init(_ tally: MassDeletes.Tally, deviceName: String) {
+extension MassDeletion {
+  init(_ tally: MassDeletions.Tally, deviceName: String) {
     self.init(
       operation: tally.operation, device: tally.device, deviceName: deviceName,
       time: Date(milliseconds: tally.time),
-      losses: tally.large.map { kind, count in
-        Loss(kind: RecordKind(kind), deleted: count.deleted, before: count.before)
+      kinds: tally.large.map { kind, count in
+        KindCount(kind: RecordKind(kind), deleted: count.deleted, before: count.before)
       })
   }
 }

@@ -10,7 +10,7 @@ import Wire
 @testable import Waymark
 
 /// A device that deletes much is seen by the others.
-struct MassDeleteTests {
+struct MassDeletionTests {
   private func notices(_ circle: SocketCircle, _ name: String, _ arguments: JSON = [:]) async throws -> [JSON]
   {
     let notices = try await circle.run(name, "status", arguments)["notices"]?.array ?? []
@@ -97,13 +97,13 @@ struct MassDeleteTests {
 
   // MARK: Counting
 
-  private func loss(_ operation: UInt64, _ deleted: Int) throws -> Loss {
+  private func loss(_ operation: UInt64, _ deleted: Int) throws -> DeletedRecords {
     let key = OperationKey(id: OperationID(Bytes16(0, operation)), device: DeviceKey(Bytes32(0, 0, 0, 1)))
-    return Loss(operation: key, clock: Clock(milliseconds: 5), records: [FixedRecords.organization: deleted])
+    return DeletedRecords(operation: key, clock: Clock(milliseconds: 5), records: [FixedRecords.organization: deleted])
   }
 
   @Test func `an operation that comes in several batches is one deletion`() throws {
-    var deletes = MassDeletes()
+    var deletes = MassDeletions()
     deletes.add([try loss(1, 15)], visible: [FixedRecords.organization: 85])
     #expect(deletes.large.isEmpty)
     // Thirty of the hundred that were there before the first batch.
@@ -114,20 +114,20 @@ struct MassDeleteTests {
   }
 
   @Test func `operations that come together are judged one by one, by what was there before`() throws {
-    var deletes = MassDeletes()
+    var deletes = MassDeletions()
     deletes.add([try loss(1, 22), try loss(2, 70)], visible: [FixedRecords.organization: 8])
     #expect(deletes.large.map(\.operation) == [OperationID(Bytes16(0, 2))])
   }
 
   @Test(arguments: [(19, 0, false), (20, 60, false), (20, 59, true), (20, 0, true), (1_000, 3_000, false)])
   func `more than a quarter is much, from twenty on`(deleted: Int, left: Int, isLarge: Bool) throws {
-    var deletes = MassDeletes()
+    var deletes = MassDeletions()
     deletes.add([try loss(1, deleted)], visible: [FixedRecords.organization: left])
     #expect(deletes.large.isEmpty != isLarge)
   }
 
   @Test func `many small deletions are not kept for ever`() throws {
-    var deletes = MassDeletes()
+    var deletes = MassDeletions()
     deletes.add([try loss(0, 50)], visible: [:])
     for number in 1...100 { deletes.add([try loss(UInt64(number), 1)], visible: [:]) }
     #expect(deletes.large.count == 1)

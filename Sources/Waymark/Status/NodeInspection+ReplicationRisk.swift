@@ -12,7 +12,7 @@ final class CountedOperation {
 }
 
 extension NodeInspection {
-  func loss() throws -> NodeStatus.Loss {
+  func replicationRisk() throws -> NodeStatus.ReplicationRisk {
     let peers = circle.evaluation.members.values.filter { $0.device != device }
       .map { (device: $0.device, name: connections.name(of: $0.device)) }.sorted {
         ($0.name, $0.device) < ($1.name, $1.device)
@@ -32,14 +32,14 @@ extension NodeInspection {
       only.append(tip)
       count &+= tip.sequence - best
     }
-    return NodeStatus.Loss(
+    return NodeStatus.ReplicationRisk(
       changeSets: Int(clamping: count), newest: try store.newestOrigin(of: only).map(newest),
       devices: try peers.map { peer in
         let holding = replica.holdings[peer.device]
         let asOf = Lane.allCases.compactMap { holding?[$0].toldAt }.max()
         let missing = lacking[peer.device] ?? []
         let newest = asOf == nil ? nil : try store.newestOrigin(of: missing.map(\.tip))?.clock.milliseconds
-        return NodeStatus.Loss.Holder(
+        return NodeStatus.ReplicationRisk.Holder(
           device: peer.device, name: peer.name,
           lacking: asOf.map { _ in Int(clamping: missing.reduce(0) { $0 &+ $1.count }) },
           newestLacking: newest.map(Date.init(milliseconds:)), asOf: asOf.map(Date.init(milliseconds:)))
@@ -59,7 +59,7 @@ extension NodeInspection {
     return try store.holds(head) ? head.sequence : 0
   }
 
-  private func newest(_ origin: (clock: Clock, operation: OperationKey)) throws -> NodeStatus.Loss.Newest {
+  private func newest(_ origin: (clock: Clock, operation: OperationKey)) throws -> NodeStatus.ReplicationRisk.Newest {
     guard let operation = try store.operation(origin.operation) else {
       return .waiting(
         id: origin.operation.id, time: Date(milliseconds: origin.clock.milliseconds),

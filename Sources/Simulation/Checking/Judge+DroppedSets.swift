@@ -51,7 +51,7 @@ extension Judge {
   /// What a store held is there, or something the chapters name has taken it out.
   ///
   /// - Parameter folded: which of it was folded.
-  func checkLosses(_ before: Set<Int>, folded: Set<Int>, _ view: NodeView) throws {
+  func checkDroppedSets(_ before: Set<Int>, folded: Set<Int>, _ view: NodeView) throws {
     guard let ledger = ledgers[view.name] else { return }
     if view.mayHaveLost {
       ledger.acknowledged = ledger.acknowledged.filter { isStored($0, view) }

@@ -9,7 +9,7 @@ package import Wire
 ///
 /// An operation may come in several batches and across restarts, so the counts are kept in the store, in the
 /// transaction of the batch.
-package struct MassDeletes: Sendable {
+package struct MassDeletions: Sendable {
   /// What one operation took out of sight so far.
   struct Tally: Hashable, Sendable {
     let operation: OperationID
@@ -23,7 +23,7 @@ package struct MassDeletes: Sendable {
       /// How many were visible before.
       var before: Int
 
-      var isLarge: Bool { deleted >= MassDeletes.least && deleted * 4 > before }
+      var isLarge: Bool { deleted >= MassDeletions.least && deleted * 4 > before }
     }
 
     var isLarge: Bool { counts.values.contains(where: \.isLarge) }
@@ -47,12 +47,12 @@ package struct MassDeletes: Sendable {
   /// Adds what a batch took out of sight.
   ///
   /// - Parameter visible: how many records of each kind are left.
-  mutating func add(_ losses: [Loss], visible: [KindNumber: Int]) {
+  mutating func add(_ deletions: [DeletedRecords], visible: [KindNumber: Int]) {
     var lost: [KindNumber: Int] = [:]
-    for loss in losses { lost.merge(loss.records, uniquingKeysWith: +) }
-    for loss in losses {
-      var tally = take(loss)
-      for (kind, count) in loss.records where count > 0 {
+    for deletion in deletions { lost.merge(deletion.records, uniquingKeysWith: +) }
+    for deletion in deletions {
+      var tally = take(deletion)
+      for (kind, count) in deletion.records where count > 0 {
         let earlier = tally.counts[kind]?.deleted ?? 0
         tally.counts[kind] = Tally.Count(
           deleted: earlier + count, before: (visible[kind] ?? 0) + (lost[kind] ?? 0) + earlier)
@@ -62,13 +62,13 @@ package struct MassDeletes: Sendable {
     trim()
   }
 
-  private mutating func take(_ loss: Loss) -> Tally {
+  private mutating func take(_ deletion: DeletedRecords) -> Tally {
     let index = tallies.firstIndex {
-      $0.operation == loss.operation.id && $0.device == loss.operation.device
+      $0.operation == deletion.operation.id && $0.device == deletion.operation.device
     }
     if let index { return tallies.remove(at: index) }
     return Tally(
-      operation: loss.operation.id, device: loss.operation.device, time: loss.clock.milliseconds)
+      operation: deletion.operation.id, device: deletion.operation.device, time: deletion.clock.milliseconds)
   }
 
   private mutating func trim() {
@@ -88,7 +88,7 @@ package struct MassDeletes: Sendable {
 
 // MARK: As it is kept
 
-extension MassDeletes {
+extension MassDeletions {
   init(_ store: Store) throws {
     guard let bytes = try store.meta(MetaKey.deletions), let json = try? JSON.parse(bytes) else { return }
     tallies = (json.array ?? []).compactMap(Tally.init)
@@ -100,7 +100,7 @@ extension MassDeletes {
   }
 }
 
-extension MassDeletes.Tally {
+extension MassDeletions.Tally {
   fileprivate init?(_ json: JSON) {
     guard let operation = json["operation"]?.string.flatMap({ OperationID(hex: $0) }),
       let device = json["device"]?.string.flatMap({ DeviceKey(hex: $0) }), let time = json["time"]?.integer
@@ -125,21 +125,21 @@ extension MassDeletes.Tally {
   }
 }
 
-extension MassDeletes {
+extension MassDeletions {
   /// Counts what a batch of other devices' sets took out of sight, inside its transaction.
   package static func note(
     _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SeenSets
   ) throws {
-    let losses = try store.losses(report, exceptBy: own, seen: seen.newest)
-    guard !losses.isEmpty else { return }
-    var deletes = try MassDeletes(store)
-    deletes.add(losses, visible: try store.visibleCounts())
+    let deletions = try store.deletions(report, exceptBy: own, seen: seen.newest)
+    guard !deletions.isEmpty else { return }
+    var deletes = try MassDeletions(store)
+    deletes.add(deletions, visible: try store.visibleCounts())
     try deletes.save(to: store)
   }
 
   /// Forgets the large ones: a person has taken note of them.
   package static func acknowledge(in store: Store) throws {
-    var deletes = try MassDeletes(store)
+    var deletes = try MassDeletions(store)
     deletes.acknowledge()
     try deletes.save(to: store)
   }
@@ -147,8 +147,8 @@ extension MassDeletes {
 
 extension HistoryReader {
   /// Large deletions that nobody has undone or acknowledged.
-  package func massDeletes() throws -> [MassDelete] {
-    try MassDeletes(store).large.filter { try store.undos(of: $0.operation).isEmpty }
-      .map { MassDelete($0, deviceName: deviceName($0.device)) }
+  package func massDeletions() throws -> [MassDeletion] {
+    try MassDeletions(store).large.filter { try store.undos(of: $0.operation).isEmpty }
+      .map { MassDeletion($0, deviceName: deviceName($0.device)) }
   }
 }

@@ -4,7 +4,7 @@ import SQLite
 package import Wire
 
 /// What the deletions of one operation took out of sight in one batch.
-package struct Loss: Sendable {
+package struct DeletedRecords: Sendable {
   package let operation: OperationKey
   package let clock: Clock
   /// Records that were visible before, by kind: deleted ones, and those that only belonged to them.
@@ -27,10 +27,10 @@ extension Store {
   ///   - own: whose operations are left out.
   ///   - seen: for each lane the newest set that a person at this device can have seen folded; what came later
   ///     and was not written here counts for nothing.
-  package func losses(
+  package func deletions(
     _ report: CommitReport, exceptBy own: DeviceKey, seen: [Lane: Int64]
-  ) throws -> [Loss] {
-    var losses: [OperationKey: Loss] = [:]
+  ) throws -> [DeletedRecords] {
+    var deletions: [OperationKey: DeletedRecords] = [:]
     var keys: [Int64: OperationKey] = [:]
     for (record, death) in report.deaths {
       let deletion = try fold.causality.origin(death.by).stamp
@@ -39,12 +39,12 @@ extension Store {
       else { continue }
       let key = try keys[death.by] ?? operationKey(ofSet: death.by, by: deletion.device)
       keys[death.by] = key
-      var loss = losses[key] ?? Loss(operation: key, clock: deletion.clock)
-      loss.records[record.kind, default: 0] += 1
-      try addLiving(below: record, to: &loss.records)
-      losses[key] = loss
+      var found = deletions[key] ?? DeletedRecords(operation: key, clock: deletion.clock)
+      found.records[record.kind, default: 0] += 1
+      try addLiving(below: record, to: &found.records)
+      deletions[key] = found
     }
-    return losses.values.sorted { ($0.clock, $0.operation.id) < ($1.clock, $1.operation.id) }
+    return deletions.values.sorted { ($0.clock, $0.operation.id) < ($1.clock, $1.operation.id) }
   }
 
   private func wasSeen(

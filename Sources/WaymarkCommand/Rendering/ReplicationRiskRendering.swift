@@ -2,7 +2,7 @@ import Waymark
 
 /// “If this disk died now”: what no other device is known to hold.
 extension Rendering {
-  func lossLines(_ loss: NodeStatus.Loss, _ peers: [Peer]) -> [(text: String, stress: Stress)] {
+  func replicationRiskLines(_ loss: NodeStatus.ReplicationRisk, _ peers: [Peer]) -> [(text: String, stress: Stress)] {
     guard !loss.devices.isEmpty else { return [] }
     let known = loss.devices.filter { $0.lacking != nil }
     guard !known.isEmpty else {
@@ -21,7 +21,7 @@ extension Rendering {
       + (known.count > 1 ? [("  \(lacks.joined(separator: " · "))", .none)] : [])
   }
 
-  private func safeText(_ devices: [NodeStatus.Loss.Holder], _ peers: [Peer]) -> String {
+  private func safeText(_ devices: [NodeStatus.ReplicationRisk.Holder], _ peers: [Peer]) -> String {
     let head = "If this disk died now, nothing would be lost:"
     let whole = devices.filter { $0.lacking == 0 }
     // Best is one that is there now.
@@ -34,18 +34,18 @@ extension Rendering {
   }
 
   /// What a device said, it said then; of one that is connected it is the present.
-  private func asOf(_ device: NodeStatus.Loss.Holder, _ peers: [Peer]) -> String {
+  private func asOf(_ device: NodeStatus.ReplicationRisk.Holder, _ peers: [Peer]) -> String {
     guard !isConnected(device, peers), let told = device.asOf else { return "" }
     return " (as of \(time.ago(told)))"
   }
 
-  private func isConnected(_ device: NodeStatus.Loss.Holder, _ peers: [Peer]) -> Bool {
+  private func isConnected(_ device: NodeStatus.ReplicationRisk.Holder, _ peers: [Peer]) -> Bool {
     guard let peer = peers.first(where: { $0.device == device.device }) else { return false }
     return [.inSync, .sending, .receiving].contains(peer.state)
   }
 
   /// `trip edit · Rome, 13:05`
-  private func newestText(_ newest: NodeStatus.Loss.Newest) -> String {
+  private func newestText(_ newest: NodeStatus.ReplicationRisk.Newest) -> String {
     switch newest {
     case .operation(let operation):
       let record = operation.record?.name.map { " · \(printable($0))" } ?? ""

@@ -152,24 +152,24 @@ public struct Joining: Sendable {
 
   /// The circle of the store; nil if there is none, or it can't be read.
   private func heldCircle() -> CircleID? {
-    guard home.hasStore, let glance = try? StoreGlance(path: home.store) else { return nil }
-    return glance.circle
+    guard home.hasStore, let diagnostics = try? StoreDiagnostics(path: home.store) else { return nil }
+    return diagnostics.circle
   }
 
   /// The store is of the ticket's circle already: it stays, and nothing is written again. Keys that wait for
   /// admission are admitted, a member is left alone, keys that were revoked or lost are replaced.
   private func joinWithStore(_ isConfirmed: Bool, _ lock: HomeLock) async throws -> NewMembership {
-    let glance = try StoreGlance(path: home.store)
+    let diagnostics = try StoreDiagnostics(path: home.store)
     // Before the ticket is used: the key file may need a passphrase.
     let present = try presentIdentity()
-    if let present, let waiting = glance.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
+    if let present, let waiting = diagnostics.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
       waiting.device == present.device
     {
       return try await admitWaiting(waiting, present, lock)
     }
-    let circle = try Circle(statements: try glance.statements.map { try Statement($0) })
+    let circle = try Circle(statements: try diagnostics.statements.map { try Statement($0) })
     if let present, let member = circle.evaluation.members[present.device] {
-      if glance.meta(MetaKey.joinedWith) == ticket.id.bytes {
+      if diagnostics.meta(MetaKey.joinedWith) == ticket.id.bytes {
         try PendingJoin(home).discard()
         return NewMembership(
           circle: circle.id, device: present.device, name: member.name, wasMember: true)

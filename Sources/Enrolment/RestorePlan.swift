@@ -27,7 +27,7 @@ package struct RestorePlan: Sendable {
     var circle = try Self.circle(backup)
     if let held = present.circle, held.id == circle.id { circle.insert(held.statements(notIn: [])) }
     let held = Files.exists(home.deviceKey) ? try Identity.load(from: home) : nil
-    let waiting = present.glance?.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
+    let waiting = present.diagnostics?.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     if !founds, let held, circle.evaluation.isMember(held.device) {
       (identity, hasNewKeys) = (held, false)
     } else if !founds, let held, held.device == waiting?.device, request.rootKey == nil,
@@ -82,9 +82,9 @@ package struct RestorePlan: Sendable {
     _ backup: BackupSource, _ present: PresentStore, _ circle: Circle, _ identity: Identity
   ) -> [String: [UInt8]] {
     let isOwnStore = present.circle?.id == circle.id
-    if isOwnStore, let glance = present.glance, circle.evaluation.isMember(identity.device) {
+    if isOwnStore, let diagnostics = present.diagnostics, circle.evaluation.isMember(identity.device) {
       var kept: [String: [UInt8]] = [:]
-      for key in MetaKey.choices + [MetaKey.mockPurchase] { kept[key] = glance.meta(key) }
+      for key in MetaKey.choices + [MetaKey.mockPurchase] { kept[key] = diagnostics.meta(key) }
       return kept
     }
     if backup.about.device == identity.device { return backup.about.kept }

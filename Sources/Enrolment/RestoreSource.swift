@@ -64,7 +64,7 @@ package struct BackupSource: Sendable {
 /// The store that a restore would replace.
 package struct PresentStore: Sendable {
   /// Nil if there is none, or it can't be read.
-  let glance: StoreGlance?
+  let diagnostics: StoreDiagnostics?
   let circle: Circle?
   /// Why it can't be read, as a sentence.
   package let trouble: String?
@@ -77,16 +77,16 @@ package struct PresentStore: Sendable {
 
   package init(_ home: Home) throws {
     guard home.hasStore else {
-      (glance, circle, trouble) = (nil, nil, nil)
+      (diagnostics, circle, trouble) = (nil, nil, nil)
       return
     }
     do {
-      let found = try StoreGlance(path: home.store)
+      let found = try StoreDiagnostics(path: home.store)
       circle = try Circle(statements: try found.statements.map { try Statement($0) })
-      glance = found
+      diagnostics = found
       trouble = nil
     } catch {
-      (glance, circle) = (nil, nil)
+      (diagnostics, circle) = (nil, nil)
       trouble = WaymarkError.reading(home, error).message
     }
   }
@@ -95,11 +95,11 @@ package struct PresentStore: Sendable {
   ///
   /// - Returns: whether there is one: of a store that is damaged, or whose keys can't be read, there is none.
   package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
-    guard let glance, let circle, let identity = try? Identity.load(from: home) else { return false }
+    guard let diagnostics, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.makeAside(folder)
     let about = BackupAbout(
       of: identity.device, called: circle.evaluation.members[identity.device]?.name ?? "", at: now,
-      glance.meta)
+      diagnostics.meta)
     let path = folder + "/store.waymark"
     do {
       _ = try Store.backup(storeAt: home.store, to: path, about: about)
@@ -116,8 +116,8 @@ package struct PresentStore: Sendable {
     if let trouble {
       return DiscardedData(changeSets: nil, sentence: trouble)
     }
-    guard let glance, let circle else { return nil }
-    let held = glance.changeSetIDs.count
+    guard let diagnostics, let circle else { return nil }
+    let held = diagnostics.changeSetIDs.count
     guard !foundsCircle else {
       return DiscardedData(
         changeSets: held, sentence: "There is a store here already; a new circle would take its place.")
@@ -128,7 +128,7 @@ package struct PresentStore: Sendable {
         changeSets: held,
         sentence: "The backup is of another circle than the store here, which holds \(held) change sets.")
     }
-    let missing = glance.changeSetIDs.subtracting(backup.changeSetIDs).count
+    let missing = diagnostics.changeSetIDs.subtracting(backup.changeSetIDs).count
     guard missing > 0 else { return nil }
     return DiscardedData(
       changeSets: missing,
@@ -138,7 +138,7 @@ package struct PresentStore: Sendable {
   }
 }
 
-extension StoreGlance {
+extension StoreDiagnostics {
   /// The circle whose statements it holds.
   var circle: CircleID? { statements.lazy.compactMap { try? Statement($0) }.first?.circle }
 }

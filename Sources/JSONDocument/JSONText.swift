@@ -120,7 +120,7 @@ package func flatKey(_ name: StaticString) -> UInt64 {
   name.description.utf8.reduce(0) { $0 << 8 | UInt64($1) }
 }
 
-/// Objects as nearly all of a large file are: found to be valid at a glance, or left to the parser.
+/// Objects as nearly all of a large file are: found to be valid at a diagnostics, or left to the parser.
 private enum FlatObject {
   /// Where the object that begins at `start`, or behind blanks, ends.
   static func end(

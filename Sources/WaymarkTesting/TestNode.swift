@@ -51,7 +51,7 @@ extension Node {
   ///
   /// - Throws: ``TestGroundError`` that names what is there.
   public func checkEmpty() async throws {
-    for (kind, count) in try NodeGlance.counts(of: self) where count != 0 {
+    for (kind, count) in try NodeDiagnostics.counts(of: self) where count != 0 {
       throw TestGroundError(
         description: "a test's store does not start empty: \(kind) \(count)")
     }

@@ -213,7 +213,7 @@ struct RitualistTests {
       for value in values {
         let usual = try plan("habitLogs", key, value)
         var text = fileText("habitLogs", key, value)
-        // An escape in a key says the same, and is nothing that is read at a glance.
+        // An escape in a key says the same, and is nothing that is read at a diagnostics.
         #expect(text.contains("\"date\"") || key == "date")
         text = text.replacing("\"habitID\"", with: "\"\\u0068abitID\"").replacing(
           "\"id\":", with: "\"\\u0069d\":")

@@ -18,7 +18,7 @@ extension Rendering {
   }
 
   /// The same for a window of few lines: the head, what waits for somebody, the peers, and no empty lines.
-  mutating func glance(_ status: NodeStatus) {
+  mutating func diagnostics(_ status: NodeStatus) {
     paragraphs(head(status))
     for line in closingLines(status) where line.stress != .none && line.stress != .good {
       data.paragraph(line.text, line.stress)

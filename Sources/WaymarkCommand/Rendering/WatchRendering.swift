@@ -7,7 +7,7 @@ extension Rendering {
   /// - Parameter isShort: for a small window: what waits for somebody comes right after the head, and nothing else.
   mutating func watch(_ watched: Watched, isShort: Bool = false, at now: ContinuousClock.Instant = .now) {
     guard let status = watched.status else { return }
-    guard !isShort else { return glance(status) }
+    guard !isShort else { return diagnostics(status) }
     self.status(status)
     bars(status.peers, watched, now)
     lastOperations(watched.operations)

@@ -76,11 +76,11 @@ extension TestCircle {
   /// - Parameter names: the devices to compare; all that are open if there is none.
   /// - Throws: ``TestGroundError`` that names what differs: the records, and their fields.
   public func assertConverged(_ names: String...) async throws {
-    let glances = try await glances(names.isEmpty ? self.names : names)
+    let diagnostics = try await diagnostics(names.isEmpty ? self.names : names)
     for lane in Lane.allCases {
-      let holders = glances.filter { $0.glance[lane].isOpen }
+      let holders = diagnostics.filter { $0.diagnostics[lane].isOpen }
       guard let first = holders.first else { continue }
-      for other in holders.dropFirst() where other.glance[lane].digest != first.glance[lane].digest {
+      for other in holders.dropFirst() where other.diagnostics[lane].digest != first.diagnostics[lane].digest {
         throw TestGroundError(description: try await difference(lane, first.name, other.name))
       }
     }
@@ -88,22 +88,22 @@ extension TestCircle {
 
   // MARK: Looking
 
-  private func glances(_ names: [String]) async throws -> [(name: String, glance: NodeGlance)] {
-    var glances: [(String, NodeGlance)] = []
+  private func diagnostics(_ names: [String]) async throws -> [(name: String, diagnostics: NodeDiagnostics)] {
+    var diagnostics: [(String, NodeDiagnostics)] = []
     for name in names {
       // A closed node holds nothing any more.
-      if let glance = try? await NodeGlance(of: self[name]), glance.isServing {
-        glances.append((name, glance))
+      if let diagnostics = try? await NodeDiagnostics(of: self[name]), diagnostics.isServing {
+        diagnostics.append((name, diagnostics))
       }
     }
-    return glances
+    return diagnostics
   }
 
   /// What is not done yet between two devices that can reach each other; nil if there is nothing.
   private func unsettled() async throws -> String? {
-    let glances = try await glances(names)
-    for (index, one) in glances.enumerated() {
-      for other in glances.dropFirst(index + 1) {
+    let diagnostics = try await diagnostics(names)
+    for (index, one) in diagnostics.enumerated() {
+      for other in diagnostics.dropFirst(index + 1) {
         if let trouble = unsettled(one, other) { return trouble }
       }
     }
@@ -111,9 +111,9 @@ extension TestCircle {
   }
 
   private func unsettled(
-    _ one: (name: String, glance: NodeGlance), _ other: (name: String, glance: NodeGlance)
+    _ one: (name: String, diagnostics: NodeDiagnostics), _ other: (name: String, diagnostics: NodeDiagnostics)
   ) -> String? {
-    let (here, there) = (one.glance, other.glance)
+    let (here, there) = (one.diagnostics, other.diagnostics)
     let names = "\(one.name) and \(other.name)"
     guard !network.isCut(pair(one.name, other.name)), !here.paused.contains(there.device),
       !there.paused.contains(here.device), here.members.contains(there.device),
@@ -121,7 +121,7 @@ extension TestCircle {
       there.members.contains(there.device)
     else { return nil }
     guard let mine = here.sessions[there.device], let theirs = there.sessions[here.device] else {
-      let standing = here.standings[there.device] ?? there.standings[here.device] ?? "offline"
+      let standing = here.peerStates[there.device] ?? there.peerStates[here.device] ?? "offline"
       return "\(names) are not connected: \(standing)"
     }
     guard here.statements == there.statements else { return "\(names) hold other certificates" }
@@ -132,7 +132,7 @@ extension TestCircle {
     for lane in Lane.allCases where lane == .settings || mine.isRecordsOpen {
       guard here[lane].heads == there[lane].heads, here[lane].digest == there[lane].digest else {
         return "\(lane) differ between \(names): \(here[lane].changeSets) and \(there[lane].changeSets) "
-          + "change sets; \(one.name) finds \(other.name) \(here.standings[there.device] ?? "gone")"
+          + "change sets; \(one.name) finds \(other.name) \(here.peerStates[there.device] ?? "gone")"
       }
     }
     guard mine.isInSync, theirs.isInSync else { return "\(names) have not compared all they hold" }
@@ -140,8 +140,8 @@ extension TestCircle {
   }
 
   private func difference(_ lane: Lane, _ one: String, _ other: String) async throws -> String {
-    let here = try await NodeGlance.content(of: self[one], lane)
-    let there = try await NodeGlance.content(of: self[other], lane)
+    let here = try await NodeDiagnostics.content(of: self[one], lane)
+    let there = try await NodeDiagnostics.content(of: self[other], lane)
     var lines: [String] = []
     for key in Set(here.keys).union(there.keys).sorted() {
       switch (here[key], there[key]) {

@@ -63,8 +63,8 @@ struct TestCircleTests {
     try await circle.clock.advance(to: end)
     for name in circle.names {
       #expect(try await recordsReason(circle, name) == "entitlement_expired")
-      let glance = try await NodeGlance(of: circle[name])
-      #expect(glance.sessions.count == 1 && glance.sessions.values.allSatisfy { !$0.isRecordsOpen })
+      let diagnostics = try await NodeDiagnostics(of: circle[name])
+      #expect(diagnostics.sessions.count == 1 && diagnostics.sessions.values.allSatisfy { !$0.isRecordsOpen })
     }
     try await run(circle, "alice", "trip.add", fields("name=Paris"))
     try await circle.settle()
@@ -96,7 +96,7 @@ struct TestCircleTests {
     let circle = try await TestCircle("alice", "bob")
     await circle.disconnect("alice", "bob")
     try await circle.clock.advance(by: .seconds(60))
-    #expect(try await NodeGlance(of: circle["alice"]).sessions.isEmpty)
+    #expect(try await NodeDiagnostics(of: circle["alice"]).sessions.isEmpty)
     circle.network.cut(.init(1, 2), false)
     let before = circle.clock.now
     try await circle.settle()
@@ -129,8 +129,8 @@ struct TestCircleTests {
     try await other.settle()
     #expect(try await trips(one, "bob") == ["Rome"])
     #expect(try await trips(other, "carol") == [])
-    #expect(try await NodeGlance(of: other["carol"]).sessions.count == 1)
-    #expect(try await NodeGlance(of: one["alice"]).sessions.count == 1)
+    #expect(try await NodeDiagnostics(of: other["carol"]).sessions.count == 1)
+    #expect(try await NodeDiagnostics(of: one["alice"]).sessions.count == 1)
     await one.close()
     await other.close()
   }

@@ -7,8 +7,8 @@ import Storage
 package import Wire
 
 /// What somebody sees of a node who looks at several at once, as tests do.
-package struct NodeGlance: Sendable {
-  package struct LaneGlance: Hashable, Sendable {
+package struct NodeDiagnostics: Sendable {
+  package struct LaneDiagnostics: Hashable, Sendable {
     package let heads: Bytes32
     package let digest: Bytes32
     package let changeSets: Int
@@ -16,7 +16,7 @@ package struct NodeGlance: Sendable {
     package let isOpen: Bool
   }
 
-  package struct SessionGlance: Sendable {
+  package struct SessionDiagnostics: Sendable {
     /// The two have compared notes, and neither owes the other anything.
     package let isInSync: Bool
     package let isRecordsOpen: Bool
@@ -30,30 +30,30 @@ package struct NodeGlance: Sendable {
   package let paused: Set<DeviceKey>
   /// Names the set of statements.
   package let statements: Bytes32
-  package let settings: LaneGlance
-  package let records: LaneGlance
-  package let sessions: [DeviceKey: SessionGlance]
+  package let settings: LaneDiagnostics
+  package let records: LaneDiagnostics
+  package let sessions: [DeviceKey: SessionDiagnostics]
   /// How each peer is, and why: `offline (dial_refused)`.
-  package let standings: [DeviceKey: String]
+  package let peerStates: [DeviceKey: String]
 
-  package subscript(lane: Lane) -> LaneGlance { lane == .settings ? settings : records }
+  package subscript(lane: Lane) -> LaneDiagnostics { lane == .settings ? settings : records }
 }
 
-extension NodeGlance {
+extension NodeDiagnostics {
   /// - Throws: `WaymarkError` once the node is closed.
   package init(of node: isolated Node) throws {
     try node.checkOpen()
-    var sessions: [DeviceKey: SessionGlance] = [:]
+    var sessions: [DeviceKey: SessionDiagnostics] = [:]
     for session in node.replica.sessions.values {
       guard let device = session.device, !session.isClosing else { continue }
       var isUnproven = false
       if case .peerNotPremium = session.records.reason { isUnproven = true }
-      sessions[device] = SessionGlance(
+      sessions[device] = SessionDiagnostics(
         isInSync: session.isCurrent && session.isInSync, isRecordsOpen: session.records.isOpen,
         isUnproven: isUnproven)
     }
-    func lane(_ lane: Lane, isOpen: Bool) -> LaneGlance {
-      LaneGlance(
+    func lane(_ lane: Lane, isOpen: Bool) -> LaneDiagnostics {
+      LaneDiagnostics(
         heads: node.replica[lane].heads.foldedHash, digest: node.store.digest(lane).sum,
         changeSets: Int(clamping: node.store.changeSetCount(lane)), isOpen: isOpen)
     }
@@ -66,7 +66,7 @@ extension NodeGlance {
     settings = lane(.settings, isOpen: true)
     records = lane(.records, isOpen: node.replica.ownGate(now: now).isOpen)
     self.sessions = sessions
-    standings = Dictionary(
+    peerStates = Dictionary(
       try node.inspection().peers().map { ($0.device, "\($0.state.rawValue) (\($0.reason.rawValue))") }
     ) { first, _ in first }
   }

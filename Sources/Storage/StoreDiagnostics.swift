@@ -24,7 +24,7 @@ extension Store {
 }
 
 /// What a store holds, seen without opening it for work: of one that is about to be replaced, and may be damaged.
-package struct StoreGlance: Sendable {
+package struct StoreDiagnostics: Sendable {
   package let statements: [[UInt8]]
   package let changeSetIDs: Set<ChangeSetID>
   private let values: [String: [UInt8]]

@@ -8,8 +8,8 @@ import Wire
 final class InMemoryHome: HomeStorage {
   /// In guarded memory, which is wiped when it is freed; nil on a device that did not found the circle.
   private let root: SigningKey?
-  private let place = MemoryIncarnation()
-  private let copy = MemoryPreferences()
+  private let place = InMemoryIncarnation()
+  private let copy = InMemoryPreferences()
 
   init(root: SigningKey?) { self.root = root }
 
@@ -49,7 +49,7 @@ final class InMemoryHome: HomeStorage {
 }
 
 /// No copy of a store in memory can have another place.
-private final class MemoryIncarnation: IncarnationPlace, Sendable {
+private final class InMemoryIncarnation: IncarnationPlace, Sendable {
   func names(_ incarnation: Incarnation) -> Bool { true }
 
   func write(_ incarnation: Incarnation) {}

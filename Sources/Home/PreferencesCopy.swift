@@ -62,7 +62,7 @@ struct PreferencesFile: PreferencesCopy {
 }
 
 /// The copy of a home in memory.
-final class MemoryPreferences: PreferencesCopy, Sendable {
+final class InMemoryPreferences: PreferencesCopy, Sendable {
   private let kept = Mutex<[(key: String, value: Value)]?>(nil)
 
   var exists: Bool { kept.withLock { $0 != nil } }

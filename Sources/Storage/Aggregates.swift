@@ -43,14 +43,14 @@ final class Aggregates {
   }
 
   /// What lasts from one batch to the next.
-  struct Memory {
+  struct RollbackState {
     fileprivate let dead: Set<RecordKey>
   }
 
-  var memory: Memory { Memory(dead: dead) }
+  var rollbackState: RollbackState { RollbackState(dead: dead) }
 
-  func restore(_ memory: Memory) {
-    dead = memory.dead
+  func restore(_ state: RollbackState) {
+    dead = state.dead
     forgetBatch()
   }
 

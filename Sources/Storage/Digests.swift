@@ -20,15 +20,15 @@ final class Digests {
     try reload()
   }
 
-  struct Memory {
+  struct RollbackState {
     fileprivate let sums: [Digest]
     fileprivate let totals: [Digest]
   }
 
-  var memory: Memory { Memory(sums: sums, totals: totals) }
+  var rollbackState: RollbackState { RollbackState(sums: sums, totals: totals) }
 
-  func restore(_ memory: Memory) {
-    (sums, totals) = (memory.sums, memory.totals)
+  func restore(_ state: RollbackState) {
+    (sums, totals) = (state.sums, state.totals)
     isChanged = Array(repeating: false, count: sums.count)
   }
 

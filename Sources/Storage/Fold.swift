@@ -32,26 +32,26 @@ final class Fold {
   }
 
   /// What is in memory and was not asked for.
-  struct Memory {
-    fileprivate let digests: Digests.Memory
-    fileprivate let aggregates: Aggregates.Memory
+  struct RollbackState {
+    fileprivate let digests: Digests.RollbackState
+    fileprivate let aggregates: Aggregates.RollbackState
     fileprivate let dayIndex: DayIndex
   }
 
-  var memory: Memory {
-    Memory(digests: digests.memory, aggregates: aggregates.memory, dayIndex: dayIndex)
+  var rollbackState: RollbackState {
+    RollbackState(digests: digests.rollbackState, aggregates: aggregates.rollbackState, dayIndex: dayIndex)
   }
 
   /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
-  func restore(_ memory: Memory) {
+  func restore(_ state: RollbackState) {
     causality.forget()
     packed = (0, [], [])
-    digests.restore(memory.digests)
-    aggregates.restore(memory.aggregates)
-    dayIndex = memory.dayIndex
+    digests.restore(state.digests)
+    aggregates.restore(state.aggregates)
+    dayIndex = state.dayIndex
   }
 
-  /// Reads again from the tables what is kept in memory.
+  /// Reads again from the tables what is kept in state.
   func reload() throws {
     causality.forget()
     packed = (0, [], [])

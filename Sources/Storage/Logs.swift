@@ -37,7 +37,7 @@ final class Logs: LogIndex {
   private(set) var failure: (any Error)?
 
   /// What is in memory and was not asked for.
-  struct Memory {
+  struct RollbackState {
     fileprivate let branches: [Int64: Branch]
     fileprivate let byLog: [LogKey: [Int64]]
     fileprivate let children: [Int64: [Int64]]
@@ -72,14 +72,14 @@ final class Logs: LogIndex {
     try reload()
   }
 
-  var memory: Memory {
-    Memory(branches: branches, byLog: byLog, children: children, lastNumber: lastNumber)
+  var rollbackState: RollbackState {
+    RollbackState(branches: branches, byLog: byLog, children: children, lastNumber: lastNumber)
   }
 
   /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
-  func restore(_ memory: Memory) {
-    (branches, byLog, children) = (memory.branches, memory.byLog, memory.children)
-    lastNumber = memory.lastNumber
+  func restore(_ state: RollbackState) {
+    (branches, byLog, children) = (state.branches, state.byLog, state.children)
+    lastNumber = state.lastNumber
     located = [:]
     cuts = [:]
     before = [:]
@@ -96,7 +96,7 @@ final class Logs: LogIndex {
     throw failure
   }
 
-  /// Reads again from the tables what is kept in memory.
+  /// Reads again from the tables what is kept in state.
   func reload() throws {
     branches = [:]
     byLog = [:]

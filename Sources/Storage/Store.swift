@@ -25,7 +25,7 @@ package final class Store {
   var damage: DamagedSets
   /// Of sets aside what they stand on and that is not here; nil until somebody asks.
   var lacking: [Set<ChangeSetID>]?
-  /// Held as long as the store is open; nil in memory.
+  /// Held as long as the store is open; nil in state.
   private let lock: StoreLock?
 
   /// Opens a store, or makes it where there is none. No other process can open it meanwhile.
@@ -53,7 +53,7 @@ package final class Store {
 
   /// A store that is gone with the process: for tests and previews.
   package static func inMemory() throws -> Store {
-    let connection = try Connection(.memory)
+    let connection = try Connection(.rollbackState)
     try connection.setUp()
     return try Store(connection, lock: nil)
   }
@@ -107,7 +107,7 @@ package final class Store {
 
   /// Runs `body` as one transaction; if it throws, memory is as before too.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
-    let (logsBefore, foldBefore, damageBefore) = (logs.memory, fold.memory, damage)
+    let (logsBefore, foldBefore, damageBefore) = (logs.rollbackState, fold.rollbackState, damage)
     do {
       return try connection.transaction {
         let result = try body()

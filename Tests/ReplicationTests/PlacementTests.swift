@@ -4,7 +4,7 @@ import Wire
 @testable import Replication
 
 /// A store of headers.
-private struct MemoryLog: LogIndex {
+private struct InMemoryLog: LogIndex {
   var sets: [LogKey: [UInt64: [StoredPosition]]] = [:]
   /// What cuts leave of logs that are cut.
   var kept: [LogKey: Set<ChangeSetID>] = [:]
@@ -63,7 +63,7 @@ private struct MemoryLog: LogIndex {
     _ set: VerifiedChangeSet, among sets: [VerifiedChangeSet], waiting: [VerifiedChangeSet] = [],
     horizon: Clock? = nil
   ) throws -> Placement {
-    var log = MemoryLog()
+    var log = InMemoryLog()
     for set in sets { log.add(set) }
     for set in waiting { log.add(set, folded: false) }
     return try Placement.of(set, in: log, horizon: horizon ?? now)
@@ -108,7 +108,7 @@ private struct MemoryLog: LogIndex {
   }
 
   @Test func `what a cut leaves out has no place, and is no reason to wait`() throws {
-    var log = MemoryLog()
+    var log = InMemoryLog()
     let alices = alice[0].header.log
     log.kept[alices] = [alice[0].id]
     #expect(try Placement.of(alice[0], in: log, horizon: now) == .place(folds: false))

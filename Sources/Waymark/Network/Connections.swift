@@ -28,14 +28,14 @@ final class Connections {
   var peering: Peering
   var serving: Serving?
   var questions = Questions()
-  var remembered: PeerMemory
+  var remembered: PeerHistory
   var counters = Counters()
   /// The device that joined last with a ticket of this node.
   var lastJoined: DeviceKey?
 
   init(
     _ loop: EventLoop, _ maintenance: StoreMaintenance, identity: Identity, waiting: AwaitedAdmission?,
-    transport: any NodeTransport, log: NodeLog, paused: Set<DeviceKey>, remembered: PeerMemory
+    transport: any NodeTransport, log: NodeLog, paused: Set<DeviceKey>, remembered: PeerHistory
   ) {
     self.loop = loop
     self.maintenance = maintenance
@@ -192,7 +192,7 @@ final class Connections {
   func rememberSoon() {
     guard !remembered.isDue else { return }
     remembered.isDue = true
-    loop.after(milliseconds: PeerMemory.burstMilliseconds) { $0.connections.remember() }
+    loop.after(milliseconds: PeerHistory.burstMilliseconds) { $0.connections.remember() }
   }
 
   /// Saves what peers are known to hold, as far as it has changed. After a crash the store may know less than the node

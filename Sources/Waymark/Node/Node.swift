@@ -61,7 +61,7 @@ public actor Node {
     executor = QueueExecutor(label: "waymark.node")
     let stored = try StoredState(store)
     let waiting = try stored.admission(of: identity, in: home)
-    let remembered = try PeerMemory(store)
+    let remembered = try PeerHistory(store)
     let replicator = try Replicator(
       store: store, circle: stored.circle, signing: identity.signing, preference: stored.preference,
       localPremium: stored.localPremium, place: home.storage.incarnation, now: clock.wall(),

@@ -14,7 +14,7 @@ struct PeerInspection {
   private let circle: Circle
   private let device: DeviceKey
   private let peering: Peering
-  private let remembered: PeerMemory
+  private let remembered: PeerHistory
   private let isDiskFull: Bool
   /// Whether this device is out of the circle.
   private let isExcluded: Bool

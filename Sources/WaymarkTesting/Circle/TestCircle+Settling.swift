@@ -206,8 +206,8 @@ extension TestCircle {
     for node in nodes { await node.hurry() }
   }
 
-  private func pair(_ one: String, _ other: String) -> MemoryNetwork.Pair {
+  private func pair(_ one: String, _ other: String) -> InMemoryNetwork.Pair {
     precondition(one != other, "\(one) is always connected with itself")
-    return MemoryNetwork.Pair(device(one).machine, device(other).machine)
+    return InMemoryNetwork.Pair(device(one).machine, device(other).machine)
   }
 }

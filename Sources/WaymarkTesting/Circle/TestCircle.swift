@@ -61,7 +61,7 @@ public final class TestCircle: Sendable {
 
   /// The time of all devices.
   public let clock: VirtualClock
-  let network: MemoryNetwork
+  let network: InMemoryNetwork
   let state = Mutex(State())
   private let issuer: SigningKey
   private let storage: Storage
@@ -105,12 +105,12 @@ public final class TestCircle: Sendable {
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
-      names, premium, until, isSyncing, storage, on: MemoryNetwork(clock: clock), firstMachine: 1)
+      names, premium, until, isSyncing, storage, on: InMemoryNetwork(clock: clock), firstMachine: 1)
   }
 
   init(
     _ names: [String], _ premium: Premium, _ until: Date?, _ isSyncing: Bool, _ storage: Storage,
-    on network: MemoryNetwork, firstMachine: Int
+    on network: InMemoryNetwork, firstMachine: Int
   ) async throws {
     precondition(!names.isEmpty && Set(names).count == names.count, "each device needs a name of its own")
     RealData.putOutOfBounds()
@@ -268,8 +268,8 @@ extension TestCircle {
     return node
   }
 
-  private func transport(_ machine: Int) -> MemoryTransport {
-    MemoryTransport(network: network, machine: machine)
+  private func transport(_ machine: Int) -> InMemoryTransport {
+    InMemoryTransport(network: network, machine: machine)
   }
 
   private func environment(_ machine: Int) -> NodeEnvironment {

@@ -63,7 +63,7 @@ struct AuthorGrowth {
     for number in 0..<setCount {
       let device = habit == .apart ? number * authors / setCount : number % authors
       let key = family.keys[device]
-      let log = LogKey(device: DeviceKey(key), incarnation: MemoryNode.incarnation(device), lane: .records)
+      let log = LogKey(device: DeviceKey(key), incarnation: InMemoryNode.incarnation(device), lane: .records)
       var author =
         try positions[device]
         ?? Author(
@@ -102,8 +102,8 @@ private final class AuthorRun {
     network = Network(family)
     let store = try Store.inMemory()
     _ = try store.commit(history.sets, horizon: Clock(raw: .max))
-    network.add(try MemoryNode(0, network, store: store))
-    network.add(try MemoryNode(reader, network))
+    network.add(try InMemoryNode(0, network, store: store))
+    network.add(try InMemoryNode(reader, network))
     let begun = now()
     link = try network.connect(0, 1)
     let (full, empty) = (network.nodes[0], network.nodes[1])

@@ -14,7 +14,7 @@ final class Network {
 
   let family: Family
   private let hopMilliseconds: Moment
-  private(set) var nodes: [MemoryNode] = []
+  private(set) var nodes: [InMemoryNode] = []
   private(set) var traffic = Traffic()
   private(set) var now: Moment = 0
   private var links: [Link] = []
@@ -44,7 +44,7 @@ final class Network {
 
   var time: Now { Now(wall: Self.start + now, steady: now) }
 
-  func add(_ node: MemoryNode) {
+  func add(_ node: InMemoryNode) {
     nodes.append(node)
     node.handle([.started])
   }

@@ -46,7 +46,7 @@ struct NodeGrowth {
     random = SplitMix(seed: UInt64(size))
     edges = shape == .mesh ? Self.mesh(size) : Self.sparse(size, &random)
     network = Network(try Family(size), hopMilliseconds: hopMilliseconds)
-    for number in 0..<size { network.add(try MemoryNode(number, network)) }
+    for number in 0..<size { network.add(try InMemoryNode(number, network)) }
     for (dialler, dialled) in edges { try network.connect(dialler, dialled) }
     network.run(10_000)
   }

@@ -114,7 +114,7 @@ struct TestCircleTests {
   }
 
   @Test func `two circles on one network do not meet`() async throws {
-    let network = MemoryNetwork(clock: VirtualClock())
+    let network = InMemoryNetwork(clock: VirtualClock())
     let one = try await TestCircle(
       ["alice", "bob"], .everyone, nil, true, .memory, on: network, firstMachine: 1)
     let other = try await TestCircle(

@@ -160,7 +160,7 @@ struct TimeTests {
     let node = try Node(
       Founding(name: "alice", now: clock.wall()),
       in: NodeEnvironment(
-        clock: set, transport: MemoryTransport(network: MemoryNetwork(clock: clock), machine: 1)))
+        clock: set, transport: InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)))
     let habit = try await habit(in: node)
     let watcher = Watcher(node.watch(.progress(of: habit.id)))
     #expect(try await watcher.next("today")?.today == Day("2026-05-03"))

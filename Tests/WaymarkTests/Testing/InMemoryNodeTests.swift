@@ -8,7 +8,7 @@ import Wire
 @testable import Waymark
 
 /// Nodes that write nothing to the disk.
-struct MemoryNodeTests {
+struct InMemoryNodeTests {
   private func perform(_ node: Node, _ command: String, _ arguments: JSON = [:]) async throws -> JSON {
     try await node.run(command, arguments)
   }

@@ -14,7 +14,7 @@ package struct SeenPeer: Hashable, Sendable {
 }
 
 /// What of the peers is in the store, so that a restart does not make it forgotten.
-package struct PeerMemory: Sendable {
+package struct PeerHistory: Sendable {
   package private(set) var seen: [DeviceKey: SeenPeer] = [:]
   private var holdings: [DeviceKey: Replica.Holding] = [:]
   /// What the person calls other devices on this one.

@@ -4,7 +4,7 @@ import Transport
 import Waymark
 
 /// A network in memory: nodes listen and dial on it as they do on real ones, and nobody else can reach it.
-final class MemoryNetwork: Sendable {
+final class InMemoryNetwork: Sendable {
   /// Two machines, in order.
   struct Pair: Hashable, Sendable {
     let first: Int
@@ -27,7 +27,7 @@ final class MemoryNetwork: Sendable {
   private struct State {
     var responders: [SocketAddress: Responder] = [:]
     var cuts: Set<Pair> = []
-    var links: [Pair: [ObjectIdentifier: MemoryLink]] = [:]
+    var links: [Pair: [ObjectIdentifier: InMemoryLink]] = [:]
     var nextPort: UInt16 = 49_152
   }
 
@@ -40,7 +40,7 @@ final class MemoryNetwork: Sendable {
 
   /// Cuts the way between two machines, or opens it. What is open over it breaks off.
   func cut(_ pair: Pair, _ isCut: Bool) {
-    let broken = state.withLock { state -> [MemoryLink] in
+    let broken = state.withLock { state -> [InMemoryLink] in
       guard isCut else {
         state.cuts.remove(pair)
         return []
@@ -77,7 +77,7 @@ final class MemoryNetwork: Sendable {
   func responder(at address: SocketAddress) -> Responder? { state.withLock { $0.responders[address] } }
 
   /// Takes note of a link; false if the way between its ends is cut.
-  func opened(_ link: MemoryLink, _ pair: Pair) -> Bool {
+  func opened(_ link: InMemoryLink, _ pair: Pair) -> Bool {
     state.withLock { state in
       guard !state.cuts.contains(pair) else { return false }
       state.links[pair, default: [:]][ObjectIdentifier(link)] = link
@@ -85,14 +85,14 @@ final class MemoryNetwork: Sendable {
     }
   }
 
-  func ended(_ link: MemoryLink, _ pair: Pair) {
+  func ended(_ link: InMemoryLink, _ pair: Pair) {
     state.withLock { _ = $0.links[pair]?.removeValue(forKey: ObjectIdentifier(link)) }
   }
 }
 
 /// One machine on a network in memory.
-struct MemoryTransport: NodeTransport {
-  let network: MemoryNetwork
+struct InMemoryTransport: NodeTransport {
+  let network: InMemoryNetwork
   /// From 1.
   let machine: Int
 
@@ -108,15 +108,15 @@ struct MemoryTransport: NodeTransport {
   ) throws -> any NodeListener {
     let port = endpoint.port == 0 ? network.freePort() : endpoint.port
     guard let address = SocketAddress.numeric(host, port: port) else { throw ListenError.notHere(endpoint) }
-    let responder = MemoryNetwork.Responder(
+    let responder = InMemoryNetwork.Responder(
       machine: machine, roleFor: roleFor, settings: settings, handlers: handlers)
-    return MemoryListener(network: network, address: address, responder: responder)
+    return InMemoryListener(network: network, address: address, responder: responder)
   }
 
   func dial(
     _ endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws -> any NodeLink {
-    try MemoryLink(
+    try InMemoryLink(
       network: network, machine: machine, dialling: endpoint,
       from: SocketAddress.numeric(host, port: network.freePort()), role: role, settings: settings,
       handlers: handlers)
@@ -126,10 +126,10 @@ struct MemoryTransport: NodeTransport {
   var interfaces: [NetworkInterface]? { nil }
 }
 
-private struct MemoryListener: NodeListener {
-  let network: MemoryNetwork
+private struct InMemoryListener: NodeListener {
+  let network: InMemoryNetwork
   let address: SocketAddress
-  let responder: MemoryNetwork.Responder
+  let responder: InMemoryNetwork.Responder
 
   func start() { _ = network.listen(at: address, responder) }
 

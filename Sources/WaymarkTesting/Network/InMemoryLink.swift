@@ -8,7 +8,7 @@ import Wire
 /// One end of a connection in memory: the same channel as over TCP, whose bytes go straight to the other end.
 ///
 /// Both ends run on one queue. A link keeps itself alive until it has ended.
-actor MemoryLink: NodeLink {
+actor InMemoryLink: NodeLink {
   private enum Stage {
     case new
     case handshaking
@@ -32,7 +32,7 @@ actor MemoryLink: NodeLink {
   }
 
   private nonisolated let executor: QueueExecutor
-  private nonisolated let network: MemoryNetwork
+  private nonisolated let network: InMemoryNetwork
   private nonisolated let settings: LinkSettings<Inbound>
   private nonisolated let handlers: NodeLinkHandlers
   private nonisolated let shared: Mutex<Shared>
@@ -44,8 +44,8 @@ actor MemoryLink: NodeLink {
   private var stage = Stage.new
   private var isAdmitted: Bool
   private var closeIsWanted = false
-  private var other: MemoryLink?
-  private var pair: MemoryNetwork.Pair?
+  private var other: InMemoryLink?
+  private var pair: InMemoryNetwork.Pair?
   /// Bytes that have come and are not in the channel yet.
   private var incoming: [UInt8] = []
 
@@ -53,7 +53,7 @@ actor MemoryLink: NodeLink {
 
   /// An end that will dial.
   init(
-    network: MemoryNetwork, machine: Int, dialling endpoint: Endpoint, from address: SocketAddress?,
+    network: InMemoryNetwork, machine: Int, dialling endpoint: Endpoint, from address: SocketAddress?,
     role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws {
     executor = QueueExecutor(label: "waymark.memory-link", isShared: true)
@@ -70,7 +70,7 @@ actor MemoryLink: NodeLink {
 
   /// The end that answers.
   private init(
-    answering caller: MemoryLink, _ responder: MemoryNetwork.Responder, from address: SocketAddress
+    answering caller: InMemoryLink, _ responder: InMemoryNetwork.Responder, from address: SocketAddress
   ) throws {
     executor = caller.executor
     channel = try Channel(responder.roleFor(address), keys: responder.settings.makeKeys())
@@ -163,7 +163,7 @@ actor MemoryLink: NodeLink {
     network.clock.steady() - shared.withLock { $0.lastReceived }
   }
 
-  private nonisolated func enqueue(_ body: @escaping @Sendable (isolated MemoryLink) -> Void) {
+  private nonisolated func enqueue(_ body: @escaping @Sendable (isolated InMemoryLink) -> Void) {
     let underWay = network.clock.underWay
     underWay.begin()
     executor.async {
@@ -184,12 +184,12 @@ actor MemoryLink: NodeLink {
   }
 
   private func connect(
-    _ responder: MemoryNetwork.Responder, at target: SocketAddress, from own: SocketAddress
+    _ responder: InMemoryNetwork.Responder, at target: SocketAddress, from own: SocketAddress
   ) {
-    guard let answering = try? MemoryLink(answering: self, responder, from: own) else {
+    guard let answering = try? InMemoryLink(answering: self, responder, from: own) else {
       return end(.refused)
     }
-    let pair = MemoryNetwork.Pair(machine, responder.machine)
+    let pair = InMemoryNetwork.Pair(machine, responder.machine)
     guard network.opened(self, pair) else { return end(.noRoute) }
     self.pair = pair
     shared.withLock { $0.remoteAddress = target }

@@ -19,7 +19,7 @@ extension Node {
     name: String = "memory", clock: VirtualClock, log: NodeLog = .silent
   ) throws -> Node {
     RealData.putOutOfBounds()
-    let transport = MemoryTransport(network: MemoryNetwork(clock: clock), machine: 1)
+    let transport = InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)
     return try Node(
       Founding(name: name, now: clock.wall()), in: NodeEnvironment(clock: clock, transport: transport),
       log: log)

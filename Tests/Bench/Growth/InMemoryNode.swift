@@ -8,7 +8,7 @@ import Storage
 import Wire
 
 /// One node without sockets and disk: the core that the real node drives, with a store in memory.
-final class MemoryNode {
+final class InMemoryNode {
   /// Its place in the network.
   let number: Int
   private let device: Int
@@ -59,7 +59,7 @@ final class MemoryNode {
   }
 }
 
-extension MemoryNode: ReplicatorShell {
+extension InMemoryNode: ReplicatorShell {
   func send(_ message: [UInt8], to link: LinkID) {
     do { try network.send(message, on: link, from: number) } catch { trouble = error }
   }

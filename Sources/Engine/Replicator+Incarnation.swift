@@ -8,7 +8,7 @@ extension Replicator {
   /// The incarnation that a data directory writes under when it is opened: a new one if it is a copy, its store
   /// came from elsewhere, or its log has forked, was ended, or ends further back than it did.
   static func openIncarnation(
-    _ store: Store, _ circle: Circle, _ device: DeviceKey, _ place: any IncarnationPlace,
+    _ store: Store, _ circle: Circle, _ device: DeviceKey, _ place: any IncarnationStorage,
     _ random16: () -> Bytes16
   ) throws -> (incarnation: Incarnation, isSpent: Bool) {
     guard let stored = try store.meta(MetaKey.incarnation).flatMap({ Incarnation(bytes: $0) }) else {

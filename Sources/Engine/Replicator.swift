@@ -15,7 +15,7 @@ package final class Replicator {
   package let device: DeviceKey
   package internal(set) var replica: Replica
   let signing: SigningKey
-  let place: any IncarnationPlace
+  let place: any IncarnationStorage
   /// Sixteen bytes that nobody has had before.
   let random16: () -> Bytes16
   /// Nil once it is closed.
@@ -54,7 +54,7 @@ package final class Replicator {
   /// - Throws: `StoreError`, and what `place` throws.
   package init(
     store: Store, circle: Circle, signing: SigningKey, preference: Bool, localPremium: LocalPremium,
-    place: any IncarnationPlace, now: Moment, seed: UInt64, random16: @escaping () -> Bytes16
+    place: any IncarnationStorage, now: Moment, seed: UInt64, random16: @escaping () -> Bytes16
   ) throws {
     device = DeviceKey(signing)
     self.signing = signing

@@ -57,7 +57,7 @@ struct CalendarExportReader {
         try builder.add(isTrip ? try trip(event) : try item(event, kind, &builder), isComplete: true)
         event.noteUnheld(in: &builder)
       } catch {
-        builder.skip(Place(event.place), error.reason)
+        builder.skip(Location(event.place), error.reason)
       }
     }
   }

@@ -50,7 +50,7 @@ struct CalendarReader {
         if let booking = Booking(event), booking.isCancelled { throw RowError("it is cancelled") }
         events.append(event)
       } catch {
-        builder.skip(Place("line \(component.line)"), error.reason)
+        builder.skip(Location("line \(component.line)"), error.reason)
       }
     }
     return events
@@ -66,7 +66,7 @@ struct CalendarReader {
       }
       let isNewer = event.version >= events[held].version
       builder.skip(
-        Place(events[isNewer ? held : index].place),
+        Location(events[isNewer ? held : index].place),
         "another event of the file has the same UID and is newer")
       if isNewer { positions[event.uid] = index }
     }
@@ -89,7 +89,7 @@ struct CalendarReader {
         drafts.append(try item(event, trip))
         event.noteUnheld(in: &builder)
       } catch {
-        builder.skip(Place(event.place), error.reason)
+        builder.skip(Location(event.place), error.reason)
       }
     }
     guard !drafts.isEmpty else { return }

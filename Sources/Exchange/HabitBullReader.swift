@@ -42,7 +42,7 @@ struct HabitBullReader {
       do throws(RowError) {
         try readRow(row, header, order)
       } catch {
-        builder.skip(Place(row.place), error.reason)
+        builder.skip(Location(row.place), error.reason)
       }
     }
     writeHabits()
@@ -85,7 +85,7 @@ struct HabitBullReader {
         try builder.add(try draft(habit, id, index), isComplete: true)
       } catch {
         builder.skip(
-          Place("habit \"\(habit.name.prefix(60))\""), "it is left out with its days: \(error.reason)")
+          Location("habit \"\(habit.name.prefix(60))\""), "it is left out with its days: \(error.reason)")
         continue
       }
       for entry in habit.entries { add(entry, habit, id) }
@@ -128,10 +128,10 @@ struct HabitBullReader {
     if !habit.isNumeric, entry.value <= 0 {
       guard entry.value == 0 else {
         return builder.skip(
-          Place("line \(entry.line)"), "the value \(entry.value) is none of a habit that is done or not")
+          Location("line \(entry.line)"), "the value \(entry.value) is none of a habit that is done or not")
       }
       if entry.hasComment {
-        return builder.skip(Place("line \(entry.line)"), "a comment on a day without an entry can't be held")
+        return builder.skip(Location("line \(entry.line)"), "a comment on a day without an entry can't be held")
       }
       return builder.count("habit \"\(habit.name)\": a day with 0 needs no entry")
     }
@@ -145,7 +145,7 @@ struct HabitBullReader {
         builder.count("habit \"\(habit.name)\": a comment on an entry can't be held and is left out")
       }
     } catch {
-      builder.skip(Place("line \(entry.line)"), error.reason)
+      builder.skip(Location("line \(entry.line)"), error.reason)
     }
   }
 }

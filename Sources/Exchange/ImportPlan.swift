@@ -74,7 +74,7 @@ struct PlanBuilder {
     drafts.append(draft)
   }
 
-  mutating func skip(_ place: Place, _ reason: String) {
+  mutating func skip(_ place: Location, _ reason: String) {
     skipped.append(SkippedRow(place: place.description, reason: reason))
   }
 
@@ -112,7 +112,7 @@ struct PlanBuilder {
 }
 
 /// Where a row stands in a file; written out only if there is something to say about it.
-struct Place: CustomStringConvertible {
+struct Location: CustomStringConvertible {
   let section: String
   let index: Int?
 

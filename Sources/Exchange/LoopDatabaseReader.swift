@@ -29,7 +29,7 @@ struct LoopDatabaseReader {
   }
 
   private mutating func readHabit(_ row: LoopRow) throws {
-    guard let key = row.integer("id") else { return builder.skip(Place("Habits"), "a row has no id") }
+    guard let key = row.integer("id") else { return builder.skip(Location("Habits"), "a row has no id") }
     var habit = LoopHabit()
     habit.name = row.text("name")
     habit.question = row.text("question")
@@ -50,7 +50,7 @@ struct LoopDatabaseReader {
       habit.note(in: &builder)
     } catch {
       habitsLeftOut.insert(key)
-      builder.skip(Place("Habits, id \(key)"), error.reason)
+      builder.skip(Location("Habits, id \(key)"), error.reason)
     }
   }
 
@@ -67,7 +67,7 @@ struct LoopDatabaseReader {
   }
 
   private mutating func readRepetition(_ row: LoopRow) {
-    let place = Place("Repetitions, id \(row.integer("id") ?? 0)")
+    let place = Location("Repetitions, id \(row.integer("id") ?? 0)")
     guard let key = row.integer("habit"), let known = habits[key] else {
       let isLeftOut = row.integer("habit").map(habitsLeftOut.contains) ?? false
       return builder.skip(place, isLeftOut ? "its habit is left out" : "its habit is not in the file")

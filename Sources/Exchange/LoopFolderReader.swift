@@ -73,7 +73,7 @@ struct LoopFolderReader {
         try readHabit(row, header, position)
       } catch {
         positionsLeftOut.insert(position)
-        builder.skip(Place(row.place), error.reason)
+        builder.skip(Location(row.place), error.reason)
       }
     }
   }
@@ -147,7 +147,7 @@ struct LoopFolderReader {
     guard let known = habits[number] else {
       let isLeftOut = positionsLeftOut.contains(number)
       return builder.skip(
-        Place(file.path), isLeftOut ? "its habit is left out" : "\(Self.habitsName) has no habit \(number)")
+        Location(file.path), isLeftOut ? "its habit is left out" : "\(Self.habitsName) has no habit \(number)")
     }
     var reader = CSVReader(file.bytes, file: file.path)
     try checkEnd(reader)
@@ -175,11 +175,11 @@ struct LoopFolderReader {
   ) throws(ExchangeError) -> (row: CSVRow, day: CalendarDay, mark: LoopHabit.Mark)? {
     guard row.fields.count >= 2 else { throw .damaged(place: row.place, reason: "it has no value") }
     guard let day = CalendarDay(row.fields[0]) else {
-      builder.skip(Place(row.place), "\"\(row.fields[0].prefix(40))\" is no day such as 2026-05-03")
+      builder.skip(Location(row.place), "\"\(row.fields[0].prefix(40))\" is no day such as 2026-05-03")
       return nil
     }
     guard let mark = LoopHabit.Mark(row.fields[1]) else {
-      builder.skip(Place(row.place), "\"\(row.fields[1].prefix(40))\" is no mark that Loop makes")
+      builder.skip(Location(row.place), "\"\(row.fields[1].prefix(40))\" is no mark that Loop makes")
       return nil
     }
     return (row, day, mark)
@@ -235,7 +235,7 @@ struct LoopEntries {
         builder.count("habit \"\(name)\": a note of an entry can't be held and is left out")
       }
     } catch {
-      builder.skip(Place(place()), error.reason)
+      builder.skip(Location(place()), error.reason)
     }
   }
 
@@ -248,11 +248,11 @@ struct LoopEntries {
       return isNumeric ? Double(number) / 1_000 : number == 2 ? 1 : other(number, place, &builder)
     case .no where isNumeric && zeroIsEntered: return 0
     case .skip:
-      builder.skip(Place(place()), "a day that was skipped can't be held")
+      builder.skip(Location(place()), "a day that was skipped can't be held")
     case .automatic:
       builder.count("habit \"\(name)\": a day that Loop computed itself is no entry and is left out")
     case .no where !note.isEmpty:
-      builder.skip(Place(place()), "a note of a day without an entry can't be held")
+      builder.skip(Location(place()), "a note of a day without an entry can't be held")
     case .no: builder.count("habit \"\(name)\": a day marked as not done needs no entry")
     case .unknown: break
     }
@@ -260,7 +260,7 @@ struct LoopEntries {
   }
 
   private func other(_ number: Int64, _ place: () -> String, _ builder: inout PlanBuilder) -> Double? {
-    builder.skip(Place(place()), "the value \(number) is none of a habit that is done or not")
+    builder.skip(Location(place()), "the value \(number) is none of a habit that is done or not")
     return nil
   }
 }

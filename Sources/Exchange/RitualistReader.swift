@@ -16,11 +16,11 @@ struct RitualistReader {
     builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
     readProfile(text)
     each(text, "categories") { (reader, index, row) in
-      reader.attempt(Place("categories", index)) { (reader) throws(RowError) in try reader.readCategory(row) }
+      reader.attempt(Location("categories", index)) { (reader) throws(RowError) in try reader.readCategory(row) }
     }
     each(text, "habits") { (reader, index, row) in
       let id = row["id"]?.string.flatMap { RecordID(uuid: $0) }
-      let isRead = reader.attempt(Place("habits", index)) { (reader) throws(RowError) in
+      let isRead = reader.attempt(Location("habits", index)) { (reader) throws(RowError) in
         try reader.readHabit(row)
       }
       if !isRead, let id, reader.builder.draft(Registry.habit, id) == nil { reader.skippedHabits.insert(id) }
@@ -44,7 +44,7 @@ struct RitualistReader {
   /// Runs a step for one row; false if the row is left out, which is then reported.
   @discardableResult
   private mutating func attempt(
-    _ place: Place, _ step: (inout RitualistReader) throws(RowError) -> Void
+    _ place: Location, _ step: (inout RitualistReader) throws(RowError) -> Void
   ) -> Bool {
     do throws(RowError) {
       try step(&self)
@@ -126,7 +126,7 @@ struct RitualistReader {
 
   private mutating func readLogs(_ text: JSONText) {
     let logs = RitualistLogs(text, zones, without: skippedHabits)
-    for (index, error) in logs.refused { builder.skip(Place("habitLogs", index), error.reason) }
+    for (index, error) in logs.refused { builder.skip(Location("habitLogs", index), error.reason) }
     for row in logs.rows {
       builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")
       note(row)
@@ -163,7 +163,7 @@ struct RitualistReader {
       builder.warn("the file has no profile")
       return
     }
-    attempt(Place("profile")) { (reader) throws(RowError) in
+    attempt(Location("profile")) { (reader) throws(RowError) in
       let row = try Row(profile)
       var draft = RecordDraft(Registry.profile, Registry.profileID)
       try row.read(Self.profileKeys, of: Registry.profile, into: &draft)
@@ -193,7 +193,7 @@ struct RitualistReader {
     let field = Registry.profile.number("avatar")
     draft[field] = .null
     var contents: [RecordDraft] = []
-    attempt(Place("avatar")) { (_) throws(RowError) in
+    attempt(Location("avatar")) { (_) throws(RowError) in
       guard let avatar = text["avatar"],
         let bytes = try Row(.object([.init("avatar", avatar)])).bytes("avatar")
       else { return }
@@ -209,7 +209,7 @@ struct RitualistReader {
     draft[kind.number("profileId")] = .null
     draft[kind.number("lastSynced")] = .null
     guard let metadata = text["syncMetadata"], !metadata.isNull else { return }
-    attempt(Place("syncMetadata")) { (reader) throws(RowError) in
+    attempt(Location("syncMetadata")) { (reader) throws(RowError) in
       try Row(metadata).read(["profileId", "lastSynced"], of: kind, into: &draft)
       reader.builder.noteUnknownKeys(metadata, known: ["profileId", "lastSynced"], in: "syncMetadata")
     }

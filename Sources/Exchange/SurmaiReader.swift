@@ -25,7 +25,7 @@ struct SurmaiReader {
     builder.noteUnknownKeys(text.keys, known: Set(Self.lists + ["trip"]), in: "the file")
     let id: RecordID
     do throws(RowError) { id = try readTrip(trip) } catch {
-      builder.skip(Place("trip"), error.reason)
+      builder.skip(Location("trip"), error.reason)
       return builder.plan(.surmai)
     }
     readRows(text, id)
@@ -53,11 +53,11 @@ struct SurmaiReader {
   }
 
   private mutating func each(
-    _ text: JSONText, _ key: String, _ step: (inout SurmaiReader, Row, Place) throws(RowError) -> Void
+    _ text: JSONText, _ key: String, _ step: (inout SurmaiReader, Row, Location) throws(RowError) -> Void
   ) {
     guard let rows = text.list(key) else { return }
     for (index, json) in rows.enumerated() {
-      let place = Place(key, index)
+      let place = Location(key, index)
       do throws(RowError) {
         try step(&self, try Row(json, emptyTextIsNull: true), place)
       } catch {
@@ -130,7 +130,7 @@ struct SurmaiReader {
   }
 
   /// A time that says it is UTC and is what a clock at the place shows.
-  private mutating func time(_ row: Row, _ key: String, _ zone: String?, _ place: Place) throws(RowError)
+  private mutating func time(_ row: Row, _ key: String, _ zone: String?, _ place: Location) throws(RowError)
     -> Value
   {
     guard let json = row.present(key), json.string != "" else { return .null }
@@ -162,7 +162,7 @@ struct SurmaiReader {
     "bike": "bicycle", "bicycle": "bicycle", "walk": "walking", "walking": "walking",
   ]
 
-  private mutating func readTransportation(_ row: Row, _ trip: RecordID, _ place: Place) throws(RowError) {
+  private mutating func readTransportation(_ row: Row, _ trip: RecordID, _ place: Location) throws(RowError) {
     let kind = Registry.transportation
     var draft = try item(row, kind, trip)
     let about = row.present("metadata")
@@ -202,7 +202,7 @@ struct SurmaiReader {
     about?["provider"]?["name"]?.string ?? about?["provider"]?.string
   }
 
-  private mutating func readPlace(_ row: Row, _ kind: Kind, _ trip: RecordID, _ place: Place) throws(RowError)
+  private mutating func readPlace(_ row: Row, _ kind: Kind, _ trip: RecordID, _ place: Location) throws(RowError)
   {
     var draft = try item(row, kind, trip)
     let about = row.present("metadata")
@@ -222,7 +222,7 @@ struct SurmaiReader {
     flag(draft, place)
   }
 
-  private mutating func flag(_ draft: RecordDraft, _ place: Place) {
+  private mutating func flag(_ draft: RecordDraft, _ place: Location) {
     guard let start = draft.held("start").time, let end = draft.held("end").time, end < start else { return }
     builder.warn("\(place): \"\(draft.text("name") ?? "")\" ends before it starts; it is imported as it is")
   }

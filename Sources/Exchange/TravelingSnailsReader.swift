@@ -34,11 +34,11 @@ struct TravelingSnailsReader {
   /// Runs a step for each row; rows that are left out are reported.
   private mutating func each(
     _ rows: (some Sequence<JSON>)?, _ section: String,
-    _ step: (inout TravelingSnailsReader, Row, Place) throws(RowError) -> Void
+    _ step: (inout TravelingSnailsReader, Row, Location) throws(RowError) -> Void
   ) {
     guard let rows else { return }
     for (index, json) in rows.enumerated() {
-      let place = Place(section, index)
+      let place = Location(section, index)
       do throws(RowError) {
         try step(&self, try Row(json, emptyTextIsNull: true), place)
       } catch {
@@ -138,7 +138,7 @@ struct TravelingSnailsReader {
     ("activities", "embeddedActivities", Registry.activity),
   ]
 
-  private mutating func readTrip(_ row: Row, at place: Place) throws(RowError) {
+  private mutating func readTrip(_ row: Row, at place: Location) throws(RowError) {
     let kind = Registry.trip
     let id = try row.id()
     var draft = RecordDraft(kind, id)
@@ -162,7 +162,7 @@ struct TravelingSnailsReader {
   }
 
   private mutating func readItems(
-    _ trip: Row, _ section: (ids: String, rows: String, kind: Kind), trip id: RecordID, at place: Place,
+    _ trip: Row, _ section: (ids: String, rows: String, kind: Kind), trip id: RecordID, at place: Location,
     total: inout ExactDecimal?
   ) {
     let rows = trip.present(section.rows)?.array ?? []
@@ -215,7 +215,7 @@ struct TravelingSnailsReader {
   }
 
   /// The total is derived there, and went through a binary float: only a real difference is worth a word.
-  private mutating func checkTotal(_ row: Row, _ total: ExactDecimal?, at place: Place) {
+  private mutating func checkTotal(_ row: Row, _ total: ExactDecimal?, at place: Location) {
     guard let total, let stated = row.present("totalCost")?.float,
       let computed = Double(total.description)
     else { return }
@@ -231,7 +231,7 @@ struct TravelingSnailsReader {
   ]
   private static let allAttachmentKeys = Set(attachmentKeys + ["id", "parentType", "parentId", "fileData"])
 
-  private mutating func readAttachment(_ row: Row, at place: Place) throws(RowError) {
+  private mutating func readAttachment(_ row: Row, at place: Location) throws(RowError) {
     let kind = Registry.attachment
     var draft = RecordDraft(kind, try row.id())
     try row.read(Self.attachmentKeys, of: kind, into: &draft)

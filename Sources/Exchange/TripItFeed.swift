@@ -60,7 +60,7 @@ struct TripItFeed {
     do throws(RowError) {
       try builder.add(draft, isComplete: true)
     } catch {
-      return builder.skip(Place(event.place), error.reason)
+      return builder.skip(Location(event.place), error.reason)
     }
     trips.append(Trip(id: draft.id, number: Self.number(event.notes), first: days.first, last: days.last))
     event.noteUnheld(in: &builder)
@@ -177,7 +177,7 @@ struct TripItFeed {
       item.event.noteUnheld(in: &builder)
       other?.event.noteUnheld(in: &builder)
     } catch {
-      builder.skip(Place(item.event.place), error.reason)
+      builder.skip(Location(item.event.place), error.reason)
     }
   }
 

@@ -6,7 +6,7 @@ import Wire
 /// Where a home keeps what lies beside its store: in files of its directory, or in memory.
 package protocol HomeStorage: Sendable {
   /// What ties the incarnation to this home.
-  var incarnation: any IncarnationPlace { get }
+  var incarnation: any IncarnationStorage { get }
   /// The copy of the preferences that is readable without the store.
   var preferences: any PreferencesCopy { get }
   /// See `Home.keyStates`.
@@ -46,7 +46,7 @@ struct HomeFiles: HomeStorage {
 
   init(_ home: Home) { self.home = home }
 
-  var incarnation: any IncarnationPlace { IncarnationToken(home) }
+  var incarnation: any IncarnationStorage { IncarnationToken(home) }
 
   var preferences: any PreferencesCopy { PreferencesFile(path: home.settings) }
 

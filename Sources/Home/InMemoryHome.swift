@@ -13,7 +13,7 @@ final class InMemoryHome: HomeStorage {
 
   init(root: SigningKey?) { self.root = root }
 
-  var incarnation: any IncarnationPlace { place }
+  var incarnation: any IncarnationStorage { place }
 
   var preferences: any PreferencesCopy { copy }
 
@@ -49,7 +49,7 @@ final class InMemoryHome: HomeStorage {
 }
 
 /// No copy of a store in memory can have another place.
-private final class InMemoryIncarnation: IncarnationPlace, Sendable {
+private final class InMemoryIncarnation: IncarnationStorage, Sendable {
   func names(_ incarnation: Incarnation) -> Bool { true }
 
   func write(_ incarnation: Incarnation) {}

@@ -6,7 +6,7 @@ import Wire
 ///
 /// Two directories that write one log fork it. A copy of the directory, and a store that is put back, bring along
 /// what the store says of itself, but not its place on the disk: then the directory starts an incarnation anew.
-struct IncarnationToken: IncarnationPlace {
+struct IncarnationToken: IncarnationStorage {
   private let home: Home
 
   init(_ home: Home) { self.home = home }

@@ -59,7 +59,7 @@ package struct ForkProof: Hashable, Sendable {
 
 /// What a fork proof needs of a change set's header; Protocol/change-set.md has all of it.
 private struct SetHeader {
-  struct Place: Hashable {
+  struct Position: Hashable {
     var log: LogKey
     var sequence: UInt64
     var previous: ChangeSetID?
@@ -67,7 +67,7 @@ private struct SetHeader {
 
   let id: ChangeSetID
   let circle: CircleID
-  let place: Place
+  let place: Position
 
   init(_ header: [UInt8]) throws(WireError) {
     id = Self.id(header)
@@ -90,7 +90,7 @@ private struct SetHeader {
       }
     }
     try map.skipRest()
-    place = Place(
+    place = Position(
       log: LogKey(device: device, incarnation: incarnation, lane: lane), sequence: sequence,
       previous: previous)
   }

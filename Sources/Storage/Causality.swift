@@ -5,14 +5,14 @@ import SQLite
 package import Wire
 
 /// A stored set as the author of writes: where it stands in the total order and in its log.
-package struct SetPlace: Sendable {
+package struct SetPosition: Sendable {
   package let origin: WriteOrigin
   package let log: LogKey
   /// The store's number of the log, or of the branch of a log that forked.
   package let branch: Int64
   package let sequence: Int64
 
-  static let seed = SetPlace(
+  static let seed = SetPosition(
     origin: .seed,
     log: LogKey(device: DeviceKey(.zero), incarnation: Incarnation(.zero), lane: .settings), branch: 0,
     sequence: 0)
@@ -28,7 +28,7 @@ final class Causality {
 
   private let logs: Logs
   private let load: Statement
-  private var places: [Int64: SetPlace] = [:]
+  private var places: [Int64: SetPosition] = [:]
   private var answers: [Question: Int64] = [:]
   private var pasts: [Question: [Int64: Int64]] = [:]
   /// How many branches these name.
@@ -52,13 +52,13 @@ final class Causality {
     (pasts, pastsCount) = ([:], 0)
   }
 
-  func remember(_ place: SetPlace) {
+  func remember(_ place: SetPosition) {
     if places.count > Self.kept { places = [:] }
     places[place.origin.number] = place
   }
 
   /// The set of a number; the seed for 0.
-  func place(_ number: Int64) throws -> SetPlace {
+  func place(_ number: Int64) throws -> SetPosition {
     if let known = places[number] { return known }
     if number == 0 { return .seed }
     try load.bind(1, number)
@@ -68,7 +68,7 @@ final class Causality {
       let lane = Lane(rawValue: UInt8(truncatingIfNeeded: load.integer(6)))
     else { throw StoreError.damaged("change set \(number) is not there") }
     let clock = Clock(raw: UInt64(bitPattern: load.integer(1)))
-    let place = SetPlace(
+    let place = SetPosition(
       origin: WriteOrigin(number: number, stamp: Stamp(clock: clock, device: device, set: id)),
       log: LogKey(device: device, incarnation: incarnation, lane: lane), branch: load.integer(2),
       sequence: load.integer(3))

@@ -15,11 +15,11 @@ package final class CellWrites {
   package struct Write {
     /// Where it stands in the order in which writes win; the highest wins.
     package let index: Int
-    package let place: SetPlace
+    package let place: SetPosition
     /// Equal for equal contents.
     package let content: Int
 
-    package init(_ index: Int, _ place: SetPlace, _ content: Int) {
+    package init(_ index: Int, _ place: SetPosition, _ content: Int) {
       (self.index, self.place, self.content) = (index, place, content)
     }
   }

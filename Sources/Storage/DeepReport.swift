@@ -11,7 +11,7 @@ package struct DeepReport: Sendable {
   /// What is wrong, as much of it as can be listed.
   package private(set) var findings: [DeepFinding] = []
   /// All that is wrong, listed or not, by where it is.
-  package private(set) var counts: [DeepFinding.Place: Int] = [:]
+  package private(set) var counts: [DeepFinding.Location: Int] = [:]
 
   /// The numbers of change sets that are not what was signed; counted under `.log` too.
   package var damagedSets: [Int64] = []
@@ -35,19 +35,19 @@ package struct DeepReport: Sendable {
   package var isRestorable: Bool { counts[.log] == nil && counts[.index] != nil }
 
   mutating func note(_ finding: DeepFinding) {
-    counts[finding.place, default: 0] += 1
+    counts[finding.location, default: 0] += 1
     if findings.count < Self.listedMax { findings.append(finding) }
   }
 
-  mutating func note(_ place: DeepFinding.Place, _ text: String) {
-    note(DeepFinding(place: place, text: text))
+  mutating func note(_ location: DeepFinding.Location, _ text: String) {
+    note(DeepFinding(location: location, text: text))
   }
 }
 
 /// One thing that is not as the signed log says.
 package struct DeepFinding: Hashable, Sendable {
   /// What it would take to mend it.
-  package enum Place: String, CaseIterable, Sendable {
+  package enum Location: String, CaseIterable, Sendable {
     /// The database file itself.
     case file
     /// What is signed: only another copy of it helps.
@@ -58,7 +58,7 @@ package struct DeepFinding: Hashable, Sendable {
     case records
   }
 
-  package var place: Place
+  package var location: Location
   package var record: RecordKey?
   /// What people call the record.
   package var title: String?

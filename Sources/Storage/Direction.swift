@@ -95,7 +95,7 @@ extension Store {
     let wanted: [Int64: UInt64]
     let present: [Int64: UInt64]
 
-    func takesBack(_ set: SetPlace) -> Bool {
+    func takesBack(_ set: SetPosition) -> Bool {
       let sequence = UInt64(bitPattern: set.sequence)
       return sequence <= present[set.branch] ?? 0 && sequence > wanted[set.branch] ?? 0
     }
@@ -127,7 +127,7 @@ extension Store {
   }
 
   /// The folded sets of the records lane beyond a reach, in causal order.
-  private func sets(beyond reach: [Int64: UInt64]) throws -> [SetPlace] {
+  private func sets(beyond reach: [Int64: UInt64]) throws -> [SetPosition] {
     var numbers: [Int64] = []
     for branch in logs.branches(.records) {
       let sql = "SELECT number FROM change_sets WHERE branch = ?1 AND sequence > ?2 AND folded = 1"
@@ -201,7 +201,7 @@ extension Store {
     }
   }
 
-  private func sets(after number: Int64) throws -> [SetPlace] {
+  private func sets(after number: Int64) throws -> [SetPosition] {
     let sql = """
       SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
       WHERE c.number > ?1 AND c.folded = 1 AND b.lane = ?2 ORDER BY c.number

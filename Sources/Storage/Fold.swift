@@ -73,7 +73,7 @@ final class Fold {
   private(set) var foldedSets = 0
 
   /// Folds a set that everything it stands on is folded for.
-  func fold(_ set: VerifiedChangeSet, at place: SetPlace, into report: inout CommitReport) throws {
+  func fold(_ set: VerifiedChangeSet, at place: SetPosition, into report: inout CommitReport) throws {
     foldedSets += 1
     causality.remember(place)
     try dayIndex.makeWay(for: set)
@@ -88,7 +88,7 @@ final class Fold {
     try digests.save()
   }
 
-  private func fold(_ entry: Entry, in body: ChangeSetBody, at place: SetPlace) throws {
+  private func fold(_ entry: Entry, in body: ChangeSetBody, at place: SetPosition) throws {
     if entry.key.kind.mergeClass == .wholeRecord {
       if entry.type == .put { try writeWhole(entry, in: body, at: place) }
       return
@@ -134,7 +134,7 @@ final class Fold {
   // MARK: Field by field
 
   private func write(
-    _ cells: [(field: FieldNumber, content: [UInt8])], to key: RecordKey, at place: SetPlace
+    _ cells: [(field: FieldNumber, content: [UInt8])], to key: RecordKey, at place: SetPosition
   ) throws {
     guard !cells.isEmpty else { return }
     let number = place.origin.number
@@ -150,7 +150,7 @@ final class Fold {
   }
 
   private func merge(
-    _ content: [UInt8], into field: FieldNumber, of key: RecordKey, at place: SetPlace,
+    _ content: [UInt8], into field: FieldNumber, of key: RecordKey, at place: SetPosition,
     _ row: inout StoredRow,
     _ contest: inout Contest?
   ) throws {
@@ -179,13 +179,13 @@ final class Fold {
   }
 
   /// Whether a write has seen the one that shows; there may be none.
-  private func covers(_ place: SetPlace, _ held: WriteOrigin?) throws -> Bool {
+  private func covers(_ place: SetPosition, _ held: WriteOrigin?) throws -> Bool {
     try held.map { try causality.covers(place.origin.number, $0.number) } ?? false
   }
 
   // MARK: Whole records
 
-  private func writeWhole(_ entry: Entry, in body: ChangeSetBody, at place: SetPlace) throws {
+  private func writeWhole(_ entry: Entry, in body: ChangeSetBody, at place: SetPosition) throws {
     let (key, field) = (entry.key, Fields.life)
     let table = try table(key.kind)
     let old = try table.row(key.id)

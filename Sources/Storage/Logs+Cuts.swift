@@ -12,18 +12,18 @@ import Wire
 struct LogCuts {
   let cuts: Set<Set<ChangeSetID>>
   /// Where the tips are that are in store.
-  private(set) var places: [ChangeSetID: Place] = [:]
+  private(set) var places: [ChangeSetID: Position] = [:]
   /// Of each cut in effect the newest sequence of every branch that leads to one of its tips; nil until somebody asks.
   var reach: [[Int64: UInt64]]?
 
   init(cuts: Set<Set<ChangeSetID>>) { self.cuts = cuts }
 
-  mutating func note(_ tip: ChangeSetID, at place: Place) {
+  mutating func note(_ tip: ChangeSetID, at place: Position) {
     places[tip] = place
     reach = nil
   }
 
-  struct Place {
+  struct Position {
     let branch: Int64
     let sequence: UInt64
   }
@@ -87,20 +87,20 @@ extension Logs {
     return found
   }
 
-  private func place(of tip: ChangeSetID, _ log: LogKey) throws -> LogCuts.Place? {
+  private func place(of tip: ChangeSetID, _ log: LogKey) throws -> LogCuts.Position? {
     guard let branch = try branch(holding: tip, log) else { return nil }
-    if branch.head.id == tip { return LogCuts.Place(branch: branch.number, sequence: branch.sequence) }
+    if branch.head.id == tip { return LogCuts.Position(branch: branch.number, sequence: branch.sequence) }
     return try connection.with("SELECT sequence FROM change_sets WHERE branch = ?1 AND id = ?2") { row in
       try row.bind(1, branch.number)
       try row.bind(2, tip.bytes)
       guard try row.step() else { return nil }
-      return LogCuts.Place(branch: branch.number, sequence: UInt64(bitPattern: row.integer(0)))
+      return LogCuts.Position(branch: branch.number, sequence: UInt64(bitPattern: row.integer(0)))
     }
   }
 
   func noteTip(_ id: ChangeSetID, _ log: LogKey, branch: Int64, sequence: UInt64) {
     guard case .some(.some(var found)) = cuts[log], found.tips.contains(id) else { return }
-    found.note(id, at: LogCuts.Place(branch: branch, sequence: sequence))
+    found.note(id, at: LogCuts.Position(branch: branch, sequence: sequence))
     cuts[log] = found
   }
 
@@ -153,7 +153,7 @@ extension Logs {
   }
 
   /// What leads to some tips is a beginning of each branch: how far it goes.
-  private func reach(to tips: [LogCuts.Place]) -> [Int64: UInt64] {
+  private func reach(to tips: [LogCuts.Position]) -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for tip in tips {
       var next: Int64? = tip.branch

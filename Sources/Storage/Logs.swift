@@ -240,7 +240,7 @@ final class Logs: LogIndex {
   }
 
   /// The number of another set with the predecessor of one that has just begun a branch; nil if there is none.
-  func sibling(of set: VerifiedChangeSet, at place: SetPlace) throws -> Int64? {
+  func sibling(of set: VerifiedChangeSet, at place: SetPosition) throws -> Int64? {
     guard let branch = branches[place.branch], branch.first == set.header.sequence else { return nil }
     return try sibling(of: branch)
   }
@@ -265,14 +265,14 @@ final class Logs: LogIndex {
   // MARK: Changes
 
   /// Stores a set that has its place. Its dependencies are stored already.
-  func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPlace {
+  func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPosition {
     try append(set.header, set.id, set.raw, state)
   }
 
   /// The same for a set whose bytes may be damaged.
   func append(
     _ header: ChangeSetHeader, _ id: ChangeSetID, _ raw: RawChangeSet, _ state: FoldState
-  ) throws -> SetPlace {
+  ) throws -> SetPosition {
     var branch = try branchEnding(before: header, id)
     noteMove(branch.number)
     let number = lastNumber + 1
@@ -294,7 +294,7 @@ final class Logs: LogIndex {
     located[header.log]?[id] = branch.number
     noteTip(id, header.log, branch: branch.number, sequence: header.sequence)
     let stamp = Stamp(clock: header.clock, device: header.log.device, set: id)
-    return SetPlace(
+    return SetPosition(
       origin: WriteOrigin(number: number, stamp: stamp), log: header.log, branch: branch.number,
       sequence: Int64(bitPattern: header.sequence))
   }
@@ -380,7 +380,7 @@ final class Logs: LogIndex {
   }
 
   /// A set that was parked is folded now.
-  func folded(_ place: SetPlace) throws {
+  func folded(_ place: SetPosition) throws {
     try markFolded.bind(1, place.origin.number)
     try markFolded.run()
     let sequence = UInt64(bitPattern: place.sequence)

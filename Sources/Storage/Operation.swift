@@ -23,7 +23,7 @@ package struct Operation: Sendable {
   /// The operation that this one undoes, if it does.
   package let target: OperationID?
   /// Its sets in causal order, those of the settings lane among them; never empty.
-  package let sets: [SetPlace]
+  package let sets: [SetPosition]
 
   /// When it began.
   package var clock: Clock { sets.map(\.origin.stamp.clock).min() ?? .zero }
@@ -95,7 +95,7 @@ extension Store {
   }
 
   /// The operation that a folded set is part of.
-  package func operationKey(of place: SetPlace) throws -> OperationKey {
+  package func operationKey(of place: SetPosition) throws -> OperationKey {
     let sql = "SELECT operation FROM change_sets WHERE number = ?1"
     return try connection.with(sql) { row in
       try row.bind(1, place.origin.number)
@@ -151,7 +151,7 @@ extension Store {
 
   /// Gives the entries of sets one by one, set by set in the order given; a damaged set has none.
   package func forEachEntry(
-    of sets: [SetPlace], _ body: (Entry, ChangeSetBody, SetPlace) throws -> Void
+    of sets: [SetPosition], _ body: (Entry, ChangeSetBody, SetPosition) throws -> Void
   ) throws {
     for place in sets {
       guard let set = try intactSet(cached: place.origin.number) else { continue }
@@ -160,15 +160,15 @@ extension Store {
   }
 
   /// The records that some sets write to, in order.
-  package func records(touchedBy sets: [SetPlace]) throws -> [RecordKey] {
+  package func records(touchedBy sets: [SetPosition]) throws -> [RecordKey] {
     var records: Set<RecordKey> = []
     try forEachEntry(of: sets) { entry, _, _ in records.insert(entry.key) }
     return records.sorted()
   }
 
   /// The folded sets of a lane that a cut does not hold, in causal order.
-  package func sets(_ lane: Lane, outside cut: [LogKey: UInt64]) throws -> [SetPlace] {
-    var places: [SetPlace] = []
+  package func sets(_ lane: Lane, outside cut: [LogKey: UInt64]) throws -> [SetPosition] {
+    var places: [SetPosition] = []
     let sql = """
       SELECT number FROM change_sets WHERE branch = ?1 AND sequence > ?2 AND folded = 1 ORDER BY sequence
       """
@@ -183,7 +183,7 @@ extension Store {
   }
 
   /// Whether the causal past of one folded set covers another.
-  package func covers(_ later: SetPlace, _ earlier: SetPlace) throws -> Bool {
+  package func covers(_ later: SetPosition, _ earlier: SetPosition) throws -> Bool {
     try fold.causality.covers(later.origin.number, earlier.origin.number)
   }
 
@@ -193,7 +193,7 @@ extension Store {
   }
 
   /// The newest set of a branch in the causal past of a folded set; 0 if none.
-  package func newestSeen(by place: SetPlace, of branch: Int64) throws -> Int64 {
+  package func newestSeen(by place: SetPosition, of branch: Int64) throws -> Int64 {
     place.branch == branch
       ? place.sequence : try fold.causality.newestSeen(place.branch, sequence: place.sequence, of: branch)
   }

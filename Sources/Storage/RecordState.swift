@@ -10,9 +10,9 @@ package struct RecordState: Sendable {
   package struct Cell: Sendable {
     /// Canonical CBOR.
     package let content: [UInt8]
-    package let author: SetPlace
+    package let author: SetPosition
 
-    package init(content: [UInt8], author: SetPlace) { (self.content, self.author) = (content, author) }
+    package init(content: [UInt8], author: SetPosition) { (self.content, self.author) = (content, author) }
   }
 
   /// Written cells, the life in field 0 among them.
@@ -32,7 +32,7 @@ package struct RecordState: Sendable {
 
 /// One set's writes to one record.
 package struct RecordWrite: Sendable {
-  package let place: SetPlace
+  package let place: SetPosition
   package let operation: OperationKey
   package let verb: String
   /// What it writes, fields ascending; a life is field 0. Cells that no write changes are left out.
@@ -51,10 +51,10 @@ extension Store {
   }
 
   /// The place of a folded set.
-  package func place(_ number: Int64) throws -> SetPlace { try fold.causality.place(number) }
+  package func place(_ number: Int64) throws -> SetPosition { try fold.causality.place(number) }
 
   /// The set that wrote a record's life; nil if none did.
-  package func lifeAuthor(of row: RecordRow) throws -> SetPlace? {
+  package func lifeAuthor(of row: RecordRow) throws -> SetPosition? {
     try row.stamps[Fields.life].map { try fold.causality.place($0) }
   }
 
@@ -73,7 +73,7 @@ extension Store {
   ///
   /// - Parameter counts: whether a set counts.
   package func state(
-    of record: RecordKey, counting counts: (SetPlace) throws -> Bool
+    of record: RecordKey, counting counts: (SetPosition) throws -> Bool
   ) throws -> RecordState {
     var search = try RecordStateSearch(of: record, in: self, counting: counts)
     while try search.step(counts) {}
@@ -138,13 +138,13 @@ package struct RecordStateSearch {
   /// Sets that were not asked about yet.
   private var numbers: ArraySlice<Int64> = []
   /// Those that count; from the newest on once all were asked about.
-  private var counted: [SetPlace] = []
+  private var counted: [SetPosition] = []
   private var next = 0
   private var wanted: Set<FieldNumber> = []
   private var best: (write: RecordWrite, rank: WholeRecordRank)?
 
   /// - Parameter counts: whether a set counts.
-  package init(of record: RecordKey, in store: Store, counting counts: (SetPlace) throws -> Bool) throws {
+  package init(of record: RecordKey, in store: Store, counting counts: (SetPosition) throws -> Bool) throws {
     self.record = record
     self.store = store
     state = Store.seed(of: record)
@@ -163,7 +163,7 @@ package struct RecordStateSearch {
   /// Looks at one more set; false if nothing is left to look at.
   ///
   /// - Parameter counts: as at the beginning.
-  package mutating func step(_ counts: (SetPlace) throws -> Bool) throws -> Bool {
+  package mutating func step(_ counts: (SetPosition) throws -> Bool) throws -> Bool {
     guard !wanted.isEmpty else { return false }
     if let number = numbers.popFirst() {
       let place = try store.place(number)

@@ -13,7 +13,7 @@ final class RecordTable {
   private let insertNew: Statement
   private let replace: Statement
   private let select: Statement
-  private let places: [FieldPlace]
+  private let places: [FieldColumns]
   /// Reused between rows, so that a fold allocates nothing for it.
   private var columns: [ColumnValue] = []
 
@@ -23,7 +23,7 @@ final class RecordTable {
     var column = Self.fixedColumns.count + 1
     places = (kind?.fields ?? []).map { field in
       defer { column += field.columns.count }
-      return FieldPlace(number: field.number, type: field.type, column: column)
+      return FieldColumns(number: field.number, type: field.type, column: column)
     }
     let names = Self.fixedColumns + (kind?.columnNames ?? [])
     let values = (1...names.count).map { "?\($0)" }
@@ -129,7 +129,7 @@ final class RecordTable {
 }
 
 /// What binding a cell needs of its field: a whole `Field` would be held and let go once a row.
-private struct FieldPlace {
+private struct FieldColumns {
   let number: FieldNumber
   let type: FieldType
   /// Where its columns begin, as a parameter of the statements.

@@ -99,7 +99,7 @@ final class Siblings {
   ///
   /// - Returns: how many are left.
   func close(
-    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, seenBy place: SetPlace,
+    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, seenBy place: SetPosition,
     _ causality: Causality
   ) throws -> Int {
     let seen = try seen(record, field, contest, by: place, causality)
@@ -112,7 +112,7 @@ final class Siblings {
   }
 
   private func seen(
-    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, by place: SetPlace, _ causality: Causality
+    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, by place: SetPosition, _ causality: Causality
   ) throws -> [Int64] {
     if contest.count <= Self.few {
       return try rows(record, field).map(\.number).filter { try causality.covers(place.origin.number, $0) }
@@ -149,7 +149,7 @@ final class Siblings {
   /// - Parameters:
   ///   - follows: of a whole record: the write has seen the winner and ranks below it.
   func add(
-    _ record: RecordKey, _ field: FieldNumber, _ place: SetPlace, _ content: [UInt8], follows: Bool = false
+    _ record: RecordKey, _ field: FieldNumber, _ place: SetPosition, _ content: [UInt8], follows: Bool = false
   ) throws {
     try bind(insert, record, field)
     try insert.bind(4, place.origin.number)

@@ -219,7 +219,7 @@ extension Store {
     return declared?.sequences[branch] ?? 0
   }
 
-  func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPlace) throws {
+  func noteDeclared(_ set: VerifiedChangeSet, _ place: SetPosition) throws {
     guard declared?.branch == place.branch else { return }
     for dependency in set.header.dependencies {
       let log = dependency.log(lane: set.header.log.lane)

@@ -51,7 +51,7 @@ extension Store {
     ChangeSetID(header: bytes) == id ? try? ChangeSetHeader(decoding: bytes) : nil
   }
 
-  private func declaredDependencies(_ place: SetPlace) throws -> [Dependency] {
+  private func declaredDependencies(_ place: SetPosition) throws -> [Dependency] {
     let sql = "SELECT dep_branch, dep_sequence FROM dependencies WHERE branch = ?1 AND sequence = ?2"
     return try connection.with(sql) { row in
       try row.bind(1, place.branch)
@@ -220,7 +220,7 @@ extension Store {
 }
 
 extension DamagedSet {
-  init(_ place: SetPlace, isUnfolded: Bool) {
+  init(_ place: SetPosition, isUnfolded: Bool) {
     self.init(
       id: place.origin.stamp.set, log: place.log, sequence: UInt64(bitPattern: place.sequence),
       isUnfolded: isUnfolded)

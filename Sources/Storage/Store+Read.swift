@@ -166,7 +166,7 @@ struct Seals {
 
   subscript(number: Int64) -> Int? { byNumber[number] }
 
-  mutating func note(_ set: VerifiedChangeSet, _ place: SetPlace) {
+  mutating func note(_ set: VerifiedChangeSet, _ place: SetPosition) {
     if byNumber.count >= Self.countMax { byNumber = [:] }
     byNumber[place.origin.number] = set.raw.seal
   }

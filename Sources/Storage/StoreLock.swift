@@ -73,7 +73,7 @@ package struct StoreLock: ~Copyable {
 }
 
 /// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.
-package protocol IncarnationPlace {
+package protocol IncarnationStorage {
   /// Whether this directory is the one that writes the logs of an incarnation.
   func names(_ incarnation: Incarnation) -> Bool
   /// Says so from now on, durably.

@@ -34,9 +34,9 @@ struct TableComparison {
     for (name, item) in wanted.sorted(by: { $0.key < $1.key }) where mine[name]?.sql != item.sql {
       // It is away while very many logs come in.
       if name == DayIndex.index.name, mine[name] == nil { continue }
-      let place: DeepFinding.Place = Self.logTables.contains(item.table) ? .index : .records
+      let location: DeepFinding.Location = Self.logTables.contains(item.table) ? .index : .records
       report.note(
-        place, "the \(item.type) \(name) is \(mine[name] == nil ? "missing" : "not as it should be")")
+        location, "the \(item.type) \(name) is \(mine[name] == nil ? "missing" : "not as it should be")")
     }
     return Set(wanted.keys.filter { mine[$0]?.sql == wanted[$0]?.sql })
   }
@@ -184,7 +184,7 @@ struct TableLayout {
     _ row: [ColumnValue], _ numbers: ClosedRange<Int64>, _ finding: inout DeepFinding
   ) {
     guard let lost = namedSets(row).first(where: { !numbers.contains($0) }) else { return }
-    finding.place = .log
+    finding.location = .log
     finding.fields = []
     finding.text = "names change set \(lost), which is missing"
   }
@@ -207,7 +207,7 @@ struct TableLayout {
 
   private func finding(_ row: [ColumnValue], _ text: String) -> DeepFinding {
     let isIndex = ["branches", "change_sets", "dependencies", "excused"].contains(table)
-    var finding = DeepFinding(place: isIndex ? .index : .records, text: text)
+    var finding = DeepFinding(location: isIndex ? .index : .records, text: text)
     finding.record = record(row)
     finding.title = title(row)
     if finding.record == nil || kind == nil && table != "other_rows" { finding.text = "\(what(row)) \(text)" }

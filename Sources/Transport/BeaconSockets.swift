@@ -48,7 +48,7 @@ package actor BeaconSockets {
   package nonisolated func close() { enqueue { $0.end() } }
 
   /// Hears what is sent to all on the interfaces of these places, too.
-  package nonisolated func join(_ places: [BeaconPlace]) {
+  package nonisolated func join(_ places: [BeaconInterface]) {
     for socket in bound where socket.localAddress?.isIPv6 == true {
       for place in places where place.from.isIPv6 { socket.join(place.to, index: place.index) }
     }
@@ -56,7 +56,7 @@ package actor BeaconSockets {
 
   /// Sends one datagram from a place; false if the system did not take it.
   @discardableResult
-  package static func send(_ datagram: [UInt8], from place: BeaconPlace) -> Bool {
+  package static func send(_ datagram: [UInt8], from place: BeaconInterface) -> Bool {
     // A socket for each: it is bound to an address that may be gone by the next round.
     guard let socket = try? Socket.datagrams(on: place.from, isShared: false) else { return false }
     defer { socket.closeDescriptor() }

@@ -114,7 +114,7 @@ package enum Limits {
   package static let beaconClockMilliseconds: Int64 = 10 * 60_000
   package static let beaconMillisecondsMin: Int64 = 500
   package static let beaconMillisecondsMax: Int64 = 30_000
-  package static let beaconPlacesMax = 8
+  package static let beaconInterfacesMax = 8
   package static let foundAddressesMax = 4
   package static let interfaceMilliseconds: Int64 = 3_000
   package static let lostMilliseconds: Int64 = 3_000

@@ -163,7 +163,7 @@ struct MachineTests {
 
   @Test func `completion knows where a command goes on, and which commands imply their last word`() throws {
     let places = Completions().places
-    func place(_ name: String) throws -> Completions.Place {
+    func place(_ name: String) throws -> Completions.Position {
       try #require(places.first { $0.name == name }, "\(name)")
     }
     #expect(try place("keys").next.map(\.word) == ["passphrase"])

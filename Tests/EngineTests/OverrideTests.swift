@@ -39,7 +39,7 @@ import Wire
     func freeReserve() -> Bool { false }
   }
 
-  private struct AnyPlace: IncarnationPlace {
+  private struct AnyIncarnation: IncarnationStorage {
     func names(_ incarnation: Incarnation) -> Bool { true }
     func write(_ incarnation: Incarnation) throws {}
   }
@@ -83,7 +83,7 @@ import Wire
   private func open(preference: Bool = true) throws -> Replicator {
     let replicator = try Replicator(
       store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: preference,
-      localPremium: .none, place: AnyPlace(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
+      localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
     replicator.shell = shell
     return replicator
   }

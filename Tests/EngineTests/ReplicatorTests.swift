@@ -44,7 +44,7 @@ import Wire
     }
   }
 
-  private struct AnyPlace: IncarnationPlace {
+  private struct AnyIncarnation: IncarnationStorage {
     func names(_ incarnation: Incarnation) -> Bool { true }
     func write(_ incarnation: Incarnation) throws {}
   }
@@ -76,7 +76,7 @@ import Wire
   private func alice(_ store: Store) throws -> Replicator {
     try Replicator(
       store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: false,
-      localPremium: .none, place: AnyPlace(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
+      localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
   }
 
   /// A store is laid out by the statements in it: who is killed on a full disk finds what fits together.
@@ -138,7 +138,7 @@ import Wire
       }
       replicator = try Replicator(
         store: store, circle: try Circle(store: store), signing: Family.key(name), preference: false,
-        localPremium: .none, place: AnyPlace(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
+        localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
       replicator.shell = shell
     }
 

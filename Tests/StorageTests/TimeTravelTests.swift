@@ -292,7 +292,7 @@ import Wire
   }
 }
 
-extension SetPlace {
+extension SetPosition {
   /// Whether a cut holds the set; every cut holds seeds.
   fileprivate func isWithin(_ cut: [LogKey: UInt64]) -> Bool {
     UInt64(bitPattern: sequence) <= cut[log] ?? 0

@@ -80,7 +80,7 @@ import Wire
   /// One change to a table behind the back of the store, and what is said of it.
   struct Damage: CustomTestStringConvertible, Sendable {
     let sql: String
-    let place: DeepFinding.Place
+    let location: DeepFinding.Location
     let saying: String
     var isNamed = true
 
@@ -88,44 +88,44 @@ import Wire
   }
 
   static let damages = [
-    Damage(sql: "UPDATE trip_rows SET name = 'Milan'", place: .records, saying: "differs from the log"),
-    Damage(sql: "UPDATE trip_rows SET life = 0", place: .records, saying: "differs from the log"),
-    Damage(sql: "UPDATE trip_rows SET extra = x'a0'", place: .records, saying: "differs from the log"),
+    Damage(sql: "UPDATE trip_rows SET name = 'Milan'", location: .records, saying: "differs from the log"),
+    Damage(sql: "UPDATE trip_rows SET life = 0", location: .records, saying: "differs from the log"),
+    Damage(sql: "UPDATE trip_rows SET extra = x'a0'", location: .records, saying: "differs from the log"),
     Damage(
-      sql: "UPDATE trip_rows SET stamps = (SELECT stamps FROM lodging_rows)", place: .records,
+      sql: "UPDATE trip_rows SET stamps = (SELECT stamps FROM lodging_rows)", location: .records,
       saying: "differs from the log"),
-    Damage(sql: "UPDATE trip_rows SET stamps = x''", place: .records, saying: "differs from the log"),
-    Damage(sql: "DELETE FROM trip_rows", place: .records, saying: "is in the log, but not in its table"),
+    Damage(sql: "UPDATE trip_rows SET stamps = x''", location: .records, saying: "differs from the log"),
+    Damage(sql: "DELETE FROM trip_rows", location: .records, saying: "is in the log, but not in its table"),
     Damage(
       sql: "INSERT INTO habit_rows(id, life, stamps, name) VALUES (zeroblob(16), 1, x'0103', 'Ghost')",
-      place: .records, saying: "is in its table, but not in the log"),
-    Damage(sql: "DELETE FROM rivals", place: .records, saying: "is in the log, but not in its table"),
-    Damage(sql: "UPDATE rivals SET content = x'f6'", place: .records, saying: "differs from the log"),
+      location: .records, saying: "is in its table, but not in the log"),
+    Damage(sql: "DELETE FROM rivals", location: .records, saying: "is in the log, but not in its table"),
+    Damage(sql: "UPDATE rivals SET content = x'f6'", location: .records, saying: "differs from the log"),
     Damage(
-      sql: "UPDATE digests SET sum = zeroblob(31) || x'01'", place: .records, saying: "the digest, part",
+      sql: "UPDATE digests SET sum = zeroblob(31) || x'01'", location: .records, saying: "the digest, part",
       isNamed: false),
     Damage(
-      sql: "UPDATE child_counts SET live = 7", place: .records, saying: "count of children", isNamed: false),
-    Damage(sql: "UPDATE trip_summaries SET lodgings = 7", place: .records, saying: "the summary of a trip"),
-    Damage(sql: "DELETE FROM trip_summaries", place: .records, saying: "the summary of a trip"),
-    Damage(sql: "DELETE FROM record_writes", place: .records, saying: "is in the log, but not in its table"),
-    Damage(sql: "DROP VIEW trips", place: .records, saying: "the view trips is missing", isNamed: false),
+      sql: "UPDATE child_counts SET live = 7", location: .records, saying: "count of children", isNamed: false),
+    Damage(sql: "UPDATE trip_summaries SET lodgings = 7", location: .records, saying: "the summary of a trip"),
+    Damage(sql: "DELETE FROM trip_summaries", location: .records, saying: "the summary of a trip"),
+    Damage(sql: "DELETE FROM record_writes", location: .records, saying: "is in the log, but not in its table"),
+    Damage(sql: "DROP VIEW trips", location: .records, saying: "the view trips is missing", isNamed: false),
     Damage(
-      sql: "DROP INDEX lodging_rows_by_parent", place: .records, saying: "lodging_rows_by_parent is missing",
+      sql: "DROP INDEX lodging_rows_by_parent", location: .records, saying: "lodging_rows_by_parent is missing",
       isNamed: false),
     Damage(
-      sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 1", place: .index,
+      sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 1", location: .index,
       saying: "what is noted of change set 1 differs", isNamed: false),
     Damage(
-      sql: "UPDATE change_sets SET operation = zeroblob(16) WHERE number = 1", place: .index,
+      sql: "UPDATE change_sets SET operation = zeroblob(16) WHERE number = 1", location: .index,
       saying: "what is noted of change set 1 differs", isNamed: false),
     Damage(
-      sql: "UPDATE branches SET device = zeroblob(32) WHERE branch = 1", place: .index,
+      sql: "UPDATE branches SET device = zeroblob(32) WHERE branch = 1", location: .index,
       saying: "log 1 differs",
       isNamed: false),
-    Damage(sql: "DELETE FROM dependencies", place: .index, saying: "had seen", isNamed: false),
+    Damage(sql: "DELETE FROM dependencies", location: .index, saying: "had seen", isNamed: false),
     Damage(
-      sql: "DROP INDEX change_sets_by_branch", place: .index, saying: "change_sets_by_branch is missing",
+      sql: "DROP INDEX change_sets_by_branch", location: .index, saying: "change_sets_by_branch is missing",
       isNamed: false),
   ]
 
@@ -142,7 +142,7 @@ import Wire
     try alice.store.connection.execute(damage.sql)
     let findings = try compare(alice)
     let found = try #require(findings.first { $0.text.contains(damage.saying) }, "\(findings)")
-    #expect(found.place == damage.place)
+    #expect(found.location == damage.location)
     #expect((found.record != nil) == damage.isNamed)
   }
 
@@ -168,7 +168,7 @@ import Wire
     var report = DeepReport()
     try TableComparison(alice.store.connection, bob.store.connection, setCount: 1).run(&report)
     #expect(
-      report.findings.contains { $0.place == .log && $0.text == "names change set 2, which is missing" })
+      report.findings.contains { $0.location == .log && $0.text == "names change set 2, which is missing" })
   }
 }
 

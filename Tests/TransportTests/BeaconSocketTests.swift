@@ -23,9 +23,9 @@ import Wire
     return try #require(socket.localAddress?.port)
   }
 
-  private func loopback(_ port: UInt16) throws -> BeaconPlace {
+  private func loopback(_ port: UInt16) throws -> BeaconInterface {
     let listening = try #require(SocketAddress.numeric("127.0.0.1", port: 1))
-    return try #require(BeaconPlace.all(listening: listening, port: port).first)
+    return try #require(BeaconInterface.all(listening: listening, port: port).first)
   }
 
   private func eventually(_ what: String, _ holds: () -> Bool) async throws {
@@ -88,13 +88,13 @@ import Wire
 
   @Test func `a node that listens on one address sends from that address alone`() throws {
     let nowhere = try #require(SocketAddress.numeric("192.0.2.1", port: 1))
-    #expect(BeaconPlace.all(listening: nowhere, port: 7_433) == [])
+    #expect(BeaconInterface.all(listening: nowhere, port: 7_433) == [])
     let everywhere = try #require(SocketAddress.numeric("::", port: 1))
-    for place in BeaconPlace.all(listening: everywhere, port: 7_433) {
+    for place in BeaconInterface.all(listening: everywhere, port: 7_433) {
       #expect(place.from.host != "0.0.0.0" && place.from.host != "::")
     }
     let four = try #require(SocketAddress.numeric("0.0.0.0", port: 1))
-    #expect(BeaconPlace.all(listening: four, port: 7_433).allSatisfy { !$0.from.isIPv6 })
+    #expect(BeaconInterface.all(listening: four, port: 7_433).allSatisfy { !$0.from.isIPv6 })
   }
 
   @Test func `an allowance lets a burst through, then so many a second`() {

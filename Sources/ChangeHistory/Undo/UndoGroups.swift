@@ -32,7 +32,7 @@ final class UndoGroups {
 
   /// The groups that a set is in and that count for nothing, because their first operation is undone; the widest
   /// first.
-  func void(around place: SetPlace) throws -> [Set<Int64>] {
+  func void(around place: SetPosition) throws -> [Set<Int64>] {
     guard place.origin.number != 0 else { return [] }
     let key = try store.operationKey(of: place)
     if let known = void[key] { return known }
@@ -83,7 +83,7 @@ final class RecordStates {
   private let pace: Pace
   private var known: [Set<Int64>: RecordState] = [:]
   /// The sets that wrote to the record, newest first; read when first asked for.
-  private var places: [SetPlace]?
+  private var places: [SetPosition]?
 
   init(_ record: RecordKey, _ held: RecordState, _ store: Store, _ pace: Pace) {
     self.record = record
@@ -141,9 +141,9 @@ final class RecordStates {
     return (state, places.count)
   }
 
-  private func sortedPlaces() async throws -> [SetPlace] {
+  private func sortedPlaces() async throws -> [SetPosition] {
     if let places { return places }
-    var found: [SetPlace] = []
+    var found: [SetPosition] = []
     for number in try store.writeNumbers(of: record) {
       found.append(try store.place(number))
       try await pace.step()
@@ -198,7 +198,7 @@ final class RecordStates {
 extension Store {
   /// As `state(of:counting:)`, giving way between slices.
   func state(
-    of record: RecordKey, _ pace: Pace, counting counts: (SetPlace) throws -> Bool
+    of record: RecordKey, _ pace: Pace, counting counts: (SetPosition) throws -> Bool
   ) async throws -> RecordState {
     var search = try RecordStateSearch(of: record, in: self, counting: counts)
     while try search.step(counts) { try await pace.step() }

@@ -18,7 +18,7 @@ struct UndoPlan {
   struct LeftAlone {
     enum Reason {
       /// Another write shows now; the fields are those of the operation that do not.
-      case changedSince([FieldNumber], by: SetPlace)
+      case changedSince([FieldNumber], by: SetPosition)
       /// Records that others gave to one that the operation created, or that refer to it.
       case usedBy([RecordKey])
     }

@@ -68,7 +68,7 @@ extension Trash {
 /// The record that was deleted, and the set that did it.
 struct Deletion {
   let record: RecordKey
-  package let author: SetPlace
+  package let author: SetPosition
 }
 
 extension Store {

@@ -47,7 +47,7 @@ public struct Habit: Record {
   /// 1 low, 2, 3 high.
   public var priorityLevel: Int?
   /// Where it reminds, if `place.location` is set.
-  public var place = HabitPlace()
+  public var place = HabitLocation()
   public var origin = RecordOrigin()
 
   public init(id: UUID) { self.id = id }

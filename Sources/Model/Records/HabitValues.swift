@@ -41,7 +41,7 @@ public struct HabitReminder: Hashable, Sendable {
 }
 
 /// Where a habit reminds.
-public struct HabitPlace: Hashable, Sendable {
+public struct HabitLocation: Hashable, Sendable {
   /// The middle of the place; nil if there is none.
   public var location: Coordinate?
   /// In metres; 50 to 500.

@@ -88,11 +88,11 @@ extension Judge {
 
   /// Wherever two sets share a place, everybody has the proof.
   private func checkProofs(_ view: NodeView) throws {
-    var seen: Set<SetLibrary.Place> = []
+    var seen: Set<SetLibrary.Position> = []
     for set in view.numbers {
       let header = library.sets[set].header
       guard let log = library.logIndex(header.log) else { continue }
-      let isFirst = seen.insert(SetLibrary.Place(log: log, sequence: header.sequence)).inserted
+      let isFirst = seen.insert(SetLibrary.Position(log: log, sequence: header.sequence)).inserted
       if isFirst || view.circle?.forkProofs[header.log] != nil { continue }
       throw Violation(
         .equivocation, view.name,

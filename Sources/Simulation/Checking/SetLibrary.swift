@@ -38,18 +38,18 @@ final class SetLibrary {
   /// By a set that no store has held yet, the first set that declares it as a dependency.
   private var awaited: [Name32: Int] = [:]
   private var logIndexes: [PlainLog: Int] = [:]
-  private var places: [Place: [Int]] = [:]
+  private var places: [Position: [Int]] = [:]
   /// Places with more than one set.
-  private(set) var forks: Set<Place> = []
+  private(set) var forks: Set<Position> = []
   private(set) var operations: [Name16: [Int]] = [:]
 
-  struct Place: Hashable {
+  struct Position: Hashable {
     let log: Int
     let sequence: UInt64
   }
 
   func index(of id: Name32) -> Int? { indexes[id] }
-  func sets(at place: Place) -> [Int] { places[place] ?? [] }
+  func sets(at place: Position) -> [Int] { places[place] ?? [] }
   func logIndex(_ log: PlainLog) -> Int? { logIndexes[log] }
 
   /// Takes in a set, verified by these bytes; one that is known must have bytes that say the same.
@@ -84,7 +84,7 @@ final class SetLibrary {
     operations[set.header.operation, default: []].append(index)
     let log = number(set.header.log)
     branchOf.append(branch(for: set, log, previous))
-    let place = Place(log: log, sequence: set.header.sequence)
+    let place = Position(log: log, sequence: set.header.sequence)
     places[place, default: []].append(index)
     if places[place]?.count ?? 0 > 1 { forks.insert(place) }
     sights.append(allSights(of: index))

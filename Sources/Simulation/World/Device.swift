@@ -444,7 +444,7 @@ extension Process: ReplicatorShell {
 }
 
 /// The file that ties an incarnation to a simulated disk.
-struct IncarnationFile: IncarnationPlace {
+struct IncarnationFile: IncarnationStorage {
   let disk: Disk
   let identity: UInt64
 

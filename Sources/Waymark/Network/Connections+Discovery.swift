@@ -18,7 +18,7 @@ struct Finder {
   let trouble: SystemError?
   let keys: BeaconKeyring
   var discovery: Discovery
-  var places: [BeaconPlace] = []
+  var places: [BeaconInterface] = []
   /// Members that were heard, and whose clocks are too far from this one's; by how many milliseconds they are ahead.
   var clocks: [DeviceKey: Int64] = [:]
 }
@@ -217,7 +217,7 @@ extension Serving {
   /// Sends beacons from the interfaces that this machine has now; false if they are the same as before.
   mutating func moveBeacons() -> Bool {
     guard let finder, let sockets = finder.sockets else { return false }
-    let places = BeaconPlace.all(listening: listener.address, port: Finder.port, of: interfaces)
+    let places = BeaconInterface.all(listening: listener.address, port: Finder.port, of: interfaces)
     guard places != finder.places else { return false }
     sockets.join(places)
     self.finder?.places = places

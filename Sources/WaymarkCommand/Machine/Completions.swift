@@ -10,10 +10,10 @@ struct Completions {
 
   private let table: [CommandSpec]
   /// Every beginning of a command, the empty one among them, with what may follow.
-  let places: [Place]
+  let places: [Position]
 
   /// Where somebody is on the way to a command, or in one.
-  struct Place {
+  struct Position {
     let words: [String]
     /// The next words of commands that begin so, with what each is for.
     var next: [(word: String, summary: String)] = []
@@ -40,13 +40,13 @@ struct Completions {
 
   init(table: [CommandSpec] = CommandTable.all) {
     self.table = table
-    var places: [Place] = [Place(words: [])]
+    var places: [Position] = [Position(words: [])]
     for spec in table {
       for count in 0...spec.words.count {
         let words = Array(spec.words.prefix(count))
         var index = places.firstIndex { $0.words == words }
         if index == nil {
-          places.append(Place(words: words))
+          places.append(Position(words: words))
           index = places.count - 1
         }
         guard let index else { continue }
@@ -86,10 +86,10 @@ struct Completions {
     return Set(all).sorted()
   }
 
-  func options(_ place: Place) -> [CommandSpec.Option] { (place.spec?.options ?? []) + GlobalOptions.specs }
+  func options(_ place: Position) -> [CommandSpec.Option] { (place.spec?.options ?? []) + GlobalOptions.specs }
 
   /// What can stand where a word is typed that is no option.
-  func operands(_ place: Place) -> Choice {
+  func operands(_ place: Position) -> Choice {
     guard let operand = place.spec?.operands.first(where: { Choice($0.type, $0.placeholder) != .anything })
     else {
       return place.words == ["help"] ? .words(Self.topics) : .anything

@@ -3,7 +3,7 @@ import Waymark
 
 extension SampleData {
   /// A city with its zone and its money.
-  struct Place: Sendable {
+  struct Destination: Sendable {
     let city: String
     let zone: String
     let currency: String
@@ -16,18 +16,18 @@ extension SampleData {
   }
 
   static let places = [
-    Place(city: "Rome", zone: "Europe/Rome", currency: "EUR"),
-    Place(city: "Lisbon", zone: "Europe/Lisbon", currency: "EUR"),
-    Place(city: "Kyoto", zone: "Asia/Tokyo", currency: "JPY"),
-    Place(city: "Oslo", zone: "Europe/Oslo", currency: "NOK"),
-    Place(city: "Vienna", zone: "Europe/Vienna", currency: "EUR"),
-    Place(city: "Boston", zone: "America/New_York", currency: "USD"),
-    Place(city: "Dublin", zone: "Europe/Dublin", currency: "EUR"),
-    Place(city: "Sydney", zone: "Australia/Sydney", currency: "AUD"),
-    Place(city: "Zürich", zone: "Europe/Zurich", currency: "CHF"),
-    Place(city: "Lima", zone: "America/Lima", currency: "PEN"),
-    Place(city: "Nairobi", zone: "Africa/Nairobi", currency: "KES"),
-    Place(city: "Edinburgh", zone: "Europe/London", currency: "GBP"),
+    Destination(city: "Rome", zone: "Europe/Rome", currency: "EUR"),
+    Destination(city: "Lisbon", zone: "Europe/Lisbon", currency: "EUR"),
+    Destination(city: "Kyoto", zone: "Asia/Tokyo", currency: "JPY"),
+    Destination(city: "Oslo", zone: "Europe/Oslo", currency: "NOK"),
+    Destination(city: "Vienna", zone: "Europe/Vienna", currency: "EUR"),
+    Destination(city: "Boston", zone: "America/New_York", currency: "USD"),
+    Destination(city: "Dublin", zone: "Europe/Dublin", currency: "EUR"),
+    Destination(city: "Sydney", zone: "Australia/Sydney", currency: "AUD"),
+    Destination(city: "Zürich", zone: "Europe/Zurich", currency: "CHF"),
+    Destination(city: "Lima", zone: "America/Lima", currency: "PEN"),
+    Destination(city: "Nairobi", zone: "Africa/Nairobi", currency: "KES"),
+    Destination(city: "Edinburgh", zone: "Europe/London", currency: "GBP"),
   ]
 
   static let seasons: [(name: String, month: Int)] = [
@@ -65,7 +65,7 @@ extension SampleData {
 
 extension SampleTrip {
   /// Ways there and back, nights, and something to do on most days.
-  mutating func fill(_ place: SampleData.Place, _ first: Day, _ nights: Int, _ dice: inout Dice) {
+  mutating func fill(_ place: SampleData.Destination, _ first: Day, _ nights: Int, _ dice: inout Dice) {
     let last = first.adding(days: nights)
     for (day, hour, way) in [(first, 8, "To"), (last, 15, "Back from")] {
       transportation.append(
@@ -97,7 +97,7 @@ extension SampleTrip {
   }
 
   /// An amount between two numbers of hundredths.
-  private func money(_ range: ClosedRange<Int>, _ place: SampleData.Place, _ dice: inout Dice) -> Money {
+  private func money(_ range: ClosedRange<Int>, _ place: SampleData.Destination, _ dice: inout Dice) -> Money {
     Money(
       Decimal(sign: .plus, exponent: -2, significand: Decimal(dice.number(range))), place.currency)
   }

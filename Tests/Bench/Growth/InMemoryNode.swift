@@ -33,7 +33,7 @@ final class InMemoryNode {
     try store.setMeta(MetaKey.incarnation, Self.incarnation(device).bytes)
     replicator = try Replicator(
       store: store, circle: network.family.circle, signing: key, preference: true, localPremium: .none,
-      place: AnyPlace(), now: network.time.wall, seed: UInt64(device),
+      place: AnyIncarnation(), now: network.time.wall, seed: UInt64(device),
       random16: { Bytes16(0, UInt64(device)) })
     replicator.shell = self
   }
@@ -93,7 +93,7 @@ extension InMemoryNode: ReplicatorShell {
   func freeReserve() -> Bool { false }
 }
 
-private struct AnyPlace: IncarnationPlace {
+private struct AnyIncarnation: IncarnationStorage {
   func names(_ incarnation: Incarnation) -> Bool { true }
   func write(_ incarnation: Incarnation) throws {}
 }

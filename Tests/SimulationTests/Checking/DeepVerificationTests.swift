@@ -86,7 +86,7 @@ import Wire
 
   struct Damage: CustomTestStringConvertible, Sendable {
     let sql: String
-    let place: DeepFinding.Place
+    let location: DeepFinding.Location
     let text: String
 
     var testDescription: String { sql }
@@ -94,29 +94,29 @@ import Wire
 
   static let damages = [
     Damage(
-      sql: "DELETE FROM excused", place: .index, text: "a row of excused is in the log, but not in its table"),
+      sql: "DELETE FROM excused", location: .index, text: "a row of excused is in the log, but not in its table"),
     Damage(
-      sql: "UPDATE change_sets SET folded = 2 WHERE number = 1", place: .index,
+      sql: "UPDATE change_sets SET folded = 2 WHERE number = 1", location: .index,
       text: "what is noted of change set 1 differs from the log"),
     Damage(
-      sql: "UPDATE change_sets SET folded = 0 WHERE number = 1", place: .index,
+      sql: "UPDATE change_sets SET folded = 0 WHERE number = 1", location: .index,
       text: "what is noted of change set 2 differs from the log"),
     Damage(
-      sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 2", place: .index,
+      sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 2", location: .index,
       text: "what is noted of change set 2 differs from the log"),
     Damage(
-      sql: "UPDATE branches SET parent = 1 WHERE branch = 2", place: .index,
+      sql: "UPDATE branches SET parent = 1 WHERE branch = 2", location: .index,
       text: "log 2 differs from the log"),
-    Damage(sql: "DELETE FROM dependencies", place: .index, text: "is in the log, but not in its table"),
-    Damage(sql: "DELETE FROM rivals", place: .records, text: "is in the log, but not in its table"),
-    Damage(sql: "UPDATE trip_rows SET name = 'Rom'", place: .records, text: "differs from the log"),
+    Damage(sql: "DELETE FROM dependencies", location: .index, text: "is in the log, but not in its table"),
+    Damage(sql: "DELETE FROM rivals", location: .records, text: "is in the log, but not in its table"),
+    Damage(sql: "UPDATE trip_rows SET name = 'Rom'", location: .records, text: "differs from the log"),
     Damage(
       sql: "UPDATE change_sets SET number = 100 - number; UPDATE change_sets SET number = number - 95",
-      place: .log, text: "builds on one that is not there"),
+      location: .log, text: "builds on one that is not there"),
     Damage(
-      sql: "DELETE FROM change_sets WHERE number = 2", place: .log, text: "change set 2 is missing"),
+      sql: "DELETE FROM change_sets WHERE number = 2", location: .log, text: "change set 2 is missing"),
     Damage(
-      sql: "UPDATE change_sets SET signature = zeroblob(64) WHERE number = 3", place: .log,
+      sql: "UPDATE change_sets SET signature = zeroblob(64) WHERE number = 3", location: .log,
       text: "change set 3: its signature does not hold"),
   ]
 
@@ -126,7 +126,7 @@ import Wire
     try laptop.damage(damage.sql)
     let findings = try laptop.findings()
     #expect(
-      findings.contains { $0.place == damage.place && $0.text.contains(damage.text) }, "\(findings)")
+      findings.contains { $0.location == damage.location && $0.text.contains(damage.text) }, "\(findings)")
   }
 
   @Test func `a set that a cut excludes and that is folded all the same is found`() throws {
@@ -144,7 +144,7 @@ import Wire
     #expect(try alice.findings() == [])
     try alice.damage("UPDATE change_sets SET folded = 1 WHERE number = 2")
     #expect(
-      try alice.findings().contains { $0.place == .index && $0.text.contains("goes beyond its cuts") })
+      try alice.findings().contains { $0.location == .index && $0.text.contains("goes beyond its cuts") })
   }
 
   // MARK: Random histories

@@ -9,7 +9,7 @@
 package import Wire
 
 /// Where beacons can be sent from: an address of an interface, and where on that network everybody hears them.
-package struct BeaconPlace: Hashable, Sendable {
+package struct BeaconInterface: Hashable, Sendable {
   /// The interface, as the system calls it.
   package let interface: String
   let index: UInt32
@@ -27,12 +27,12 @@ package struct BeaconPlace: Hashable, Sendable {
   /// - Parameter listening: the address that a node listens on: it can be dialled nowhere else.
   package static func all(
     listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all ?? []
-  ) -> [BeaconPlace] {
+  ) -> [BeaconInterface] {
     let found = interfaces.filter { $0.isUp && $0.isRunning }
     var places = found.filter { !$0.isLoopback }.compactMap { $0.place(port: port) }
     places = places.filter { $0.canReach(listening) }
-    let four = places.filter { $0.from.family == AF_INET }.prefix(Limits.beaconPlacesMax)
-    let six = places.filter { $0.from.family != AF_INET }.prefix(Limits.beaconPlacesMax)
+    let four = places.filter { $0.from.family == AF_INET }.prefix(Limits.beaconInterfacesMax)
+    let six = places.filter { $0.from.family != AF_INET }.prefix(Limits.beaconInterfacesMax)
     guard four.isEmpty, six.isEmpty else { return Array(six) + Array(four) }
     return found.filter(\.isLoopback).compactMap { $0.place(port: port) }.filter { $0.canReach(listening) }
   }
@@ -45,7 +45,7 @@ package struct BeaconPlace: Hashable, Sendable {
 }
 
 extension NetworkInterface {
-  func place(port: UInt16) -> BeaconPlace? {
+  func place(port: UInt16) -> BeaconInterface? {
     let index = if_nametoindex(name)
     let target: SocketAddress?
     if address.family == AF_INET {
@@ -53,10 +53,10 @@ extension NetworkInterface {
       target = SocketAddress.numeric(broadcast, port: port)
     } else {
       guard !isLoopback, flags & UInt32(IFF_MULTICAST) != 0, address.isLinkLocal else { return nil }
-      target = SocketAddress.numeric("\(BeaconPlace.group)%\(name)", port: port)
+      target = SocketAddress.numeric("\(BeaconInterface.group)%\(name)", port: port)
     }
     guard let target, let from = SocketAddress.numeric(address.host, port: 0) else { return nil }
-    return BeaconPlace(interface: name, index: index, from: from, to: target)
+    return BeaconInterface(interface: name, index: index, from: from, to: target)
   }
 
   /// All host bits one. (Loopback has no such address of its own; all of 127 is one network.)

@@ -251,9 +251,9 @@ package struct OpenLane: Sendable {
   /// - Returns: how many of them nobody needed.
   mutating func noteSent(_ items: [Committed.Item], _ now: Now) -> Int {
     storing.finish(items.count)
-    let needless = items.count { !noteSent($0, now) }
+    let redundant = items.count { !noteSent($0, now) }
     advance(to: items.map(\.head))
-    return needless
+    return redundant
   }
 
   /// - Returns: whether there was any need of it.

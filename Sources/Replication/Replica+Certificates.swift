@@ -15,7 +15,7 @@ extension Replica {
     _ link: LinkID, _ ids: [StatementID], _ reply: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
     noteHeld(link, ids, &effects)
-    needless(link, points: Self.listPoints, now, &effects)
+    chargeRedundant(link, points: Self.listPoints, now, &effects)
     if reply { effects.append(.send(link, .statementIDs(circle.ids, reply: false))) }
     // Certificates first. What does not fit the link at once comes with the next comparison.
     let lacking = circle.statements(notIn: ids).sorted { ($0.kind, $0.id) < ($1.kind, $1.id) }
@@ -66,7 +66,7 @@ extension Replica {
     let known = statements.compactMap { circle.held($0) }
     if let source {
       noteHeld(source, known, &effects)
-      needless(source, points: known.count, now, &effects)
+      chargeRedundant(source, points: known.count, now, &effects)
       let news = statements.count - known.count
       guard news == 0 || hasRoomForNew(news, from: source, now) else { return }
     }

@@ -26,7 +26,7 @@ extension Replica {
   mutating func receivedSummary(
     _ link: LinkID, _ summary: Summary, _ now: Now, _ effects: inout [Effect]
   ) {
-    if sessions[link]?.peer?.received(summary, now) == false { needless(link, now, &effects) }
+    if sessions[link]?.peer?.received(summary, now) == false { chargeRedundant(link, now, &effects) }
     judgeLanes(link, now, &effects)
     say(link, now, &effects)
     compare(link, now, &effects)
@@ -104,7 +104,7 @@ extension Replica {
     _ link: LinkID, _ hash: Bytes32?, _ token: UInt64, _ echo: Bool, _ now: Now,
     _ effects: inout [Effect]
   ) {
-    needless(link, now, &effects)
+    chargeRedundant(link, now, &effects)
     guard let session = sessions[link], !session.isClosing else { return }
     let mine = stateHash(session)
     if echo {

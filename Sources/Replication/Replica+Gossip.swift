@@ -93,7 +93,7 @@ extension Replica {
         unneeded += count
         heads += sent.map(\.head)
       }
-      if unneeded > 0 { needless(link, points: unneeded, now, &effects) }
+      if unneeded > 0 { chargeRedundant(link, points: unneeded, now, &effects) }
       noteSent(link, heads)
     }
   }

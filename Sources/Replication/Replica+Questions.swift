@@ -60,7 +60,7 @@ extension Replica {
   mutating func receivedQuery(
     _ link: LinkID, _ query: Query, _ now: Now, _ effects: inout [Effect]
   ) {
-    needless(link, now, &effects)
+    chargeRedundant(link, now, &effects)
     sessions[link]?.peer?.incoming.received(query)
     answer(link, now, &effects)
   }

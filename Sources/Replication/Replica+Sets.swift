@@ -12,7 +12,7 @@ extension Replica {
   ) {
     guard let told = sessions[link]?[lane].open?.news(in: heads, isComplete: complete) else { return }
     // Heads are stored, looked up and compared: the price in points grows with that work.
-    needless(link, points: told.isKnown ? 1 + heads.count / 16 : heads.count / 8, now, &effects)
+    chargeRedundant(link, points: told.isKnown ? 1 + heads.count / 16 : heads.count / 8, now, &effects)
     sessions[link]?[lane].open?.told(told.heads, isComplete: complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
     let unsure = look(at: told.heads, link, lane)
@@ -101,7 +101,7 @@ extension Replica {
     for lane in Lane.allCases {
       guard let request = sessions[link]?[lane].request else { continue }
       if now.steady >= request.overdueAt {
-        brokePromise(link, now)
+        markUnresponsive(link, now)
         giveUp(link, lane, now, &effects)
       } else if request.isSlow(now) {
         for other in sessionsInOrder where other.link != link { ask(other.link, lane, now, &effects) }
@@ -122,7 +122,7 @@ extension Replica {
   ) {
     let mine = shownHeads(lane)
     switch sessions[link]?[lane].open?.answerEnded(mine) {
-    case .unasked, nil: needless(link, now, &effects)
+    case .unasked, nil: chargeRedundant(link, now, &effects)
     case .storing: break
     case .delivered, .repairs:
       giveUp(link, lane, now, &effects)
@@ -130,7 +130,7 @@ extension Replica {
       sessions[link]?[lane].open?.resume()
       ask(link, lane, now, &effects)
     case .nothing:
-      brokePromise(link, now)
+      markUnresponsive(link, now)
       giveUp(link, lane, now, &effects)
     }
   }

@@ -162,7 +162,7 @@ package struct Replica: Sendable {
     case .state(let hash, let token, let echo): receivedState(link, hash, token, echo, now, &effects)
     case .goodbye(let reason):
       if let reason { sessions[link]?.peer?.goodbye = reason }
-      needless(link, now, &effects)
+      chargeRedundant(link, now, &effects)
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
     case .refusal(let token, let reason): receivedAnswer(link, token, .failure(reason), now, &effects)

@@ -95,7 +95,7 @@ package enum Limits {
   package static let newStatementPointsMax = 65_536
   package static let newStatementMessagePoints = 1_024
   package static let statementIDsMilliseconds: Int64 = 1_000
-  package static let needlessPointsMax = 65_536
+  package static let redundantPointsMax = 65_536
   package static let pointsPerSecond = 256
   package static let brokenPromiseMilliseconds: Int64 = 10 * 60_000
   package static let overdueMilliseconds: Int64 = 20_000

@@ -117,7 +117,7 @@ import Wire
     #expect(world.isConnected("alice", "bob"))
     #expect(world["bob"].count(.records) == 1)
     // Almost all of the allowance at one moment: a list of ids costs 64.
-    for _ in 0..<Limits.needlessPointsMax / 64 - 1 {
+    for _ in 0..<Limits.redundantPointsMax / 64 - 1 {
       world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
     }
     world.run(10)

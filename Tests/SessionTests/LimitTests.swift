@@ -247,7 +247,7 @@ import Wire
     world.meddle = { from, _, message in from == "bob" ? [] : [message] }
     try repeating(kind, world, sets)
     // Almost all of the allowance at one moment: a list of ids costs 64.
-    for _ in 0..<Limits.needlessPointsMax / 64 - 1 {
+    for _ in 0..<Limits.redundantPointsMax / 64 - 1 {
       world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
     }
     for _ in 0..<60 { try repeating(kind, world, sets) }
@@ -283,7 +283,7 @@ import Wire
     world.connect("alice", "bob")
     world.run(500)
     for _ in 0..<2 {
-      for _ in 0..<Limits.needlessPointsMax / 64 - 10 {
+      for _ in 0..<Limits.redundantPointsMax / 64 - 10 {
         world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
       }
       world.run(50)

@@ -114,7 +114,7 @@ extension Judge {
   }
 
   /// Nothing that could be folded waits for long: a timer rings after a minute at most.
-  func checkPatience(_ node: String) throws {
+  func checkRateLimits(_ node: String) throws {
     guard let view = views[node], let ledger = ledgers[node], let steady else { return }
     // A process that was stopped has heard no timer.
     let hasRested = steady - ledger.lookedAt > 25_000

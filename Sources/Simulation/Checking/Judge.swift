@@ -111,7 +111,7 @@ package final class Judge {
       try readWhole(node, isStart: false)
       if violation.rule == .wentBack || violation.rule == .gate { throw violation }
     }
-    try checkPatience(node)
+    try checkRateLimits(node)
     try checkSaid(view(node), before: before)
   }
 

@@ -15,13 +15,13 @@ extension TestCircle {
   /// - Throws: ``TestGroundError`` that says who waits for what, if that is not enough, or takes more than half a
   ///   minute of real time.
   public func settle(atMost duration: Duration = .seconds(600)) async throws {
-    let patience = Patience()
+    let limit = WaitLimit()
     let end = clock.passed + duration.wholeMilliseconds
     while true {
-      try await clock.quiet(patience)
+      try await clock.quiet(limit)
       guard let trouble = try await unsettled() else { return }
-      guard !patience.isOver else {
-        throw TestGroundError(description: "not settled after \(patience): \(trouble)")
+      guard !limit.isOver else {
+        throw TestGroundError(description: "not settled after \(limit): \(trouble)")
       }
       guard try await clock.advanceToNext(by: end) else {
         throw TestGroundError(
@@ -47,7 +47,7 @@ extension TestCircle {
   public func during<Outcome: Sendable>(
     atMost duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Outcome
   ) async throws -> Outcome {
-    let patience = Patience()
+    let limit = WaitLimit()
     let end = clock.passed + duration.wholeMilliseconds
     let running = UnderWay()
     running.begin()
@@ -56,14 +56,14 @@ extension TestCircle {
       return try await body()
     }
     while running.count > 0 {
-      try await clock.quiet(patience)
+      try await clock.quiet(limit)
       // The body may have been answered, and be about to ask the next question.
       for _ in 0..<Self.turnsOfBody where running.count > 0 { await Task.yield() }
       guard running.count > 0, clock.isQuiet else { continue }
       if try await clock.advanceToNext(by: end) { continue }
-      guard await running.over(by: patience.end) != nil else {
+      guard await running.over(by: limit.end) != nil else {
         work.cancel()
-        throw TestGroundError(description: "not done after \(patience), and \(duration) of the circle's time")
+        throw TestGroundError(description: "not done after \(limit), and \(duration) of the circle's time")
       }
     }
     return try await work.value

@@ -91,7 +91,7 @@ public final class VirtualClock: Sendable {
   /// Waits until nothing is under way between the nodes, without moving on.
   ///
   /// - Throws: as ``advance(by:)``.
-  public func quiet() async throws { try await quiet(Patience()) }
+  public func quiet() async throws { try await quiet(WaitLimit()) }
 
   var passed: Int64 { state.withLock { $0.passed } }
 
@@ -101,11 +101,11 @@ public final class VirtualClock: Sendable {
   private func move(to target: Int64, asleep: Bool = false) async throws {
     try beginMoving()
     defer { state.withLock { $0.isMoving = false } }
-    try await quiet(Patience())
+    try await quiet(WaitLimit())
     if asleep { state.withLock { $0.passed = max($0.passed, target) } }
     while let due = takeDue(by: target) {
       await fire(due)
-      try await quiet(Patience())
+      try await quiet(WaitLimit())
     }
     state.withLock { $0.passed = max($0.passed, target) }
   }
@@ -152,18 +152,18 @@ public final class VirtualClock: Sendable {
   // MARK: Quiet
 
   /// Waits until nothing is under way, and no node has anything to do.
-  func quiet(_ patience: Patience) async throws {
+  func quiet(_ limit: WaitLimit) async throws {
     while true {
-      guard let begun = await underWay.over(by: patience.end) else {
-        throw TestGroundError(description: "after \(patience): \(underWay.count) messages are under way")
+      guard let begun = await underWay.over(by: limit.end) else {
+        throw TestGroundError(description: "after \(limit): \(underWay.count) messages are under way")
       }
       // What a node had begun may have woken a task of its own, which comes behind.
       for _ in 0..<2 {
         for queue in state.withLock({ Array($0.queues.values) }) { await pass(queue) }
       }
       if underWay.isOver(since: begun) { return }
-      guard !patience.isOver else {
-        throw TestGroundError(description: "after \(patience) there is still no end of messages")
+      guard !limit.isOver else {
+        throw TestGroundError(description: "after \(limit) there is still no end of messages")
       }
     }
   }
@@ -212,7 +212,7 @@ extension VirtualClock: NodeClock {
 }
 
 /// How long a test waits in real time.
-struct Patience: CustomStringConvertible {
+struct WaitLimit: CustomStringConvertible {
   private let seconds: Double
   let end: DispatchTime
 

@@ -22,9 +22,9 @@ struct Allowance: Sendable {
 extension Replica {
   /// A peer said what it had said before, or sent what was here and not asked for. A correct node does so now and
   /// then, where messages cross; one that does nothing else is left alone.
-  mutating func needless(_ link: LinkID, points: Int = 1, _ now: Now, _ effects: inout [Effect]) {
+  mutating func chargeRedundant(_ link: LinkID, points: Int = 1, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device,
-      !repetition[peer, default: Allowance()].take(points, of: Limits.needlessPointsMax, at: now.steady)
+      !repetition[peer, default: Allowance()].take(points, of: Limits.redundantPointsMax, at: now.steady)
     else { return }
     drop(link, .misbehaved("more repetition than any correct node sends"), &effects)
   }
@@ -41,7 +41,7 @@ extension Replica {
   // MARK: Promises
 
   /// A peer that promised sets and sent none. It is asked all the same, but nobody waits for it any more.
-  mutating func brokePromise(_ link: LinkID, _ now: Now) {
+  mutating func markUnresponsive(_ link: LinkID, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
     brokenPromises[peer] = now.steady
   }

@@ -6,7 +6,7 @@ package import Waymark
 /// `mirror`: makes the records here, and so everywhere, those of another device.
 package struct Mirror: NodeCommand, ConfirmableCommand {
   package static let name = "mirror"
-  package typealias Answer = DirectionSummary
+  package typealias Answer = OverrideSummary
 
   package var from: String?
   package var only: String?
@@ -15,9 +15,9 @@ package struct Mirror: NodeCommand, ConfirmableCommand {
   package var yes: Bool?
   package var isReadOnly: Bool { preview == true }
 
-  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> DirectionSummary {
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> OverrideSummary {
     let peer = try node.peer(named: required(from, Self.name, "--from and a peer")).device
-    return try await ForcedDirection(
+    return try await OverrideOperation(
       from: peer, only: only, trip: trip, isPreview: preview == true, isConfirmed: yes == true
     ).run(on: node) { call.tell(.progress($0)) }
   }
@@ -26,7 +26,7 @@ package struct Mirror: NodeCommand, ConfirmableCommand {
 /// `assert`: makes the records everywhere those of this device.
 package struct AssertRecords: NodeCommand, ConfirmableCommand {
   package static let name = "assert"
-  package typealias Answer = DirectionSummary
+  package typealias Answer = OverrideSummary
 
   package var only: String?
   package var trip: String?
@@ -34,8 +34,8 @@ package struct AssertRecords: NodeCommand, ConfirmableCommand {
   package var yes: Bool?
   package var isReadOnly: Bool { preview == true }
 
-  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> DirectionSummary {
-    try await ForcedDirection(
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> OverrideSummary {
+    try await OverrideOperation(
       from: nil, only: only, trip: trip, isPreview: preview == true, isConfirmed: yes == true
     ).run(on: node) { call.tell(.progress($0)) }
   }

@@ -1,4 +1,4 @@
-// Protocol/merge.md, "Forced direction"
+// Protocol/merge.md, "Overrides"
 
 import Membership
 import Records
@@ -21,19 +21,19 @@ package struct Override: Sendable {
 
   init(_ store: Store, preference: Bool) throws {
     if preference {
-      pending = try store.meta(MetaKey.direction).map { try OverrideRequest(encoded: $0) }
+      pending = try store.meta(MetaKey.pendingOverride).map { try OverrideRequest(encoded: $0) }
     } else {
       // Without sync it was requested at the very moment at which the node ended: nothing of it has begun, and it must
       // not be carried out when sync is turned on for another reason. A full disk may keep it until sync is turned off.
       try? Self.forget(store)
     }
-    trace = try store.meta(MetaKey.lastDirection).map { try OverrideTrace(encoded: $0) }
+    trace = try store.meta(MetaKey.lastOverride).map { try OverrideTrace(encoded: $0) }
   }
 
   /// Removes a pending one from a store.
   package static func forget(_ store: Store) throws {
-    guard try store.meta(MetaKey.direction) != nil else { return }
-    try store.setMeta(MetaKey.direction, nil)
+    guard try store.meta(MetaKey.pendingOverride) != nil else { return }
+    try store.setMeta(MetaKey.pendingOverride, nil)
   }
 }
 
@@ -45,16 +45,16 @@ package struct OverrideRequest: Sendable {
   /// Whose state is wanted; nil for this device's own.
   package let peer: DeviceKey?
   package let asked: Moment
-  package let direction: Direction
+  package let revert: Revert
 
   package init(
-    verb: String, operation: OperationID, peer: DeviceKey?, asked: Moment, direction: Direction
+    verb: String, operation: OperationID, peer: DeviceKey?, asked: Moment, revert: Revert
   ) {
     self.verb = verb
     self.operation = operation
     self.peer = peer
     self.asked = asked
-    self.direction = direction
+    self.revert = revert
   }
 }
 
@@ -94,7 +94,7 @@ extension Replicator {
   package func begin(_ request: OverrideRequest) throws {
     guard !isSpent else { throw WriteRefusal.incarnationsSpent }
     guard canStore else { throw WriteRefusal.cannotStore }
-    try store.setMeta(MetaKey.direction, request.encoded)
+    try store.setMeta(MetaKey.pendingOverride, request.encoded)
     override.pending = request
     shell?.note(.override(.began(request)))
   }
@@ -103,7 +103,7 @@ extension Replicator {
   /// waited for.
   package func missing(_ request: OverrideRequest) throws -> UInt64 {
     let evaluation = circle.evaluation
-    return try store.missing(request.direction) { evaluation.admission(of: $0) == .open }
+    return try store.missing(request.revert) { evaluation.admission(of: $0) == .open }
   }
 
   /// Carries out the pending override as soon as all that it needs is here; every turn ends with this.
@@ -128,7 +128,7 @@ extension Replicator {
 
   private func carryOut(_ request: OverrideRequest, _ now: Now) throws -> OverrideOutcome {
     shell?.note(.override(.ready(request)))
-    let plan = try store.plan(request.direction, now: now.wall)
+    let plan = try store.plan(request.revert, now: now.wall)
     let key = OperationKey(id: request.operation, device: device)
     var sets: [ChangeSetID] = []
     // The last run may have ended right after the write.
@@ -142,7 +142,7 @@ extension Replicator {
     let isWritten = try store.isWritten(key)
     if isWritten {
       let trace = OverrideTrace(request: request, checked: try store.lastNumberBeforeParked())
-      try store.setMeta(MetaKey.lastDirection, trace.encoded)
+      try store.setMeta(MetaKey.lastOverride, trace.encoded)
       override.trace = trace
     }
     try Override.forget(store)
@@ -171,7 +171,7 @@ extension Replicator {
       trace.overtaken.formUnion(try store.overtaking(operation, &trace.checked))
       override.trace = trace
       // What was checked without a find is checked again after a restart.
-      if trace.overtaken.count > known { try store.setMeta(MetaKey.lastDirection, trace.encoded) }
+      if trace.overtaken.count > known { try store.setMeta(MetaKey.lastOverride, trace.encoded) }
     }
   }
 
@@ -179,7 +179,7 @@ extension Replicator {
   func traceOvertakingFromStart() {
     guard override.trace != nil else { return }
     override.trace?.checked = 0
-    trying { try store.setMeta(MetaKey.lastDirection, override.trace?.encoded) }
+    trying { try store.setMeta(MetaKey.lastOverride, override.trace?.encoded) }
     traceOvertaking()
   }
 }
@@ -188,8 +188,8 @@ extension Replicator {
 
 extension MetaKey {
   /// The pending override, and the last one that was carried out.
-  package static let direction = "direction"
-  package static let lastDirection = "last-direction"
+  package static let pendingOverride = "revert"
+  package static let lastOverride = "last-revert"
 }
 
 extension OverrideRequest {
@@ -200,10 +200,10 @@ extension OverrideRequest {
     writer.byteString(operation.raw)
     writer.byteString(peer?.bytes ?? [])
     writer.integer(asked)
-    writer.unsigned(UInt64(direction.scope.kind?.rawValue ?? 0))
-    writer.byteString(direction.scope.trip?.id.bytes ?? [])
-    writer.heads(direction.wanted)
-    writer.heads(direction.present)
+    writer.unsigned(UInt64(revert.scope.kind?.rawValue ?? 0))
+    writer.byteString(revert.scope.trip?.id.bytes ?? [])
+    writer.heads(revert.wanted)
+    writer.heads(revert.present)
     return writer.bytes
   }
 
@@ -216,8 +216,8 @@ extension OverrideRequest {
     asked = try reader.integer()
     let kind = KindNumber(try reader.unsigned())
     let trip = RecordID(bytes: try reader.byteString()).map { RecordKey(kind: KindNumbers.trip, id: $0) }
-    direction = Direction(
-      wanted: try reader.heads(), present: try reader.heads(), scope: Direction.Scope(kind: kind, trip: trip))
+    revert = Revert(
+      wanted: try reader.heads(), present: try reader.heads(), scope: Revert.Scope(kind: kind, trip: trip))
     try reader.end()
   }
 }
@@ -244,7 +244,7 @@ extension OverrideTrace {
     checked = try reader.integer()
     for _ in 0..<(try reader.array(max: CBORReader.keptItemsMax)) {
       try reader.array(exactly: 2)
-      guard let kind = KindNumber(try reader.unsigned()) else { throw StoreError.damaged("a direction") }
+      guard let kind = KindNumber(try reader.unsigned()) else { throw StoreError.damaged("a revert") }
       overtaken.insert(RecordKey(kind: kind, id: RecordID(try reader.bytes16())))
     }
     try reader.end()

@@ -83,9 +83,9 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   /// The settings of all devices together are beyond their limits.
   case settingsBeyondLimits = "settings_beyond_limits"
   /// A forced direction waits for what it needs.
-  case directionWaiting = "direction_waiting"
+  case overrideWaiting = "override_waiting"
   /// Records of a forced direction were changed by a device that did not know of it.
-  case directionOvertaken = "direction_overtaken"
+  case overrideOvertaken = "override_overtaken"
   /// This device has begun too many logs and can write no more.
   case incarnationsSpent = "incarnations_spent"
 
@@ -256,7 +256,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   /// It was given up.
   case givenUp = "given_up"
   /// The difference of a forced direction could not be written.
-  case direction
+  case override
   /// No other device has a copy of what is here.
   case onlyDevice = "only_device"
   /// Changes would be lost if this disk died now.
@@ -515,8 +515,8 @@ extension Reason {
       ReasonText(
         .warning, .command, "the settings of all devices together are beyond their limits",
         next: "\(waymark: "settings list"), then \(waymark: "settings unset KEY") for what nobody needs")
-    case .directionWaiting: ReasonText(.info, .time, "a forced direction waits for what it needs to know")
-    case .directionOvertaken:
+    case .overrideWaiting: ReasonText(.info, .time, "a forced direction waits for what it needs to know")
+    case .overrideOvertaken:
       ReasonText(
         .warning, .command, "records of a forced direction were changed by a device that did not know of it",
         next: .waymark("history"))
@@ -607,7 +607,7 @@ extension Reason {
     case .noAnswer: ReasonText(.error, .elsewhere, "a connected device gave no answer")
     case .notComparable: ReasonText(.error, .elsewhere, "the two devices can't be compared now")
     case .givenUp: ReasonText(.error, .command, "it was given up")
-    case .direction: ReasonText(.error, .time, "the difference of a forced direction could not be written")
+    case .override: ReasonText(.error, .time, "the difference of a forced direction could not be written")
     case .onlyDevice: ReasonText(.info, .command, "no other device has a copy of what is here")
     case .unreplicated: ReasonText(.warning, .command, "changes would be lost if this disk died now")
     case .inUse: ReasonText(.error, .command, "other records refer to it")

@@ -22,7 +22,7 @@ extension Mirror: TerminalCommand {
   fileprivate static let trip = CommandSpec.Option(
     flag: "--trip", placeholder: "T", summary: "only this trip and all that belongs to it")
 
-  func render(_ answer: DirectionSummary, into rendering: inout Rendering) { rendering.direction(answer) }
+  func render(_ answer: OverrideSummary, into rendering: inout Rendering) { rendering.direction(answer) }
 }
 
 extension AssertRecords: TerminalCommand {
@@ -35,7 +35,7 @@ extension AssertRecords: TerminalCommand {
       the others are there waymark assert, which turns sync on again.
       """, exampleArguments: "--preview")
 
-  func render(_ answer: DirectionSummary, into rendering: inout Rendering) { rendering.direction(answer) }
+  func render(_ answer: OverrideSummary, into rendering: inout Rendering) { rendering.direction(answer) }
 }
 
 extension CleanUp: TerminalCommand {
@@ -101,7 +101,7 @@ extension Restamp: TerminalCommand {
 }
 
 extension Rendering {
-  fileprivate mutating func direction(_ summary: DirectionSummary) {
+  fileprivate mutating func direction(_ summary: OverrideSummary) {
     let isPreview = summary.isPreview
     if summary.kinds.isEmpty {
       notes.paragraph(
@@ -130,7 +130,7 @@ extension Rendering {
     wayBack(summary.backup, summary.operation)
   }
 
-  private func changes(_ kinds: [DirectionSummary.KindChanges]) -> TextTable {
+  private func changes(_ kinds: [OverrideSummary.KindChanges]) -> TextTable {
     var table = TextTable(
       [.init("KIND", widthMin: 12)]
         + ["ADDED", "CHANGED", "DELETED", "RESTORED"].map { .init($0, isRight: true) })

@@ -65,7 +65,7 @@ import Wire
     request = OverrideRequest(
       verb: "mirror", operation: OperationID(Bytes16(9, 9)), peer: DeviceKey(Family.key("bob")),
       asked: Family.start,
-      direction: Direction(wanted: other.heads(.records), present: store.heads(.records)))
+      revert: Revert(wanted: other.heads(.records), present: store.heads(.records)))
   }
 
   private static func write(
@@ -107,7 +107,7 @@ import Wire
     #expect(try !isAlive(1) && isAlive(2))
     #expect(try alice.override.latest?.result.get().operation == request.operation)
     #expect(alice.override.trace?.request.operation == request.operation)
-    #expect(try store.meta(MetaKey.direction) == nil)
+    #expect(try store.meta(MetaKey.pendingOverride) == nil)
   }
 
   @Test func `a pending override is resumed at the next start, and forgotten where sync is off`() throws {
@@ -177,7 +177,7 @@ import Wire
     try alice.begin(request)
     alice.finishOverride(now: Self.now)
     // The run ends between the write and the note that it is done.
-    try store.setMeta(MetaKey.direction, request.encoded)
+    try store.setMeta(MetaKey.pendingOverride, request.encoded)
     shell.events = []
     let again = try open()
     again.handle(.started, now: Self.now)

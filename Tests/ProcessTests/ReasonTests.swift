@@ -30,7 +30,7 @@ import Wire
   /// What takes a machine of its own to provoke, and where that is done.
   static let elsewhere: [Reason: String] = [
     .diskFull: "Tests/Faults/full.py, on a small tmpfs (FaultTests)",
-    .directionWaiting: "DirectionTests", .directionOvertaken: "DirectionTests",
+    .overrideWaiting: "DirectionTests", .overrideOvertaken: "DirectionTests",
     .incarnationsSpent: "WaymarkTests, RestampTests: sixteen logs begun",
     .clocksDiffer: "Tests/Faults/lan.py, on networks of their own (FaultTests)",
     .notDiscovering: "Tests/Faults/lan.py (FaultTests)",

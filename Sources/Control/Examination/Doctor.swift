@@ -291,7 +291,7 @@ package struct Doctor {
     case .diskFull: .disk
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent: .store
     case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
-      .directionWaiting, .directionOvertaken, .settingsBeyondLimits:
+      .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits:
       .sync
     default: .peers
     }

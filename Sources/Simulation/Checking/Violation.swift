@@ -33,7 +33,7 @@ package struct Violation: Error, CustomStringConvertible, Sendable {
     /// A set that a cut leaves out is folded or stored, or one that it keeps is not.
     case revocation
     /// After a forced direction records are not what was wanted, or it has waited for nothing, or not at all.
-    case direction
+    case override
     /// What a node sent is not what it had durably stored.
     case sentUnstored = "sent before stored"
   }

@@ -17,7 +17,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case buy, expire, preference, revoke, mutual, strangerIssuer = "stranger-issuer", invite, restamp
   case crossed, torn, pausePeer = "pause-peer"
   // Whose records are the right ones
-  case direction = "forced-direction"
+  case override = "override"
   // Members that keep to no rule
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited

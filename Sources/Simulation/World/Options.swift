@@ -42,8 +42,8 @@ package struct Options: Hashable, Sendable {
     let share = 100 + random.below(800)
     for fault in Fault.allCases where random.happens(perThousand: share) {
       guard adversaries > 0 || !fault.isByzantine else { continue }
-      // Before a direction begins somebody must be there who can be asked: often nobody is.
-      faults[fault] = (1 + random.below(20)) * (fault.isByzantine || fault == .direction ? 3 : 1)
+      // Before a revert begins somebody must be there who can be asked: often nobody is.
+      faults[fault] = (1 + random.below(20)) * (fault.isByzantine || fault == .override ? 3 : 1)
     }
     // One run in ten has no faults at all: what goes wrong there is no fault's fault.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
@@ -120,13 +120,13 @@ private enum Theme: CaseIterable {
     case .wander: [.address: 40, .cut: 1, .jump: 1]
     case .order:
       [
-        .direction: 40, .lyingAnswer: 6, .trickle: 2, .hoard: 2, .partition: 2, .clog: 1, .narrow: 2, .cut: 3,
+        .override: 40, .lyingAnswer: 6, .trickle: 2, .hoard: 2, .partition: 2, .clog: 1, .narrow: 2, .cut: 3,
         .kill: 3, .killInside: 4, .restart: 3, .diskFull: 5, .restore: 2, .clone: 2, .revoke: 5, .crossed: 2,
         .torn: 3, .preference: 1, .expire: 1, .branches: 3,
       ]
     case .promises:
       [
-        .trickle: 16, .lie: 3, .hoard: 3, .lyingAnswer: 2, .direction: 6, .partition: 12, .clog: 6, .cut: 6,
+        .trickle: 16, .lie: 3, .hoard: 3, .lyingAnswer: 2, .override: 6, .partition: 12, .clog: 6, .cut: 6,
         .hearsay: 4, .kill: 4, .restart: 2, .diskFull: 2, .pause: 2,
       ]
     case .guile:

@@ -112,20 +112,20 @@ final class Watch {
     try quietly(device) { try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall) }
   }
 
-  /// A device has carried out a forced direction, in these sets.
-  func directed(_ device: Device, _ direction: Direction, _ sets: [ChangeSetID]) throws {
-    let records = try judge.directed(device.name, told(direction), sets.map(\.bytes))
+  /// A device has carried out a forced revert, in these sets.
+  func directed(_ device: Device, _ revert: Revert, _ sets: [ChangeSetID]) throws {
+    let records = try judge.directed(device.name, told(revert), sets.map(\.bytes))
     device.world.tally.count("records judged after overrides", by: records ?? 0)
     if records == nil { device.world.tally.count("overrides behind own sets that wait") }
   }
 
-  /// A device has waited long enough for what a direction needs.
-  func waits(_ device: Device, _ direction: Direction) throws {
+  /// A device has waited long enough for what a revert needs.
+  func waits(_ device: Device, _ revert: Revert) throws {
     try stepped(device)
-    try judge.waits(device.name, for: told(direction))
+    try judge.waits(device.name, for: told(revert))
   }
 
-  private func told(_ direction: Direction) -> ToldDirection {
+  private func told(_ revert: Revert) -> RequestedOverride {
     func told(_ heads: [LogHead]) -> [ToldHead] {
       heads.compactMap {
         ToldHead(
@@ -133,9 +133,9 @@ final class Watch {
           id: $0.id.bytes, foldedSequence: $0.foldedSequence)
       }
     }
-    return ToldDirection(
-      wanted: told(direction.wanted), present: told(direction.present),
-      kind: direction.scope.kind.map { Int($0.rawValue) }, isOfTrip: direction.scope.trip != nil)
+    return RequestedOverride(
+      wanted: told(revert.wanted), present: told(revert.present),
+      kind: revert.scope.kind.map { Int($0.rawValue) }, isOfTrip: revert.scope.trip != nil)
   }
 
   func wroteAgain(_ device: Device) throws { try stepped(device) }

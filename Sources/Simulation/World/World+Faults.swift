@@ -69,7 +69,7 @@ extension World {
     case .buy, .expire, .preference, .revoke, .mutual, .strangerIssuer, .invite, .restamp, .crossed, .torn,
       .pausePeer:
       authority(fault)
-    case .direction: direct()
+    case .override: direct()
     default: misbehave(fault)
     }
   }

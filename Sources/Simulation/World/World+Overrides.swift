@@ -18,10 +18,10 @@ struct ConfirmedOverride {
   var isHidden = false
 }
 
-/// What a device asks others for before a direction begins.
+/// What a device asks others for before a revert begins.
 struct Inquiry {
   let verb: String
-  let scope: Direction.Scope
+  let scope: Revert.Scope
   /// Those of this device, from the moment at which it began to ask.
   let own: [LogHead]
   var theirs: [LogHead] = []
@@ -105,11 +105,11 @@ extension World {
     process.links[id].map { devices[$0.link.devices[1 - $0.end]] }
   }
 
-  private func scope() -> Direction.Scope {
+  private func scope() -> Revert.Scope {
     switch random.below(8) {
-    case 0: Direction.Scope(kind: recordKey().kind)
-    case 1: Direction.Scope(trip: recordKey(number: 0))
-    default: Direction.Scope()
+    case 0: Revert.Scope(kind: recordKey().kind)
+    case 1: Revert.Scope(trip: recordKey(number: 0))
+    default: Revert.Scope()
     }
   }
 
@@ -141,12 +141,12 @@ extension World {
     let own = LogKey(
       device: process.device.key, incarnation: process.replicator.incarnation, lane: .records)
     let others = isMirror ? inquiry.theirs : inquiry.theirs.filter { $0.log != own }
-    let direction = Direction(
+    let revert = Revert(
       wanted: isMirror ? others : inquiry.own, present: isMirror ? inquiry.own : others, scope: inquiry.scope)
     if let leaver = inquiry.leaves { leave(devices[leaver], asTo: process.device) }
     let request = OverrideRequest(
       verb: inquiry.verb, operation: OperationID(random16()), peer: nil, asked: process.device.wall,
-      direction: direction)
+      revert: revert)
     begin(ConfirmedOverride(request: request, isOfLiar: inquiry.isOfLiar, begun: now), process)
   }
 
@@ -164,8 +164,8 @@ extension World {
   private func begin(_ confirmed: ConfirmedOverride, _ process: Process) {
     let request = confirmed.request
     log?(
-      "  \(process.device.name) begins: \(request.verb)\n    wanted \(shown(request.direction.wanted))\n    present "
-        + shown(request.direction.present))
+      "  \(process.device.name) begins: \(request.verb)\n    wanted \(shown(request.revert.wanted))\n    present "
+        + shown(request.revert.present))
     overrides[request.operation] = confirmed
     operations.append(request.operation)
     tally.count("overrides begun")
@@ -221,29 +221,29 @@ extension World {
     let device = process.device
     guard let confirmed = overrides[request.operation] else { return }
     if !sets.isEmpty { judged { try $0.acknowledged(device, sets) } }
-    if !confirmed.isHidden { judged { try $0.directed(device, request.direction, sets) } }
+    if !confirmed.isHidden { judged { try $0.directed(device, request.revert, sets) } }
     // Between what is written and the note that it is.
     perhapsEndInside(device, perThousand: 200, after: 1..<6)
     log?("  \(device.name) is done with its \(request.verb), in \(sets.count) sets")
     tally.count(sets.isEmpty ? "overrides without a difference" : "overrides written")
     if confirmed.isWritten { tally.count("overrides done twice over") }
     if now > confirmed.begun + 1_000 { tally.count("overrides that waited") }
-    if (try? isOverCut(request.direction, process)) == true {
+    if (try? isOverCut(request.revert, process)) == true {
       tally.count("overrides over a log cut meanwhile")
     }
   }
 
   /// Whether a cut has kept from coming what was wanted.
-  private func isOverCut(_ direction: Direction, _ process: Process) throws -> Bool {
+  private func isOverCut(_ revert: Revert, _ process: Process) throws -> Bool {
     let (evaluation, store) = (process.replicator.circle.evaluation, process.replicator.store)
-    return try direction.wanted.contains { head in
+    return try revert.wanted.contains { head in
       guard case .cut = evaluation.admission(of: head.log) else { return false }
       let tip = Want(log: head.log, from: head.sequence, through: head.sequence, tip: head.id)
       return try store.read(.records, [tip], bytesMax: 1, setsMax: 1).sets.isEmpty
     }
   }
 
-  /// Somebody withdraws a direction: without sync it is none.
+  /// Somebody withdraws a revert: without sync it is none.
   func giveUp(_ process: Process) {
     tally.count("overrides given up")
     prefer(process.device, false)
@@ -263,7 +263,7 @@ extension World {
     for device in devices where device.isHonest && !device.isGone {
       guard let process = device.process, let request = process.replicator.override.pending else { continue }
       if process.isMember, !process.isDiskFull, !process.replicator.isSpent {
-        judged { try $0.waits(device, request.direction) }
+        judged { try $0.waits(device, request.revert) }
       }
       giveUp(process)
     }

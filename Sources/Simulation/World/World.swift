@@ -41,7 +41,7 @@ package final class World {
   var operations: [OperationID] = []
   /// The overrides that a person has confirmed.
   var overrides: [OperationID: ConfirmedOverride] = [:]
-  /// Until when somebody is without sync before a direction begins.
+  /// Until when somebody is without sync before a revert begins.
   var aloneUntil: Moment = 0
   /// How many devices somebody wanted to let in.
   var guests = 0

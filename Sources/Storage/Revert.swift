@@ -1,4 +1,4 @@
-// Protocol/merge.md, "Forced direction"
+// Protocol/merge.md, "Overrides"
 
 import Records
 package import Replication
@@ -7,7 +7,7 @@ package import Wire
 
 /// Which sets a forced direction takes back: those that were there when it was asked for, but for those of the
 /// wanted state. What comes later is neither, and merges as usual.
-package struct Direction: Hashable, Sendable {
+package struct Revert: Hashable, Sendable {
   /// The heads of what the wanted state is made of; the folded sequences count.
   package let wanted: [LogHead]
   /// The heads of what there was besides.
@@ -35,7 +35,7 @@ package struct Direction: Hashable, Sendable {
 }
 
 /// What a forced direction writes.
-package struct DirectionPlan: Sendable {
+package struct RevertPlan: Sendable {
   package fileprivate(set) var changes: ChangePlan
   package fileprivate(set) var counts: [KindNumber: CommitReport.EntryCounts] = [:]
   /// Records that were written after the direction was asked for, of each kind.
@@ -44,14 +44,14 @@ package struct DirectionPlan: Sendable {
 
 extension Store {
   /// What brings the records from what they are to what they would be without the sets that are taken back.
-  package func plan(_ direction: Direction, now: Moment) throws -> DirectionPlan {
+  package func plan(_ revert: Revert, now: Moment) throws -> RevertPlan {
     let reach = Reach(
-      wanted: try reach(direction.wanted, countingUnknown: true),
-      present: try reach(direction.present, countingUnknown: false))
+      wanted: try reach(revert.wanted, countingUnknown: true),
+      present: try reach(revert.present, countingUnknown: false))
     let sets = try sets(beyond: reach.wanted)
-    var plan = DirectionPlan(changes: ChangePlan(now: now))
+    var plan = RevertPlan(changes: ChangePlan(now: now))
     for record in try records(touchedBy: sets.filter(reach.takesBack))
-    where try isConcerned(record, direction.scope, reach) {
+    where try isConcerned(record, revert.scope, reach) {
       let held = try state(of: record)
       let wanted = try state(of: record) { !reach.takesBack($0) }
       // To be rid of a record, deletion suffices: the trash keeps what was taken back. A whole record has no life
@@ -63,7 +63,7 @@ extension Store {
       plan.counts[record.kind, default: .init()].count(from: held.life, to: isAlive)
     }
     for record in try records(touchedBy: sets.filter { !reach.takesBack($0) })
-    where try isConcerned(record, direction.scope, reach) {
+    where try isConcerned(record, revert.scope, reach) {
       plan.later[record.kind, default: 0] += 1
     }
     return plan
@@ -71,9 +71,9 @@ extension Store {
 
   /// Change sets that have to be folded before a direction can be planned, no more than can be counted: peers name
   /// sequences as they like.
-  package func missing(_ direction: Direction, isAdmitted: (LogKey) -> Bool) throws -> UInt64 {
+  package func missing(_ revert: Revert, isAdmitted: (LogKey) -> Bool) throws -> UInt64 {
     var missing: UInt64 = 0
-    for head in Set(direction.wanted + direction.present) where isAdmitted(head.log) {
+    for head in Set(revert.wanted + revert.present) where isAdmitted(head.log) {
       let (sum, isTooMany) = missing.addingReportingOverflow(try lacking(head))
       missing = isTooMany ? .max : sum
     }
@@ -142,7 +142,7 @@ extension Store {
 
   // MARK: Records
 
-  private func isConcerned(_ record: RecordKey, _ scope: Direction.Scope, _ reach: Reach) throws -> Bool {
+  private func isConcerned(_ record: RecordKey, _ scope: Revert.Scope, _ reach: Reach) throws -> Bool {
     // The pieces of files are named by their content: others may hold the same, and nobody sees them alone.
     if record.kind == KindNumbers.content { return false }
     if let kind = scope.kind, record.kind != kind { return false }

@@ -6,9 +6,9 @@ import Testing
 import Wire
 
 /// Forced directions: what is promised of them is found kept, and each promise broken once is found broken.
-@Suite struct JudgeDirectionTests {
+@Suite struct JudgeOverrideTests {
   let world: JudgedWorld
-  let direction: Direction
+  let direction: Revert
 
   /// Alice is to become what Bob is: without what she has written since the two last met.
   init() throws {
@@ -20,11 +20,11 @@ import Wire
       "alice", .records, edit(trip(1), [1: .text("Roma")]), delete(trip(2)),
       insert(trip(3), [1: .text("Lima")]))
     try world.write("bob", .records, insert(trip(4), [1: .text("Bonn")]))
-    direction = Direction(
+    direction = Revert(
       wanted: world["bob"].store.heads(.records), present: world["alice"].store.heads(.records))
   }
 
-  private func told(_ direction: Direction) -> ToldDirection {
+  private func told(_ direction: Revert) -> RequestedOverride {
     func told(_ heads: [LogHead]) -> [ToldHead] {
       heads.compactMap {
         ToldHead(
@@ -32,7 +32,7 @@ import Wire
           id: $0.id.bytes, foldedSequence: $0.foldedSequence)
       }
     }
-    return ToldDirection(
+    return RequestedOverride(
       wanted: told(direction.wanted), present: told(direction.present), kind: nil, isOfTrip: false)
   }
 
@@ -43,7 +43,7 @@ import Wire
 
   private func expectObjection(_ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) {
     let violation = #expect(throws: Violation.self, sourceLocation: sourceLocation, performing: body)
-    #expect(violation?.rule == .direction, sourceLocation: sourceLocation)
+    #expect(violation?.rule == .override, sourceLocation: sourceLocation)
   }
 
   @Test func `what the store plans is what was promised`() throws {

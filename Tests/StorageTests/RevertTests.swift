@@ -7,7 +7,7 @@ import Vectors
 import Wire
 
 /// A forced direction: what it writes, and what stays when others come back.
-@Suite struct DirectionTests {
+@Suite struct RevertTests {
   let alice: Device
   let bob: Device
   let carol: Device
@@ -19,15 +19,15 @@ import Wire
   }
 
   /// Alice becomes what Bob is now.
-  private func mirror(at wall: Moment, _ scope: Direction.Scope = .init()) throws -> DirectionPlan {
-    let direction = Direction(
+  private func mirror(at wall: Moment, _ scope: Revert.Scope = .init()) throws -> RevertPlan {
+    let direction = Revert(
       wanted: bob.store.heads(.records), present: alice.store.heads(.records), scope: scope)
     try alice.sync(from: bob)
     return try write(direction, at: wall)
   }
 
   @discardableResult
-  private func write(_ direction: Direction, at wall: Moment) throws -> DirectionPlan {
+  private func write(_ direction: Revert, at wall: Moment) throws -> RevertPlan {
     let plan = try alice.store.plan(direction, now: wall)
     if !plan.changes.drafts.isEmpty { try alice.receive(try alice.draft(at: wall, plan.changes.drafts)) }
     #expect(try alice.store.plan(direction, now: wall + 1).changes.drafts.isEmpty)
@@ -71,7 +71,7 @@ import Wire
       let id = ChangeSetID(Bytes32(9, 9, 9, number))
       return LogHead(log: log, sequence: UInt64(Int64.max), id: id, foldedSequence: 0)
     }
-    let direction = Direction(wanted: heads, present: [])
+    let direction = Revert(wanted: heads, present: [])
     #expect(try alice.store.missing(direction) { _ in true } == .max)
   }
 
@@ -86,7 +86,7 @@ import Wire
     try alice.write(at: 10, insert(trip(9), [1: .text("by Alice")]))
     try carol.write(at: 20, insert(trip(4), [1: .text("4")]))
     try bob.sync(from: carol)
-    let direction = Direction(wanted: bob.store.heads(.records), present: alice.store.heads(.records))
+    let direction = Revert(wanted: bob.store.heads(.records), present: alice.store.heads(.records))
     if more == "it came" { try alice.sync(from: carol) }
     let (log, kept) = (carol.log, carol.known[2].id)
     _ = try alice.store.admit(by: { $0 == log ? .cut([[kept]]) : .open }, horizon: Device.horizon)
@@ -114,7 +114,7 @@ import Wire
   @Test func `what came from elsewhere since is neither wanted nor taken back`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
     try carol.sync(from: alice)
-    let direction = Direction(
+    let direction = Revert(
       wanted: bob.store.heads(.records), present: alice.store.heads(.records))
     try carol.write(at: 20, edit(trip(2), [1: .text("Oslo!")]), insert(trip(3), [1: .text("Bonn")]))
     try alice.sync(from: carol)
@@ -144,7 +144,7 @@ import Wire
   @Test func `what is not here yet is counted, and nothing else`() throws {
     try bob.write(at: 10, insert(trip(1), [:]))
     try bob.write(at: 11, insert(trip(2), [:]))
-    let direction = Direction(wanted: bob.store.heads(.records), present: [])
+    let direction = Revert(wanted: bob.store.heads(.records), present: [])
     #expect(try alice.store.missing(direction) { _ in true } == 2)
     #expect(try alice.store.missing(direction) { _ in false } == 0)
     try alice.receive([bob.known[0]])

@@ -11,7 +11,7 @@ import WaymarkTesting
 @testable import Waymark
 
 /// `mirror` and `assert` between real nodes.
-@Suite(.serialized) struct DirectionTests {
+@Suite(.serialized) struct MirrorAndAssertTests {
   // MARK: Stage
 
   /// Premium for everyone; sync of records is on where it is said.
@@ -226,7 +226,7 @@ import WaymarkTesting
     try await run(circle, "carol", "sync.on", ["yes": true])
     try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Rome", "Tromso"])
     let notices = try await run(circle, "alice", "status")["notices"]?.array ?? []
-    #expect(notices.map { $0["reason"] } == ["direction_overtaken"])
+    #expect(notices.map { $0["reason"] } == ["override_overtaken"])
     #expect(notices.first?["text"]?.string?.contains("1 trip") == true)
     #expect(try await run(circle, "bob", "status")["notices"] == [])
   }
@@ -259,9 +259,9 @@ import WaymarkTesting
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome")
     try await addTrips(circle, "bob", "Bonn")
-    let order = try await circle["alice"].mirrorOrder(of: "bob")
+    let order = try await circle["alice"].mirrorRequest(of: "bob")
     try await run(circle, "bob", "sync.off")
-    try await ForcedDirection.begin(order, on: circle["alice"])
+    try await OverrideOperation.begin(order, on: circle["alice"])
     try await run(circle, "alice", "sync.off")
     #expect(try await run(circle, "alice", "status")["notices"] == [])
     for name in ["alice", "bob"] { try await run(circle, name, "sync.on", ["yes": true]) }
@@ -273,9 +273,9 @@ import WaymarkTesting
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome")
     try await addTrips(circle, "bob", "Bonn")
-    let order = try await circle["alice"].mirrorOrder(of: "bob")
+    let order = try await circle["alice"].mirrorRequest(of: "bob")
     await circle["alice"].close()
-    do { try Store(path: circle.home("alice").store).setMeta(MetaKey.direction, order.encoded) }
+    do { try Store(path: circle.home("alice").store).setMeta(MetaKey.pendingOverride, order.encoded) }
     try await circle.start("alice")
     for _ in 0..<2 {
       try await run(circle, "alice", "sync.on", ["yes": true])
@@ -291,11 +291,11 @@ import WaymarkTesting
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome")
     try await addTrips(circle, "bob", "Bonn", "Kyiv")
-    let order = try await circle["alice"].mirrorOrder(of: "bob")
+    let order = try await circle["alice"].mirrorRequest(of: "bob")
     try await run(circle, "bob", "sync.off")
-    try await ForcedDirection.begin(order, on: circle["alice"])
+    try await OverrideOperation.begin(order, on: circle["alice"])
     let notice = try #require(try await run(circle, "alice", "status")["notices"]?.array?.first)
-    #expect(notice["reason"] == "direction_waiting")
+    #expect(notice["reason"] == "override_waiting")
     #expect(notice["text"]?.string?.contains("2 change sets") == true)
     try await circle.restart("alice")
     #expect(try await trips(circle, "alice") == ["Rome"])
@@ -318,7 +318,7 @@ extension Node {
   fileprivate var connected: Int { replica.sessions.count }
 
   /// What a yes to a mirror would begin now.
-  fileprivate func mirrorOrder(of name: String) async throws -> OverrideRequest {
+  fileprivate func mirrorRequest(of name: String) async throws -> OverrideRequest {
     let peer = try peer(named: name).device
     let wanted = try await PeerInquiry(peer: peer).recordHeads(on: self)
     return OverrideRequest(

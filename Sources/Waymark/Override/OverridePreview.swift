@@ -7,7 +7,7 @@ import Storage
 import Wire
 
 /// What a forced direction would change, as a person sees it before the yes.
-struct DirectionPreview {
+struct OverridePreview {
   enum Change: String, CaseIterable {
     case added
     case changed
@@ -18,7 +18,7 @@ struct DirectionPreview {
   let verb: String
   /// Whose state is wanted; nil for this device's own.
   let peer: Member?
-  let scope: ForcedDirection.Scope
+  let scope: OverrideOperation.Scope
   /// The peers whose state changes; empty where this device's does.
   var asked: [Member] = []
   /// Those that are not there: what only they hold is not taken back.
@@ -28,7 +28,7 @@ struct DirectionPreview {
   private(set) var unknown: Set<RecordKey> = []
   var turnsSyncOn = false
 
-  init(verb: String, peer: Member?, scope: ForcedDirection.Scope) {
+  init(verb: String, peer: Member?, scope: OverrideOperation.Scope) {
     self.verb = verb
     self.peer = peer
     self.scope = scope
@@ -105,25 +105,25 @@ struct DirectionPreview {
 
   // MARK: Summary
 
-  func summary(isPreview: Bool, outcome: OverrideOutcome? = nil, backup: String? = nil) -> DirectionSummary {
-    DirectionSummary(
+  func summary(isPreview: Bool, outcome: OverrideOutcome? = nil, backup: String? = nil) -> OverrideSummary {
+    OverrideSummary(
       isPreview: isPreview, from: peer.map { DeviceReference($0) },
       only: scope.only.map(RecordKind.init(rawValue:)), trip: scope.records.trip.map { UUID($0.id) },
-      turnsSyncOn: turnsSyncOn, kinds: counts.map { DirectionSummary.KindChanges($0.kind, $0.counts) },
-      total: DirectionSummary.Total(changes.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }),
+      turnsSyncOn: turnsSyncOn, kinds: counts.map { OverrideSummary.KindChanges($0.kind, $0.counts) },
+      total: OverrideSummary.Total(changes.values.reduce(into: [:]) { $0[$1, default: 0] += 1 }),
       unknown: unknown.count, peers: asked.map { DeviceReference($0) },
       notAsked: notAsked.map { DeviceReference($0) }, operation: outcome?.operation, backup: backup,
       elsewhere: (outcome?.elsewhere ?? [:]).sorted { $0.key < $1.key }.map { number, count in
         let kind = Registry.kind(number)
-        return DirectionSummary.Elsewhere(
+        return OverrideSummary.Elsewhere(
           kind: RecordKind(rawValue: kind?.name ?? "record"), plural: kind?.plural ?? "records",
           records: count)
       })
   }
 }
 
-extension DirectionSummary.KindChanges {
-  fileprivate init(_ kind: Kind?, _ counts: [DirectionPreview.Change: Int]) {
+extension OverrideSummary.KindChanges {
+  fileprivate init(_ kind: Kind?, _ counts: [OverridePreview.Change: Int]) {
     self.init(
       kind: RecordKind(rawValue: kind?.name ?? "record"), plural: kind?.plural ?? "records",
       added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, deleted: counts[.deleted] ?? 0,
@@ -131,8 +131,8 @@ extension DirectionSummary.KindChanges {
   }
 }
 
-extension DirectionSummary.Total {
-  fileprivate init(_ counts: [DirectionPreview.Change: Int]) {
+extension OverrideSummary.Total {
+  fileprivate init(_ counts: [OverridePreview.Change: Int]) {
     self.init(
       added: counts[.added] ?? 0, changed: counts[.changed] ?? 0, deleted: counts[.deleted] ?? 0,
       restored: counts[.restored] ?? 0)

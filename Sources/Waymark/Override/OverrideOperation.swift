@@ -1,4 +1,4 @@
-// Protocol/merge.md, "Forced direction"
+// Protocol/merge.md, "Overrides"
 
 import Engine
 import Foundation
@@ -9,7 +9,7 @@ import Storage
 package import Wire
 
 /// `mirror --from PEER` and `assert`: makes the circle's records those of one device, as far as asked for.
-package struct ForcedDirection: Sendable {
+package struct OverrideOperation: Sendable {
   /// Whose state is wanted; nil for this device's own.
   private let peer: DeviceKey?
   /// The name of a kind, and the name or id of a trip.
@@ -31,7 +31,7 @@ package struct ForcedDirection: Sendable {
   }
 
   /// - Parameter isPreview: whether nothing is written; otherwise it is confirmed.
-  init(from peer: DeviceKey?, _ scope: DirectionScope, isPreview: Bool) {
+  init(from peer: DeviceKey?, _ scope: OverrideScope, isPreview: Bool) {
     var (only, trip) = (String?.none, String?.none)
     switch scope {
     case .everything: break
@@ -44,7 +44,7 @@ package struct ForcedDirection: Sendable {
   /// - Parameter progress: called on some thread.
   package func run(
     on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void = { _ in }
-  ) async throws -> DirectionSummary {
+  ) async throws -> OverrideSummary {
     guard let peer else { return try await assertOwn(on: node, progress) }
     return try await mirror(try node.peer(named: peer.description), on: node, progress)
   }
@@ -52,13 +52,13 @@ package struct ForcedDirection: Sendable {
   /// This device's state becomes the peer's.
   private func mirror(
     _ peer: Member, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
-  ) async throws -> DirectionSummary {
+  ) async throws -> OverrideSummary {
     let scope = try scope(on: node)
     // What is written here while the command is under way is not what the person saw.
     let present = node.store.heads(.records)
     try await checkReachable([peer], on: node)
     let theirs = try await answer(of: peer, on: node) { try await Inventory.of($0, asking: $1) }
-    var preview = DirectionPreview(verb: "mirror", peer: peer, scope: scope)
+    var preview = OverridePreview(verb: "mirror", peer: peer, scope: scope)
     try preview.compare(
       from: try await Inventory.own(of: node), to: theirs, isHere: true, in: node.store)
     if let summary = try summaryBeforeWriting(&preview, on: node) { return summary }
@@ -72,7 +72,7 @@ package struct ForcedDirection: Sendable {
   /// The circle's state becomes this device's.
   private func assertOwn(
     on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
-  ) async throws -> DirectionSummary {
+  ) async throws -> OverrideSummary {
     try node.checkPremium()
     let wanted = node.store.heads(.records)
     let scope = try scope(on: node)
@@ -80,7 +80,7 @@ package struct ForcedDirection: Sendable {
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
     let reachable = try await checkReachable(others, on: node)
     let inventory = try await Inventory.own(of: node)
-    var preview = DirectionPreview(verb: "assert", peer: nil, scope: scope)
+    var preview = OverridePreview(verb: "assert", peer: nil, scope: scope)
     let theirs = try await answers(of: reachable, on: node) {
       try await Inventory.of($0, asking: $1)
     }
@@ -107,7 +107,7 @@ package struct ForcedDirection: Sendable {
 
   /// The records that it is about, and how that was typed.
   struct Scope {
-    var records = Direction.Scope()
+    var records = Revert.Scope()
     var only: String?
     var trip: String?
   }
@@ -200,8 +200,8 @@ package struct ForcedDirection: Sendable {
 
   /// The summary, where nothing is to be done now: a preview was asked for, nothing differs, or a yes is missing.
   private func summaryBeforeWriting(
-    _ preview: inout DirectionPreview, on node: isolated Node
-  ) throws -> DirectionSummary? {
+    _ preview: inout OverridePreview, on node: isolated Node
+  ) throws -> OverrideSummary? {
     preview.turnsSyncOn = !node.replica.preference
     if isPreview { return preview.summary(isPreview: true) }
     if preview.changes.isEmpty, preview.unknown.isEmpty, !preview.turnsSyncOn,
@@ -216,9 +216,9 @@ package struct ForcedDirection: Sendable {
   }
 
   private func carryOut(
-    _ direction: Direction, _ preview: inout DirectionPreview, _ backup: String, on node: isolated Node,
+    _ direction: Direction, _ preview: inout OverridePreview, _ backup: String, on node: isolated Node,
     _ progress: @Sendable (WorkProgress) -> Void
-  ) async throws -> DirectionSummary {
+  ) async throws -> OverrideSummary {
     preview.turnsSyncOn = !node.replica.preference
     let confirmed = OverrideRequest(
       verb: preview.verb, operation: OperationID(random16()), peer: preview.peer?.device,
@@ -271,14 +271,14 @@ package struct ForcedDirection: Sendable {
     }
     return try latest.result.mapError {
       WaymarkError.failed(
-        .direction, "The difference could not be written: \($0). It is tried again.", next: .waymark("status")
+        .override, "The difference could not be written: \($0). It is tried again.", next: .waymark("status")
       )
     }.get()
   }
 
   private static func unfinished(_ request: OverrideRequest, _ left: UInt64) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.notInSync, code: .directionWaiting,
+      exitCode: ExitCode.notInSync, code: .overrideWaiting,
       message:
         "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs did not come. It is "
         + "carried out by itself as soon as they are here; until then nothing of it is written.",

@@ -2,7 +2,7 @@ public import Foundation
 public import Wire
 
 /// Which records a forced direction is about.
-public enum DirectionScope: Hashable, Sendable {
+public enum OverrideScope: Hashable, Sendable {
   /// All records.
   case everything
   /// The records of one kind.
@@ -12,7 +12,7 @@ public enum DirectionScope: Hashable, Sendable {
 }
 
 /// What a forced direction would change or has changed.
-public struct DirectionSummary: Hashable, Sendable, Codable {
+public struct OverrideSummary: Hashable, Sendable, Codable {
   /// Whether nothing was written.
   public let isPreview: Bool
   /// The peer whose state is wanted; nil for this device's own.

@@ -1,4 +1,4 @@
-// Protocol/merge.md, "Forced direction"
+// Protocol/merge.md, "Overrides"
 
 import Engine
 import Records
@@ -17,7 +17,7 @@ struct OverrideReport {
     guard let request = replicator.override.pending else { return nil }
     let missing = Int(clamping: (try? replicator.missing(request)) ?? 0)
     return NodeStatus.Notice(
-      .directionWaiting, text: "\(sentence(request)) waits for " + plural(missing, "change set"))
+      .overrideWaiting, text: "\(sentence(request)) waits for " + plural(missing, "change set"))
   }
 
   private var overtaken: NodeStatus.Notice? {
@@ -30,7 +30,7 @@ struct OverrideReport {
       return plural(records.count, known?.name ?? "record", known?.plural)
     }.joined(separator: ", ")
     return NodeStatus.Notice(
-      .directionOvertaken,
+      .overrideOvertaken,
       text:
         "\(plural(last.overtaken.count, "record")) of \(sentence(last.request)) were changed on a device "
         + "that did not know of it: \(counts); those changes merged as usual",

@@ -1,4 +1,4 @@
-// Protocol/merge.md, "Forced direction"
+// Protocol/merge.md, "Overrides"
 
 /// Heads that somebody has told, which may be those of sets that nobody has written.
 package struct ToldHead {
@@ -20,7 +20,7 @@ package struct ToldHead {
 }
 
 /// A forced direction as it was asked for.
-package struct ToldDirection {
+package struct RequestedOverride {
   let wanted: [ToldHead]
   let present: [ToldHead]
   /// The kind that it concerns; nil for all.
@@ -38,11 +38,11 @@ extension Judge {
   ///
   /// - Returns: how many records were compared; nil if what it wrote waits for what its own log has before it.
   @discardableResult
-  package func directed(_ node: String, _ told: ToldDirection, _ ids: [[UInt8]]) throws -> Int? {
+  package func directed(_ node: String, _ told: RequestedOverride, _ ids: [[UInt8]]) throws -> Int? {
     let view = view(node)
     if let head = lacking(told, view) {
       throw Violation(
-        .direction, node, "it carried out a direction before it had set \(head.id) of \(head.log)")
+        .override, node, "it carried out a direction before it had set \(head.id) of \(head.log)")
     }
     let written = Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } })
     let marks = marks(told, view, without: written)
@@ -59,14 +59,14 @@ extension Judge {
   }
 
   /// A node has gone on waiting though nothing more is on its way to it: then something must be missing.
-  package func waits(_ node: String, for told: ToldDirection) throws {
+  package func waits(_ node: String, for told: RequestedOverride) throws {
     let view = view(node)
     guard ledgers[node]?.hasRoom == true, lacking(told, view) == nil else { return }
-    throw Violation(.direction, node, "a direction waits though all that it needs is folded")
+    throw Violation(.override, node, "a direction waits though all that it needs is folded")
   }
 
   /// The first of the heads that are not folded as far as they were told; of logs that are cut none is waited for.
-  private func lacking(_ told: ToldDirection, _ view: NodeView) -> ToldHead? {
+  private func lacking(_ told: RequestedOverride, _ view: NodeView) -> ToldHead? {
     (told.wanted + told.present).first { head in
       guard view.circle?.isKnown(head.log.device) == true, cuts(of: head.log, view) == nil else {
         return false
@@ -102,7 +102,7 @@ extension Judge {
     var unsure: Set<Int> = []
   }
 
-  private func marks(_ told: ToldDirection, _ view: NodeView, without written: Set<Int>) -> Marks {
+  private func marks(_ told: RequestedOverride, _ view: NodeView, without written: Set<Int>) -> Marks {
     let wanted = reach(told.wanted, view, countingAbsent: true)
     let present = reach(told.present, view, countingAbsent: false)
     var marks = Marks()
@@ -148,7 +148,7 @@ extension Judge {
   /// A direction writes to no record of which nothing is taken back, to none that it does not concern, and to no
   /// pieces of files.
   private func checkUntouched(
-    _ written: Set<Int>, _ marks: Marks, _ told: ToldDirection, _ view: NodeView
+    _ written: Set<Int>, _ marks: Marks, _ told: RequestedOverride, _ view: NodeView
   ) throws {
     guard !written.isEmpty else { return }
     var touched: Set<PlainKey> = []
@@ -160,7 +160,7 @@ extension Judge {
         let isConcerned = entry.key.kind != Self.contentKind && told.kind ?? entry.key.kind == entry.key.kind
         if isConcerned, touched.contains(entry.key) { continue }
         throw Violation(
-          .direction, view.name, "a direction wrote to \(entry.key), of which it takes nothing back")
+          .override, view.name, "a direction wrote to \(entry.key), of which it takes nothing back")
       }
     }
   }
@@ -175,7 +175,7 @@ extension Judge {
       view.covers($0, $1, library)
     }
     func refuse(_ what: String) -> Violation {
-      Violation(.direction, view.name, "\(key) \(what) after a direction")
+      Violation(.override, view.name, "\(key) \(what) after a direction")
     }
     let (lives, shallLive) = (shown.life ?? false, wanted.life ?? false)
     if lives != shallLive { throw refuse(lives ? "lives" : "does not live") }

@@ -57,21 +57,21 @@ extension Store {
   ///   - author: signs in a log, from a position on.
   ///   - noting: keeps what belongs to it, in the same transaction.
   package func reauthor(
-    _ order: Reauthoring, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
+    _ reauthoring: Reauthoring, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
   ) throws -> CommitReport {
     let rule = logs.cutRule
     do {
       return try atomically {
-        let outgoing = try outgoing(order)
-        if let admission = order.admission {
+        let outgoing = try outgoing(reauthoring)
+        if let admission = reauthoring.admission {
           logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
           logs.cuts = [:]
         } else {
-          try delete(places(behind: order.ended).map(\.number))
+          try delete(places(behind: reauthoring.ended).map(\.number))
         }
-        var report = try rebuildLogs(order.horizon)
-        if order.admission != nil { try noteAppliedCuts() }
-        try append(outgoing, order, author, &report)
+        var report = try rebuildLogs(reauthoring.horizon)
+        if reauthoring.admission != nil { try noteAppliedCuts() }
+        try append(outgoing, reauthoring, author, &report)
         try finish(&report)
         report.isRebuilt = true
         try noting(report)
@@ -142,10 +142,10 @@ extension Store {
     return found.sorted { ($0.clock, $0.id) < ($1.clock, $1.id) }
   }
 
-  private func outgoing(_ order: Reauthoring) throws -> [Outgoing] {
-    let staying = try staying(order.ended)
+  private func outgoing(_ reauthoring: Reauthoring) throws -> [Outgoing] {
+    let staying = try staying(reauthoring.ended)
     var declared: [Int64: UInt64] = [:]
-    return try places(behind: order.ended).compactMap { place in
+    return try places(behind: reauthoring.ended).compactMap { place in
       // What can't be read can't be written again either.
       guard let set = try intactSet(place.number) else { return nil }
       let below = try seenBelowCuts(set.header)
@@ -188,21 +188,21 @@ extension Store {
   // MARK: What comes in its place
 
   private func append(
-    _ outgoing: [Outgoing], _ order: Reauthoring, _ author: (AuthorPosition) -> Author,
+    _ outgoing: [Outgoing], _ reauthoring: Reauthoring, _ author: (AuthorPosition) -> Author,
     _ report: inout CommitReport
   ) throws {
     guard let device = outgoing.first?.set.header.log.device else { return }
     var authors = Dictionary(
       uniqueKeysWithValues: Lane.allCases.map { lane in
-        let log = LogKey(device: device, incarnation: order.incarnation, lane: lane)
-        return (lane, author(position(of: log, order.circle)))
+        let log = LogKey(device: device, incarnation: reauthoring.incarnation, lane: lane)
+        return (lane, author(position(of: log, reauthoring.circle)))
       })
-    var dates = WholeRecordDates(time: order.time, horizon: order.horizon)
+    var dates = WholeRecordDates(time: reauthoring.time, horizon: reauthoring.horizon)
     // Across the lanes too, what came later is dated later.
     var least = Clock.zero
     for item in outgoing {
       let set = item.set
-      let log = LogKey(device: device, incarnation: order.incarnation, lane: set.header.log.lane)
+      let log = LogKey(device: device, incarnation: reauthoring.incarnation, lane: set.header.log.lane)
       let operation = OperationDraft(id: set.header.operation, verb: set.body.verb, target: set.body.target)
       let dated = try dates.date(set, operation) { try heldTime($0) }
       let sets = try authors[log.lane]?.write(
@@ -210,7 +210,7 @@ extension Store {
         least: max(dated.least, least))
       for set in sets ?? [] {
         try take(set, &report)
-        if case .now = order.time { least = set.header.clock.next }
+        if case .now = reauthoring.time { least = set.header.clock.next }
       }
     }
   }

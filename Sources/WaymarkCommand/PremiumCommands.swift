@@ -135,10 +135,10 @@ struct IssueEntitlement: TerminalCommand {
     ], exampleArguments: "--key issuer --circle ID --until 2027-12-31 --output entitlement")
 
   func run(_ run: CommandRun) async throws -> Answer {
-    let order = Issuer.Order(
+    let request = Issuer.EntitlementRequest(
       keyFile: try required(key, "--key"), circle: try required(circle, "--circle"), devices: device ?? [],
       until: try required(until, "--until"), from: from)
-    let certificate = try Issuer.issue(order, now: systemWall(), passphrases: run.home.passphrases)
+    let certificate = try Issuer.issue(request, now: systemWall(), passphrases: run.home.passphrases)
     if let output {
       try Issuer.write(certificate, to: output, besides: run.home, overwrites: yes == true)
       return Answer(output: output)

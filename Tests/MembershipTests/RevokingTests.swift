@@ -11,9 +11,9 @@ import Wire
   }
 
   private func order(_ key: SigningKey, kept: [KeptLog] = [], reinstated: [SigningKey] = [])
-    -> RevocationOrder
+    -> RevocationTerms
   {
-    RevocationOrder(device: DeviceKey(key), kept: kept, reinstated: Set(reinstated.map { DeviceKey($0) }))
+    RevocationTerms(device: DeviceKey(key), kept: kept, reinstated: Set(reinstated.map { DeviceKey($0) }))
   }
 
   /// Alice let Bob and Carol in, Bob let Dave in.

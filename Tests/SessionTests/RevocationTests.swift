@@ -289,7 +289,7 @@ import Wire
     world.run(1_000)
     #expect(world["bob"].isMember && world["carol"].isMember)
     #expect(world.connect("bob", "carol") == nil && world.connect("carol", "bob") == nil)
-    let order = RevocationOrder(
+    let order = RevocationTerms(
       device: world["dave"].key, kept: world["bob"].heldLogs(of: world["dave"]),
       reinstated: [world["carol"].key])
     world.learn("bob", try world["bob"].replica.circle.revocation(order, by: world.family.root, at: 4))
@@ -340,7 +340,7 @@ import Wire
     Self.expectEqual(world, ["alice", "carol"])
     // Then she is taken out for good, and knows it before Alice does: nothing is asked in that session any more.
     let end = try world["carol"].replica.circle.revocation(
-      RevocationOrder(device: world["carol"].key, kept: []), by: world.family.root, at: 4)
+      RevocationTerms(device: world["carol"].key, kept: []), by: world.family.root, at: 4)
     world["carol"].closes = []
     world.learn("carol", end)
     #expect(world["carol"].closes == [.excluded])

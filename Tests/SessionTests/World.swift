@@ -101,7 +101,7 @@ final class World {
   @discardableResult
   func revoke(_ name: String, on device: String, by signer: String? = nil) throws -> Statement {
     let statement = try self[device].replica.circle.revocation(
-      RevocationOrder(device: self[name].key, kept: self[device].heldLogs(of: self[name])),
+      RevocationTerms(device: self[name].key, kept: self[device].heldLogs(of: self[name])),
       by: signer.map(Family.key) ?? family.root, at: 3)
     learn(device, statement)
     return statement

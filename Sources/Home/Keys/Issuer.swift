@@ -42,7 +42,7 @@ public enum Issuer {
   }
 
   /// What is to be issued, as typed.
-  package struct Order: Sendable {
+  package struct EntitlementRequest: Sendable {
     package var keyFile: String
     package var circle: String
     /// Empty for all devices of the circle.
@@ -66,26 +66,26 @@ public enum Issuer {
   ///   - now: milliseconds since 1970.
   ///   - passphrases: asked if the issuer's key is sealed.
   package static func issue(
-    _ order: Order, now: Int64, passphrases: PassphraseSource = .environment
+    _ request: EntitlementRequest, now: Int64, passphrases: PassphraseSource = .environment
   ) throws -> String {
-    guard let circle = CircleID(hex: order.circle) else {
+    guard let circle = CircleID(hex: request.circle) else {
       throw WaymarkError.badValue(
-        "--circle", order.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
+        "--circle", request.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
     }
-    let devices = try order.devices.map { text in
+    let devices = try request.devices.map { text in
       guard let device = DeviceKey(hex: text) else {
         throw WaymarkError.badValue(
           "--device", text, allowed: "it is the 64 hexadecimal digits of a device's id")
       }
       return device
     }
-    let from = try order.from.map { try time($0, "--from") } ?? now
-    let until = try time(order.until, "--until")
+    let from = try request.from.map { try time($0, "--from") } ?? now
+    let until = try time(request.until, "--until")
     guard from < until else {
       throw WaymarkError.badValue(
-        "--until", order.until, allowed: "it must be after the beginning, \(timeText(milliseconds: from))")
+        "--until", request.until, allowed: "it must be after the beginning, \(timeText(milliseconds: from))")
     }
-    let key = try readKey(order.keyFile, passphrases)
+    let key = try readKey(request.keyFile, passphrases)
     let entitlement = Entitlement(
       circle: circle, issuer: try publicKey(of: key),
       devices: devices.isEmpty ? nil : Array(Set(devices)), plan: "premium", issuedAt: now, notBefore: from,

@@ -154,7 +154,7 @@ extension World {
     let key = reinstated != nil || random.happens(perThousand: 200) ? authority.root : device.keys.signing
     guard
       let statement = try? process.replicator.circle.revocation(
-        RevocationOrder(device: other.key, kept: kept, reinstated: Set([reinstated].compactMap(\.self))),
+        RevocationTerms(device: other.key, kept: kept, reinstated: Set([reinstated].compactMap(\.self))),
         by: key, at: device.wall)
     else { return false }
     revoked.insert(other.key)

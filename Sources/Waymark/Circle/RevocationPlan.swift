@@ -9,7 +9,7 @@ import Wire
 struct RevocationPlan {
   struct Target {
     let member: Member
-    let order: RevocationOrder
+    let terms: RevocationTerms
     /// What of its own logs is here and stays.
     let changeSets: UInt64
     /// The members that are in the circle by its word.

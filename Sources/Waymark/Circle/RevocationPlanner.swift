@@ -122,14 +122,14 @@ struct RevocationPlanner {
       let revoked = circle.evaluation.countingRevocations(by: member.device)
         .compactMap { circle.evaluation.known($0.body.device) }
       let (logs, changeSets) = heldLogs(of: member.device)
-      let order = RevocationOrder(
+      let terms = RevocationTerms(
         device: member.device, kept: logs,
         // That it revoked this very device ends in any case: whoever revokes it does not agree.
         reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
       return RevocationPlan.Target(
-        member: member, order: order, changeSets: changeSets, invited: invited(by: member.device),
+        member: member, terms: terms, changeSets: changeSets, invited: invited(by: member.device),
         revoked: revoked.filter { $0.device != device },
-        statement: try circle.revocation(order, by: key, at: now))
+        statement: try circle.revocation(terms, by: key, at: now))
     }
   }
 
@@ -171,8 +171,8 @@ struct RevocationPlanner {
       warnings.append(
         "records do not sync with this device now: what \(name) wrote and is not here is left out")
     }
-    if let kept = target.revocation?.kept.count, kept < target.order.kept.count {
-      warnings.append("\(name) began \(target.order.kept.count) logs; the \(kept) longest are kept")
+    if let kept = target.revocation?.kept.count, kept < target.terms.kept.count {
+      warnings.append("\(name) began \(target.terms.kept.count) logs; the \(kept) longest are kept")
     }
     return warnings + [syncWarning(target.member)]
   }

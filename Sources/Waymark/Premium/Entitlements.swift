@@ -118,11 +118,11 @@ extension Issuer {
     keyFile: URL, circle: CircleID, devices: [DeviceKey] = [], from start: Date? = nil, until end: Date,
     issued: Date = Date(), passphrases: PassphraseSource = .environment
   ) throws -> Data {
-    let order = Order(
+    let request = EntitlementRequest(
       keyFile: keyFile.path(percentEncoded: false), circle: circle.description,
       devices: devices.map(\.description), until: CivilTime.text(end.milliseconds),
       from: start.map { CivilTime.text($0.milliseconds) })
-    return Data(try issue(order, now: issued.milliseconds, passphrases: passphrases).utf8)
+    return Data(try issue(request, now: issued.milliseconds, passphrases: passphrases).utf8)
   }
 
   /// Makes an issuer's key: the file, readable by its owner only, and its public half beside it, with `.pub`.

@@ -243,7 +243,7 @@ import Wire
     let circle = try Circle(statements: device.held, developmentIssuer: nil)
     let reinstated = random.below(3) == 0 ? circle.evaluation.revocations.keys.sorted().prefix(1) : []
     return try? circle.revocation(
-      RevocationOrder(device: key, kept: kept, reinstated: Set(reinstated.filter { $0 != key })),
+      RevocationTerms(device: key, kept: kept, reinstated: Set(reinstated.filter { $0 != key })),
       by: device.key, at: 3)
   }
 }

@@ -143,7 +143,7 @@ import Wire
       KeptLog(incarnation: $0.header.log.incarnation, lane: $0.header.log.lane, tips: [$0.id])
     }
     return try Circle(statements: world["alice"].held, developmentIssuer: nil).revocation(
-      RevocationOrder(
+      RevocationTerms(
         device: DeviceKey(JudgedWorld.key(name)), kept: logs,
         reinstated: Set(reinstated.map { DeviceKey(JudgedWorld.key($0)) })),
       by: JudgedWorld.key(other), at: 3)

@@ -84,7 +84,7 @@ struct EntitlementTests {
   private func issue(_ alice: TestNode, _ key: String, until: String) async throws -> String {
     let circle = try #require(try await alice.run("status")["circle"]?.string)
     let text = try Issuer.issue(
-      Issuer.Order(keyFile: key, circle: circle, devices: [], until: until), now: TestNode.morning)
+      Issuer.EntitlementRequest(keyFile: key, circle: circle, devices: [], until: until), now: TestNode.morning)
     let path = alice.home.path + "/entitlement"
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     return path

@@ -14,7 +14,7 @@ extension SocketCircle {
     let key = folder + "/issuer"
     _ = try Issuer.create(key)
     let id = try #require(try await circle.run(names[0], "status")["circle"]?.string)
-    let order = Issuer.Order(keyFile: key, circle: id, devices: [], until: "2100-01-01")
+    let order = Issuer.EntitlementRequest(keyFile: key, circle: id, devices: [], until: "2100-01-01")
     let certificate = try Issuer.issue(order, now: systemWall())
     try certificate.write(toFile: folder + "/entitlement", atomically: true, encoding: .utf8)
     try await circle.run(names[0], "issuer.trust", ["file": .string(key + ".pub")])

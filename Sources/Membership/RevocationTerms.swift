@@ -4,7 +4,7 @@ package import Sodium
 package import Wire
 
 /// What the person decides about a revocation; the rest follows from the circle.
-package struct RevocationOrder: Hashable, Sendable {
+package struct RevocationTerms: Hashable, Sendable {
   package var device: DeviceKey
   /// What the revoking device holds of the revoked one's logs; the most important first.
   package var kept: [KeptLog]
@@ -24,20 +24,20 @@ extension Circle {
   /// What it signed and counts now stays valid, so that the devices it invited stay members; all that it signs
   /// later is void. Logs for which a statement has no room are left out from the end.
   package func revocation(
-    _ order: RevocationOrder, by key: SigningKey, at now: Int64
+    _ terms: RevocationTerms, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> Statement {
-    let valid = statementsToKeep(order)
+    let valid = statementsToKeep(terms)
     let body = Revocation(
-      circle: id, issuer: DeviceKey(key), device: order.device,
-      kept: Self.fitting(order.kept, room: Self.room - valid.count * Self.idBytes), valid: valid, issued: now)
+      circle: id, issuer: DeviceKey(key), device: terms.device,
+      kept: Self.fitting(terms.kept, room: Self.room - valid.count * Self.idBytes), valid: valid, issued: now)
     return try Statement(signing: body, with: key)
   }
 
-  private func statementsToKeep(_ order: RevocationOrder) -> [StatementID] {
-    let cuts = logCuts(of: order.device)
-    let revocations = evaluation.countingRevocations(by: order.device)
-      .filter { !order.reinstated.contains($0.body.device) }.map(\.id)
-    return evaluation.countingCertificates(of: order.device) + cuts + revocations
+  private func statementsToKeep(_ terms: RevocationTerms) -> [StatementID] {
+    let cuts = logCuts(of: terms.device)
+    let revocations = evaluation.countingRevocations(by: terms.device)
+      .filter { !terms.reinstated.contains($0.body.device) }.map(\.id)
+    return evaluation.countingCertificates(of: terms.device) + cuts + revocations
   }
 
   private func logCuts(of device: DeviceKey) -> [StatementID] {

@@ -58,13 +58,13 @@ public struct Readmission: Sendable {
     guard home.hasStore || home.isReplacing else { throw noStore }
     let replica = try OfflineReplica(opening: home, wall)
     defer { replica.close() }
-    let standing = try Standing(of: replica)
-    let identity = standing.keepsKeys ? replica.identity : try Identity.generate()
-    let certificate = try certificate(for: identity, standing)
+    let prior = try PriorMembership(of: replica)
+    let identity = prior.keepsKeys ? replica.identity : try Identity.generate()
+    let certificate = try certificate(for: identity, prior)
     var rewritten = 0
     if replica.waiting != nil {
       try replica.store.admitKeys(by: [certificate])
-    } else if standing.keepsKeys {
+    } else if prior.keepsKeys {
       replica.add(certificate)
     } else {
       replica.close()
@@ -72,15 +72,15 @@ public struct Readmission: Sendable {
       let lock = try HomeLock(home)
       defer { lock.release() }
       rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
-        of: replica.identity.device, statements: standing.statements + [certificate])
+        of: replica.identity.device, statements: prior.statements + [certificate])
     }
     return NewMembership(
-      circle: standing.circle.id, device: identity.device, name: name(standing, identity),
+      circle: prior.circle.id, device: identity.device, name: name(prior, identity),
       rewritten: rewritten)
   }
 
   /// What this device is before.
-  struct Standing: Sendable {
+  struct PriorMembership: Sendable {
     let circle: Circle
     let keepsKeys: Bool
     /// What the circle calls it already.
@@ -101,26 +101,26 @@ public struct Readmission: Sendable {
     }
   }
 
-  private func certificate(for identity: Identity, _ standing: Standing) throws -> Statement {
+  private func certificate(for identity: Identity, _ prior: PriorMembership) throws -> Statement {
     let root = try RootKey.read(
-      rootKey, at: home, of: standing.circle, home.passphrases, for: "Joining without a ticket")
+      rootKey, at: home, of: prior.circle, home.passphrases, for: "Joining without a ticket")
     guard
-      standing.circle.evaluation.isMember(identity.device)
-        || standing.circle.evaluation.members.count < Limits.devicesMax
+      prior.circle.evaluation.isMember(identity.device)
+        || prior.circle.evaluation.members.count < Limits.devicesMax
     else { throw WaymarkError.refused(.circleFull) }
     let body = DeviceCertificate(
-      circle: standing.circle.id, issuer: DeviceKey(root), device: identity.device,
-      transport: identity.transportKey, name: name(standing, identity), role: .admin, issued: wall())
+      circle: prior.circle.id, issuer: DeviceKey(root), device: identity.device,
+      transport: identity.transportKey, name: name(prior, identity), role: .admin, issued: wall())
     do {
       return try Statement(signing: body, with: root)
     } catch {
       throw WaymarkError.badValue(
-        "name", name(standing, identity), allowed: "1 to 64 bytes without control characters")
+        "name", name(prior, identity), allowed: "1 to 64 bytes without control characters")
     }
   }
 
-  private func name(_ standing: Standing, _ identity: Identity) -> String {
-    standing.circle.evaluation.freeName(name ?? standing.name ?? hostName, for: identity.device)
+  private func name(_ prior: PriorMembership, _ identity: Identity) -> String {
+    prior.circle.evaluation.freeName(name ?? prior.name ?? hostName, for: identity.device)
   }
 
   private var noStore: WaymarkError {

@@ -21,7 +21,7 @@ struct Chains {
   /// The revocations that count, by the device they name; shorter chains first, then by id.
   private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
   /// Of each revoked device, the statements that every revocation counted so far lets stand.
-  private var standing: [DeviceKey: Set<StatementID>] = [:]
+  private var status: [DeviceKey: Set<StatementID>] = [:]
 
   init(genesis: Genesis, genesisID: StatementID) {
     root = genesis.root
@@ -48,7 +48,7 @@ struct Chains {
 
   /// Whether a revocation that counts takes this statement of its signer away.
   func isVoid(_ id: StatementID, by signer: DeviceKey) -> Bool {
-    guard let left = standing[signer] else { return false }
+    guard let left = status[signer] else { return false }
     return !left.contains(id)
   }
 
@@ -68,7 +68,7 @@ struct Chains {
   private mutating func count(_ revocation: CountedRevocation) {
     counted[revocation.body.device, default: []].append(revocation)
     let valid = Set(revocation.body.valid)
-    standing[revocation.body.device] = standing[revocation.body.device]?.intersection(valid) ?? valid
+    status[revocation.body.device] = status[revocation.body.device]?.intersection(valid) ?? valid
   }
 
   /// The certificates of a signer by which devices are in the circle now.

@@ -22,7 +22,7 @@ package struct CountedRevocation: Hashable, Sendable {
 }
 
 /// What is known of a device.
-package enum Standing: Hashable, Sendable {
+package enum MembershipStatus: Hashable, Sendable {
   case member(Member)
   case revoked
   /// No certificate that counts names it, or its transport key belongs to another device.
@@ -106,9 +106,9 @@ package struct Evaluation: Sendable {
 
   // MARK: Questions
 
-  package func standing(of device: DeviceKey) -> Standing {
+  package func status(of device: DeviceKey) -> MembershipStatus {
     if revocations[device] != nil { return .revoked }
-    return members[device].map(Standing.member) ?? .unknown
+    return members[device].map(MembershipStatus.member) ?? .unknown
   }
 
   /// Why a device that was in the circle is out of it; nil for a member, and for a device that was never certified.

@@ -113,9 +113,9 @@ extension Circle {
     var extended = self
     let changes = extended.insert(statements)
     let device = try Self.device(statements[introduction.chain.count - 1])
-    let standing = extended.evaluation.standing(of: device)
+    let status = extended.evaluation.status(of: device)
     let wasMember = evaluation.members[device]?.transport == transport
-    if case .member(let member) = standing, member.transport == transport {
+    if case .member(let member) = status, member.transport == transport {
       self = extended
       return (member, changes)
     }
@@ -124,7 +124,7 @@ extension Circle {
       self = extended
       return (nil, changes)
     }
-    throw standing == .revoked ? .revoked : .notAMember
+    throw status == .revoked ? .revoked : .notAMember
   }
 
   /// The device that the last link of a chain certifies.

@@ -115,7 +115,7 @@ extension Circle {
     if let member = evaluation.members[request.device], member.transport == request.transport {
       return (.accepted(circle: replyStatements(chain: member.chain)), nil)
     }
-    guard evaluation.standing(of: request.device) == .unknown, request.device != genesis.root,
+    guard evaluation.status(of: request.device) == .unknown, request.device != genesis.root,
       !evaluation.isTaken(request.transport)
     else { return (.refused(.keyInUse), nil) }
     guard evaluation.members.count < Limits.devicesMax else { return (.refused(.circleFull), nil) }

@@ -69,7 +69,7 @@ import Wire
     }
     let victim = try world.certificate(by: world.root, for: world.bob)
     world.circle.insert([victim, try world.revocation(by: chain[7], of: world.bob)])
-    #expect(world.circle.evaluation.standing(of: DeviceKey(world.bob)) == .revoked)
+    #expect(world.circle.evaluation.status(of: DeviceKey(world.bob)) == .revoked)
   }
 
   @Test func `of several chains of one length the one with the smallest id is shown`() throws {

@@ -39,9 +39,9 @@ import Wire
     world.circle.insert([statement])
     world.circle.insert([try world.certificate(by: world.alice, for: World.key("late"))])
     let evaluation = world.circle.evaluation
-    #expect(evaluation.standing(of: DeviceKey(world.alice)) == .revoked)
+    #expect(evaluation.status(of: DeviceKey(world.alice)) == .revoked)
     #expect(Set(evaluation.members.keys) == Set([world.bob, world.carol, world.dave].map { DeviceKey($0) }))
-    #expect(evaluation.standing(of: DeviceKey(eve)) == .revoked)
+    #expect(evaluation.status(of: DeviceKey(eve)) == .revoked)
     #expect(evaluation.revoked[DeviceKey(world.alice)]?.name == "laptop")
     #expect(evaluation.known(DeviceKey(world.dave))?.chain.last == dave.id)
   }
@@ -72,7 +72,7 @@ import Wire
         == [DeviceKey(world.bob), DeviceKey(world.carol)])
     var kept = world.circle
     kept.insert([try kept.revocation(order(world.alice), by: world.root, at: 9)])
-    #expect(kept.evaluation.standing(of: DeviceKey(world.bob)) == .revoked)
+    #expect(kept.evaluation.status(of: DeviceKey(world.bob)) == .revoked)
     var undone = world.circle
     let statement = try undone.revocation(
       order(world.alice, reinstated: [world.bob, world.carol]), by: world.root, at: 9)
@@ -133,7 +133,7 @@ import Wire
     let thief = try world.revocation(by: world.bob, of: world.alice, valid: [bob, carol])
     var other = world.circle
     other.insert([thief])
-    #expect(other.evaluation.standing(of: DeviceKey(world.alice)) == .revoked)
+    #expect(other.evaluation.status(of: DeviceKey(world.alice)) == .revoked)
     world.circle.insert([thief, try world.revocation(by: world.alice, of: world.bob)])
     let shown = try #require(world.circle.introduction(of: DeviceKey(world.alice), wallMilliseconds: 1))
     #expect(shown.chain.count == 2)
@@ -141,7 +141,7 @@ import Wire
     let (member, changes) = try other.admit(read, authenticated: World.transport(of: world.alice))
     #expect(member?.device == DeviceKey(world.alice))
     #expect(changes.added.count == 1)
-    #expect(other.evaluation.standing(of: DeviceKey(world.bob)) == .revoked)
+    #expect(other.evaluation.status(of: DeviceKey(world.bob)) == .revoked)
     // Where the other revocation counts, nothing is shown and nobody is let in.
     var bobs = world.circle
     bobs.insert([try world.revocation(by: world.root, of: world.alice)])
@@ -155,7 +155,7 @@ import Wire
     // Bob had let Dave in; with Bob goes his certificate.
     let end = try world.revocation(by: world.root, of: world.bob)
     world.circle.insert([end])
-    #expect(world.circle.evaluation.standing(of: key) == .unknown)
+    #expect(world.circle.evaluation.status(of: key) == .unknown)
     #expect(world.circle.introduction(of: key, wallMilliseconds: 1) == nil)
     let shown = try #require(world.circle.dialledIntroduction(of: key, wallMilliseconds: 1))
     #expect(try Introduction(shown.encoded).chain == [end, world.genesis, bob, dave].map(\.bytes))

@@ -51,7 +51,7 @@ import Wire
     var members: [String: Vectors.CircleRow.MemberRow] = [:]
     for (device, member) in circle.evaluation.members {
       #expect(circle.evaluation.member(transport: member.transport) == member)
-      #expect(circle.evaluation.standing(of: device) == .member(member))
+      #expect(circle.evaluation.status(of: device) == .member(member))
       members[device.description] = .init(
         name: member.name, role: "\(member.role)", links: member.chain.count,
         transport: member.transport.description)

@@ -249,7 +249,7 @@ import Wire
     // Alice's word is of shorter chain than Bob's.
     try world.learn("alice", family.revocation(of: "bob", by: "alice", valid: [bob, carol]))
     #expect(world["alice"].isMember)
-    #expect(world["carol"].replica.circle.evaluation.standing(of: world["alice"].key) == .revoked)
+    #expect(world["carol"].replica.circle.evaluation.status(of: world["alice"].key) == .revoked)
     world.connect("alice", "carol")
     world.run(1_000)
     #expect(world["carol"].isMember)

@@ -194,13 +194,13 @@ extension Judge {
         "change set \(plainHex(row.id)), number \(row.number), is not valid: \(error)")
     }
     try checkStored(set, row, view)
-    let standing: NodeView.Standing = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
-    view.append(set, standing)
+    let state: NodeView.SetState = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
+    view.append(set, state)
     everHeld[view.device, default: []].insert(set)
-    if standing == .waits { view.waiting.insert(row.number) }
-    if standing == .held { view.held.insert(row.number) }
+    if state == .waits { view.waiting.insert(row.number) }
+    if state == .held { view.held.insert(row.number) }
     news.stored.append(set)
-    if standing == .folded { news.folded.append(set) }
+    if state == .folded { news.folded.append(set) }
   }
 
   private func noteClocks(_ folded: [Int], _ view: NodeView) {

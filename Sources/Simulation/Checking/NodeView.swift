@@ -5,7 +5,7 @@ import SQLite
 /// One node as its store showed it at the last look.
 final class NodeView {
   /// What the store says of a set.
-  enum Standing: UInt8 {
+  enum SetState: UInt8 {
     case absent, waits, folded, held
   }
 
@@ -18,7 +18,7 @@ final class NodeView {
   /// The hash of the statements that the store held when it was last asked for in the midst of a step.
   private var told: (version: Int64, certificates: Name32)?
   /// By index in the library.
-  private(set) var standing: [Standing] = []
+  private(set) var states: [SetState] = []
   /// What the store numbers 1, 2, 3 …: indexes in the library.
   private(set) var numbers: [Int] = []
   /// The number of each set, by index in the library; 0 for those that are not here.
@@ -80,11 +80,11 @@ final class NodeView {
     self.connection = connection
   }
 
-  subscript(set: Int) -> Standing {
-    get { set < standing.count ? standing[set] : .absent }
+  subscript(set: Int) -> SetState {
+    get { set < states.count ? states[set] : .absent }
     set {
-      while standing.count <= set { standing.append(.absent) }
-      standing[set] = newValue
+      while states.count <= set { states.append(.absent) }
+      states[set] = newValue
     }
   }
 
@@ -95,17 +95,17 @@ final class NodeView {
 
   func number(of set: Int) -> Int64 { set < numberOf.count ? numberOf[set] : 0 }
 
-  func append(_ set: Int, _ standing: Standing) {
+  func append(_ set: Int, _ state: SetState) {
     numbers.append(set)
     while numberOf.count <= set { numberOf.append(0) }
     numberOf[set] = Int64(numbers.count)
-    self[set] = standing
+    self[set] = state
     heads = nil
   }
 
   /// Forgets the log, to read it anew.
   func clear() {
-    standing = []
+    states = []
     numbers = []
     numberOf = []
     waiting = []

@@ -104,7 +104,7 @@ struct PlainCircle {
 
   private mutating func admit() {
     var taken = Set(counted.keys.compactMap { certified[$0]?.certificate.transport })
-    let standing = certified.filter { counted[$0.key] == nil }.values.sorted {
+    let state = certified.filter { counted[$0.key] == nil }.values.sorted {
       ($0.links, $0.certificate.id) < ($1.links, $1.certificate.id)
     }
     for (certificate, _, _) in standing where taken.insert(certificate.transport).inserted {

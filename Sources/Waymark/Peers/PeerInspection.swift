@@ -64,7 +64,7 @@ struct PeerInspection {
 
   private func peer(_ peer: Member, _ name: String, isAhead: Bool) -> Peer {
     let session = replica.session(with: peer.device)
-    var (state, reason) = standing(of: peer, session)
+    var (state, reason) = state(of: peer, session)
     if isDiskFull, session != nil, state != .inSync { reason = .diskFull }
     if isAhead, session != nil, reason.severity == .info { reason = .peerClockAhead }
     let address =
@@ -93,7 +93,7 @@ struct PeerInspection {
     return peering.addresses.contains { $0.address == address } ? .given : nil
   }
 
-  private func standing(of peer: Member, _ session: Session?) -> (PeerState, Reason) {
+  private func state(of peer: Member, _ session: Session?) -> (PeerState, Reason) {
     if peering.paused.contains(peer.device) { return (.paused, .paused) }
     guard let session else { return unreachable(peer.device) }
     let lanes = Lane.allCases.map { session[$0] }

@@ -62,7 +62,7 @@ private func said(by circle: Circle) -> [String] {
   lines += evaluation.entitlements.map { "\($0.serial) \($0.plan)" }
   lines += evaluation.forkProofs.map { "\($0.log) \($0.sequence) \($0.ids)" }
   for key in Cast.everyone.map({ DeviceKey($0) }) {
-    lines.append("\(evaluation.standing(of: key)) \(circle.addresses(of: key))")
+    lines.append("\(evaluation.status(of: key)) \(circle.addresses(of: key))")
     lines += (evaluation.revocations[key] ?? []).map {
       "\($0.body.device) \($0.body.issuer) \($0.body.issued)"
     }

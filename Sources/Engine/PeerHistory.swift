@@ -3,7 +3,7 @@ package import Storage
 package import Wire
 
 /// When and where a peer was last connected; kept, so that a restart does not make it forgotten.
-package struct SeenPeer: Hashable, Sendable {
+package struct PeerContact: Hashable, Sendable {
   package let time: Moment
   package let address: String?
 
@@ -15,33 +15,33 @@ package struct SeenPeer: Hashable, Sendable {
 
 /// What of the peers is in the store, so that a restart does not make it forgotten.
 package struct PeerHistory: Sendable {
-  package private(set) var seen: [DeviceKey: SeenPeer] = [:]
+  package private(set) var seen: [DeviceKey: PeerContact] = [:]
   private var holdings: [DeviceKey: Replica.Holding] = [:]
   /// What the person calls other devices on this one.
   package private(set) var names: [DeviceKey: String] = [:]
   /// The time in the last beacon that was believed of each.
   package private(set) var beacons: [DeviceKey: Int64] = [:]
   /// What was here when this device was last in sync.
-  package var seenSets: SeenSets
+  package var syncedSets: SyncedSets
   /// A timer is under way.
   package var isDue = false
 
   package init(_ store: Store) throws {
-    seenSets = try SeenSets(store)
-    seen = try Self.seenPeers(store)
+    syncedSets = try SyncedSets(store)
+    seen = try Self.peerContacts(store)
     holdings = try store.holdings()
     names = try Self.peerNames(store)
     beacons = try Self.beaconTimes(store)
   }
 
-  private static func seenPeers(_ store: Store) throws -> [DeviceKey: SeenPeer] {
-    var seen: [DeviceKey: SeenPeer] = [:]
-    for line in try store.metaLines(MetaKey.seenPeers) {
+  private static func peerContacts(_ store: Store) throws -> [DeviceKey: PeerContact] {
+    var seen: [DeviceKey: PeerContact] = [:]
+    for line in try store.metaLines(MetaKey.peerContacts) {
       let words = line.split(separator: " ")
       guard words.count >= 2, let device = DeviceKey(hex: words[0]), let time = Moment(words[1]) else {
         continue
       }
-      seen[device] = SeenPeer(time: time, address: words.count > 2 ? String(words[2]) : nil)
+      seen[device] = PeerContact(time: time, address: words.count > 2 ? String(words[2]) : nil)
     }
     return seen
   }
@@ -101,7 +101,7 @@ package struct PeerHistory: Sendable {
   }
 
   /// Keeps when and where peers were last connected, as far as it is news.
-  package mutating func keep(seen peers: [DeviceKey: SeenPeer], in store: Store) throws {
+  package mutating func keep(contacts peers: [DeviceKey: PeerContact], in store: Store) throws {
     var kept = seen
     for (device, peer) in peers {
       let last = kept[device]
@@ -112,7 +112,7 @@ package struct PeerHistory: Sendable {
     }
     guard kept != seen else { return }
     try store.setMetaLines(
-      MetaKey.seenPeers,
+      MetaKey.peerContacts,
       kept.sorted { $0.key < $1.key }.map { device, peer in
         ["\(device)", "\(peer.time)", peer.address ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
       })

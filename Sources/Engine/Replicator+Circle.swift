@@ -38,10 +38,10 @@ extension Replicator {
   }
 
   /// Keeps who holds which revocation: a restart must not make it doubtful again.
-  func keepHeard() {
+  func keepAcknowledgements() {
     let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
-    replica.heard = replica.heard.filter { counted.contains($0.key) }
-    trying { try store.keepHeardRevocations(replica.heard) }
+    replica.acknowledgedRevocations = replica.acknowledgedRevocations.filter { counted.contains($0.key) }
+    trying { try store.keepAcknowledgedRevocations(replica.acknowledgedRevocations) }
   }
 
   /// Keeps below what gate time never falls: premium that was seen to end stays so.
@@ -97,9 +97,9 @@ extension Store {
     try setMeta(MetaKey.gateFloor, moment.map { Array("\($0)".utf8) })
   }
 
-  func heardRevocations() throws -> [StatementID: Set<DeviceKey>] {
+  func acknowledgedRevocations() throws -> [StatementID: Set<DeviceKey>] {
     var heard: [StatementID: Set<DeviceKey>] = [:]
-    for line in try metaLines(MetaKey.heard) {
+    for line in try metaLines(MetaKey.acknowledged) {
       let words = line.split(separator: " ")
       guard words.count == 2, let id = StatementID(hex: words[0]), let device = DeviceKey(hex: words[1])
       else {
@@ -110,9 +110,9 @@ extension Store {
     return heard
   }
 
-  func keepHeardRevocations(_ heard: [StatementID: Set<DeviceKey>]) throws {
+  func keepAcknowledgedRevocations(_ heard: [StatementID: Set<DeviceKey>]) throws {
     let lines = heard.sorted { $0.key < $1.key }
       .flatMap { id, devices in devices.sorted().map { "\(id) \($0)" } }
-    try setMetaLines(MetaKey.heard, lines)
+    try setMetaLines(MetaKey.acknowledged, lines)
   }
 }

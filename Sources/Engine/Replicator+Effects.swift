@@ -9,7 +9,7 @@ extension Replicator {
     turn(now) {
       var effects: [Effect] = []
       for input in inputs { replica.handle(input, now: now, into: &effects) }
-      obey(effects, now)
+      perform(effects, now)
     }
   }
 
@@ -20,7 +20,7 @@ extension Replicator {
   /// - Returns: whether any were due.
   package func foldDue(now: Now) throws -> Bool {
     guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
-    turn(now) { obey([.foldParked], now) }
+    turn(now) { perform([.foldParked], now) }
     return true
   }
 
@@ -51,14 +51,14 @@ extension Replicator {
     turn(now) {
       var following: [Effect] = []
       keep(now, &following)
-      obey(following, now)
+      perform(following, now)
     }
   }
 
   /// Whether sets that a link brought have yet to be stored.
   package func isWaiting(_ link: LinkID) -> Bool { waiting[link] != nil }
 
-  func obey(_ effects: [Effect], _ now: Now) {
+  func perform(_ effects: [Effect], _ now: Now) {
     var effects = effects
     while !effects.isEmpty {
       var following: [Effect] = []
@@ -107,7 +107,7 @@ extension Replicator {
     case .membershipChanged:
       leaveEndedLogs(now)
       admitByCircle(now, &following)
-    case .heardRevocations: keepHeard()
+    case .acknowledgedRevocations: keepAcknowledgements()
     default: break
     }
   }
@@ -117,7 +117,7 @@ extension Replicator {
     turn(now) {
       var following: [Effect] = []
       tellDamage(now, &following, isRepeated: true)
-      obey(following, now)
+      perform(following, now)
     }
   }
 
@@ -147,7 +147,7 @@ extension Replicator {
     let sets = piece()
     guard !sets.isEmpty else { return }
     do {
-      try giveWay(to: sets.map(\.set), now, &following)
+      try yieldToRemote(to: sets.map(\.set), now, &following)
       let committed = try commit(
         sets, horizon: Self.horizon(now), isTurnOver: shell?.beginPiece() ?? { false })
       take(committed.items)
@@ -206,11 +206,11 @@ extension Replicator {
   func roomAgain(_ now: Now) {
     trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
     keepGateFloor()
-    keepHeard()
+    keepAcknowledgements()
     // Cuts that came to be known meanwhile may have found no room either.
     var following: [Effect] = []
     admitByCircle(now, &following)
-    obey(following, now)
+    perform(following, now)
     guard canStore else { return }
     handle(.roomAgain, now: now)
   }

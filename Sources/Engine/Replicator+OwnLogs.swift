@@ -30,7 +30,7 @@ extension Replicator {
   }
 
   /// Looks at sets of own logs before they are stored.
-  func giveWay(to sets: [VerifiedChangeSet], _ now: Now, _ following: inout [Effect]) throws {
+  func yieldToRemote(to sets: [VerifiedChangeSet], _ now: Now, _ following: inout [Effect]) throws {
     for set in sets where set.header.log.device == device {
       let header = set.header
       guard let sent = unsent.sent[header.log], header.sequence > sent.sequence else { continue }

@@ -78,7 +78,7 @@ extension Replicator {
     handle(.statementsAdded(cuts.map(\.bytes)), now: now)
     var following: [Effect] = []
     logsWereRebuilt(now, &following)
-    obey(following, now)
+    perform(following, now)
   }
 }
 

@@ -71,7 +71,7 @@ package final class Replicator {
       device: device, circle: circle, preference: preference, localPremium: localPremium,
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
       withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
-    replica.heard = try store.heardRevocations()
+    replica.acknowledgedRevocations = try store.acknowledgedRevocations()
     // The last run may have ended between storing a set and telling that its log has forked.
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
     opened = store

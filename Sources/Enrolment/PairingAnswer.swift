@@ -36,7 +36,7 @@ package struct PairingAnswer {
     do {
       let role = try credentials.role(of: pairing.ticket, for: request.device)
       let signer = credentials.signer(of: pairing.ticket)
-      (reply, certificate) = try circle.welcome(request, role: role, by: signer, at: now)
+      (reply, certificate) = try circle.admit(request, role: role, by: signer, at: now)
       if certificate != nil { credentials.spend(pairing.ticket, on: request.device) }
       // A member that only asks whether it is one leaves the ticket to the device that it is meant for.
       if case .accepted = reply, credentials.isSpent(pairing.ticket, on: request.device) {

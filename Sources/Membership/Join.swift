@@ -105,7 +105,7 @@ extension Circle {
   ///
   /// The key is an admin's or the circle's root key. Returns the answer for the joiner, and the new certificate to
   /// insert and keep before it is sent.
-  package func welcome(
+  package func admit(
     _ request: JoinRequest, role: Role, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> (reply: JoinReply, certificate: Statement?) {
     let inviter = DeviceKey(key)

@@ -32,8 +32,8 @@ struct StatementQuota {
   static func kept(_ statements: [StatementID: Statement], genesis: Genesis) -> Set<StatementID> {
     var quota = StatementQuota(statements, genesis: genesis)
     quota.walk(from: [genesis.root] + genesis.issuers)
-    let heard = quota.ordered.filter(quota.mustBeHeard)
-    quota.ordered.removeAll(where: quota.mustBeHeard)
+    let heard = quota.ordered.filter(quota.isExempt)
+    quota.ordered.removeAll(where: quota.isExempt)
     let byRoot = heard.filter { $0.signer == quota.root }
     let byAdmins = prefix(
       heard.filter { $0.signer != quota.root }, countMax: .max, bytesMax: Limits.revocationRoomBytes)
@@ -45,7 +45,7 @@ struct StatementQuota {
   }
 
   /// Whoever fills all the room there is can't keep out the word that ends its membership.
-  private func mustBeHeard(_ statement: Statement) -> Bool {
+  private func isExempt(_ statement: Statement) -> Bool {
     guard case .revocation(let body) = statement.content else { return false }
     return admins.contains(body.issuer)
   }

@@ -39,7 +39,7 @@ package struct Dialing: Sendable {
   private var penalties: [DeviceKey: (until: Moment, count: Int)] = [:]
   private var random: SplitMix
   /// This device is out of the circle: it dials seldom, only to ask whether it still is.
-  private var isOut = false
+  private var isRevoked = false
 
   init(seed: UInt64) { random = SplitMix(seed: seed) }
 
@@ -114,9 +114,9 @@ package struct Dialing: Sendable {
   }
 
   /// Says whether this device is out of the circle; once it is in again, every waiting address is due at once.
-  mutating func heed(isOut: Bool, now: Moment) {
-    if self.isOut, !isOut { hurry(now: now) }
-    self.isOut = isOut
+  mutating func update(isRevoked: Bool, now: Moment) {
+    if self.isRevoked, !isRevoked { hurry(now: now) }
+    self.isRevoked = isRevoked
   }
 
   /// When to look again; nil if every address is connected, under way, or to be left alone.
@@ -209,7 +209,7 @@ package struct Dialing: Sendable {
 
   private mutating func delay(failures: Int) -> Moment {
     let ceiling =
-      isOut
+      isRevoked
       ? Limits.askingMillisecondsMax
       : min(Limits.reconnectMillisecondsMin << Moment(min(failures, 20)), Limits.reconnectMillisecondsMax)
     return Moment(random.below(UInt64(ceiling))) + 50

@@ -120,7 +120,7 @@ package enum ReplicaEvent: Hashable, Sendable {
   case digestMismatch(DeviceKey, Lane)
   case membershipChanged
   /// A member is known to hold a revocation of which it was not known before.
-  case heardRevocations(DeviceKey)
+  case acknowledgedRevocations(DeviceKey)
   /// These keys have signed more statements than there is room for.
   case statementsCrowded(Set<DeviceKey>)
   case gateChanged

@@ -131,7 +131,7 @@ package struct Heads: Hashable, Sendable {
 
   /// Takes over what a peer tells. Of a log that forked it may tell of some tips, and the others stay: what they lead
   /// to it has as well. An announcement that crossed with newer sets changes nothing.
-  package mutating func hear(_ heads: [LogHead]) {
+  package mutating func observe(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) {
       if tips.count == 1, tipCount(of: log) <= 1 { advance(to: tips[0]) } else { move(tips, gone: []) }
     }

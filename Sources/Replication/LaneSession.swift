@@ -102,7 +102,7 @@ package struct OpenLane: Sendable {
     if isComplete {
       (theirs, lacking, strangers) = (.all(Heads()), [:], [:])
     }
-    theirs.update { $0.hear(heads) }
+    theirs.update { $0.observe(heads) }
     resume()
   }
 

@@ -209,7 +209,7 @@ package struct Peering: Sendable {
   ) {
     let evaluation = replica.circle.evaluation
     dialing.forget { !evaluation.isMember($0) }
-    dialing.heed(isOut: !evaluation.isMember(replica.device), now: now.steady)
+    dialing.update(isRevoked: !evaluation.isMember(replica.device), now: now.steady)
     dialing.announced(announced, now: now.steady)
     scheduleDial(replica, now, &effects)
   }

@@ -96,7 +96,7 @@ extension Replica {
       send(added, to: session.link, isAnswer: false, &effects)
     }
     endRevokedSessions(added, &effects)
-    welcomeStrangers()
+    admitStrangers()
     gateMayHaveChanged(now, &effects)
   }
 

@@ -18,7 +18,7 @@ extension Replica {
     judge(committed.items, &effects)
     noteSenders(committed.items, now, &effects)
     // A clock folded from elsewhere may have moved the time that gates are judged by.
-    heedTime(now, &effects)
+    updateTime(now, &effects)
     for lane in Lane.allCases {
       let heads = moved[lane] ?? []
       settleAsked(lane, now, &effects)

@@ -40,7 +40,7 @@ extension Replica {
     if isComplete { holdings[peer]?[lane].heads = Heads() }
     // From one session to the next a peer could tell of ever more logs.
     let heads = holdings[peer]?[lane].heads.rememberable(heads) ?? heads
-    holdings[peer, default: Holding()][lane].heads.hear(heads)
+    holdings[peer, default: Holding()][lane].heads.observe(heads)
     holdings[peer, default: Holding()][lane].toldAt = now.wall
   }
 

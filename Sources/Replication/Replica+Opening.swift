@@ -159,7 +159,7 @@ extension Replica {
 
   /// Judges the gates anew if another answer may be right by now. The wall clock may have been put ahead or set back,
   /// for which no timer waits: so this comes before everything else, and nothing goes by an answer of yesterday.
-  mutating func heedTime(_ now: Now, _ effects: inout [Effect]) {
+  mutating func updateTime(_ now: Now, _ effects: inout [Effect]) {
     let before = lastNow
     lastNow = now
     guard let holds = gatesHold, !holds.contains(gateTime(now: now.wall)) else { return }

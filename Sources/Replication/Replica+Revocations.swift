@@ -7,25 +7,25 @@ import Wire
 extension Replica {
   /// A member holds the same statements as this device.
   mutating func noteEqualStatements(_ link: LinkID, _ effects: inout [Effect]) {
-    noteHeard(link, { _ in true }, &effects)
+    noteAcknowledged(link, { _ in true }, &effects)
   }
 
   /// A member holds these statements.
   mutating func noteHeld(_ link: LinkID, _ ids: [StatementID], _ effects: inout [Effect]) {
     guard !circle.evaluation.revocations.isEmpty else { return }
     let held = Set(ids)
-    noteHeard(link, held.contains, &effects)
+    noteAcknowledged(link, held.contains, &effects)
   }
 
-  private mutating func noteHeard(
+  private mutating func noteAcknowledged(
     _ link: LinkID, _ holds: (StatementID) -> Bool, _ effects: inout [Effect]
   ) {
     guard let peer = sessions[link]?.device else { return }
     let news = circle.evaluation.revocations.values.joined().map(\.id)
-      .filter { holds($0) && heard[$0]?.contains(peer) != true }.sorted()
+      .filter { holds($0) && acknowledgedRevocations[$0]?.contains(peer) != true }.sorted()
     guard !news.isEmpty else { return }
-    for id in news { heard[id, default: []].insert(peer) }
-    effects.append(.report(.heardRevocations(peer)))
+    for id in news { acknowledgedRevocations[id, default: []].insert(peer) }
+    effects.append(.report(.acknowledgedRevocations(peer)))
   }
 
   /// Whether this device is in the circle, by the statements it holds.

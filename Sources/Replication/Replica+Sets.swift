@@ -49,7 +49,7 @@ extension Replica {
   }
 
   /// Devices that nobody had certified may have been by now: what peers have of them is asked for.
-  mutating func welcomeStrangers() {
+  mutating func admitStrangers() {
     for lane in Lane.allCases {
       for link in sessions.keys { sessions[link]?[lane].open?.admitStrangers { circle.mayAuthor($0) } }
     }

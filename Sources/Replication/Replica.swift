@@ -20,7 +20,7 @@ package struct Replica: Sendable {
   /// What each device is known to hold; the shell keeps it.
   package var holdings: [DeviceKey: Holding] = [:]
   /// Which devices are known to hold a revocation; the shell keeps it.
-  package var heard: [StatementID: Set<DeviceKey>] = [:]
+  package var acknowledgedRevocations: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock folded from another device.
   package internal(set) var newestForeignClock: Clock
   /// What of the own logs goes to nobody yet; nil for a lane that was let go.
@@ -98,7 +98,7 @@ package struct Replica: Sendable {
   package mutating func handle(_ input: Input, now: Now, into effects: inout [Effect]) {
     // Whoever switches sync off is heard first: what the time changes may be told of by lanes that are still open.
     if case .preferenceChanged(let preference) = input { self.preference = preference }
-    heedTime(now, &effects)
+    updateTime(now, &effects)
     take(input, now, &effects)
     if !withheld.isEmpty { considerOwnLogs(now, &effects) }
   }

@@ -25,7 +25,7 @@ package enum MetaKey {
   /// For each lane the newest set number when the device was last in sync.
   package static let seen = "seen-sets"
   /// When and where each peer was last connected.
-  package static let seenPeers = "seen-peers"
+  package static let peerContacts = "seen-peers"
   /// The time in the last beacon that was believed of each device, each line a device and that time.
   package static let beaconTimes = "beacon-times"
   /// What the person calls other devices on this one, each line a device and its name.

@@ -23,7 +23,7 @@ import Wire
     var world = try World()
     let asked = try JoinRequest(request(world.bob).encoded)
     #expect(asked.isProven(handshakeHash: handshake, authenticated: World.transport(of: world.bob)))
-    let answer = try world.circle.welcome(asked, role: .admin, by: world.alice, at: 5)
+    let answer = try world.circle.admit(asked, role: .admin, by: world.alice, at: 5)
     world.circle.insert([try #require(answer.certificate)])
     guard case .accepted(let statements) = try JoinReply(answer.reply.encoded) else {
       Issue.record("Bob was refused")
@@ -40,9 +40,9 @@ import Wire
 
   @Test func `Bob, who missed the answer, gets the same again`() throws {
     var world = try World()
-    let first = try world.circle.welcome(request(world.bob), role: .member, by: world.alice, at: 5)
+    let first = try world.circle.admit(request(world.bob), role: .member, by: world.alice, at: 5)
     world.circle.insert([try #require(first.certificate)])
-    let second = try world.circle.welcome(request(world.bob), role: .member, by: world.alice, at: 6)
+    let second = try world.circle.admit(request(world.bob), role: .member, by: world.alice, at: 6)
     #expect(second.certificate == nil)
     #expect(second.reply == first.reply)
   }
@@ -55,7 +55,7 @@ import Wire
       try world.revocation(by: world.alice, of: world.carol),
     ])
     func refusal(_ key: SigningKey, _ transport: TransportKey? = nil, by: SigningKey) throws -> JoinRefusal? {
-      let answer = try world.circle.welcome(request(key, transport: transport), role: .member, by: by, at: 5)
+      let answer = try world.circle.admit(request(key, transport: transport), role: .member, by: by, at: 5)
       #expect(answer.certificate == nil)
       guard case .refused(let refusal) = answer.reply else { return nil }
       return refusal
@@ -72,17 +72,17 @@ import Wire
   @Test func `the sixty-fourth device is welcome, the next is not`() throws {
     var world = try World()
     for number in 2...Limits.devicesMax {
-      let answer = try world.circle.welcome(
+      let answer = try world.circle.admit(
         request(World.key("device \(number)")), role: .member, by: world.alice, at: 5)
       world.circle.insert([try #require(answer.certificate)])
     }
-    let answer = try world.circle.welcome(request(world.bob), role: .member, by: world.alice, at: 5)
+    let answer = try world.circle.admit(request(world.bob), role: .member, by: world.alice, at: 5)
     #expect(answer.reply == .refused(.circleFull))
   }
 
   @Test func `Bob takes no circle that is not his ticket's, or that does not certify him`() throws {
     let world = try World()
-    let answer = try world.circle.welcome(request(world.bob), role: .member, by: world.alice, at: 5)
+    let answer = try world.circle.admit(request(world.bob), role: .member, by: world.alice, at: 5)
     let certificate = try #require(answer.certificate)
     let statements = [world.genesis.bytes, certificate.bytes]
     func joined(_ statements: [[UInt8]], _ ticket: Ticket, _ key: SigningKey) -> Circle? {
@@ -217,7 +217,7 @@ import Wire
     var world = try World()
     func name(_ key: SigningKey, _ name: String) throws -> String {
       let request = JoinRequest(key: key, transport: World.transport(of: key), name: name, handshakeHash: [])
-      let answer = try world.circle.welcome(request, role: .member, by: world.alice, at: 5)
+      let answer = try world.circle.admit(request, role: .member, by: world.alice, at: 5)
       world.circle.insert([try #require(answer.certificate)])
       return try #require(world.circle.evaluation.members[DeviceKey(key)]).name
     }

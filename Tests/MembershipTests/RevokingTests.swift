@@ -112,7 +112,7 @@ import Wire
     let (world, _, _, _) = try family()
     let eve = World.key("eve")
     let request = JoinRequest(key: eve, transport: World.transport(of: eve), name: "eve", handshakeHash: [])
-    let (reply, certificate) = try world.circle.welcome(request, role: .admin, by: world.root, at: 5)
+    let (reply, certificate) = try world.circle.admit(request, role: .admin, by: world.root, at: 5)
     guard case .accepted = reply else {
       Issue.record("refused")
       return
@@ -122,9 +122,9 @@ import Wire
     members.insert([try world.certificate(by: world.root, for: eve, role: .member)])
     let late = JoinRequest(
       key: World.key("late"), transport: World.transport(of: World.key("late")), name: "x", handshakeHash: [])
-    #expect(try members.welcome(late, role: .member, by: eve, at: 5).reply == .refused(.notAdmin))
+    #expect(try members.admit(late, role: .member, by: eve, at: 5).reply == .refused(.notAdmin))
     #expect(
-      try world.circle.welcome(late, role: .member, by: World.key("nobody"), at: 5).reply
+      try world.circle.admit(late, role: .member, by: World.key("nobody"), at: 5).reply
         == .refused(.notAdmin))
   }
 

@@ -45,7 +45,7 @@ import Wire
     var waits: [Moment] = []
     for seed in 0..<40 {
       var dialing = Dialing(seed: UInt64(seed))
-      dialing.heed(isOut: true, now: 0)
+      dialing.update(isRevoked: true, now: 0)
       dialing.add("a:1", of: Self.bob, now: 0)
       #expect(Self.due(&dialing, 0) == ["a:1"])
       if seed % 2 == 0 {
@@ -55,9 +55,9 @@ import Wire
         dialing.ended("a:1", now: 0)
       }
       waits.append(dialing.entries[0].nextAttempt)
-      dialing.heed(isOut: true, now: 40)
+      dialing.update(isRevoked: true, now: 40)
       #expect(dialing.entries[0].nextAttempt == waits.last)
-      dialing.heed(isOut: false, now: 40)
+      dialing.update(isRevoked: false, now: 40)
       #expect(Self.due(&dialing, 40) == ["a:1"])
     }
     #expect(waits.max()! <= 15 * 60_000 + 50 && waits.max()! > 10 * 60_000)

@@ -19,7 +19,7 @@ extension Device {
   }
 
   /// Takes unsent sets of a log that somebody else has continued out of it; what the core must know then.
-  func giveWay(to sets: [VerifiedChangeSet], wall: Moment) -> [Input] {
+  func yieldToRemote(to sets: [VerifiedChangeSet], wall: Moment) -> [Input] {
     var inputs: [Input] = []
     for set in sets {
       let log = set.header.log

@@ -428,17 +428,17 @@ import Wire
     world.cut("carol", "dave")
     world.run(100)
     let statement = try world.revoke("carol", on: "alice")
-    #expect(world["alice"].replica.heard[statement.id] == nil)
+    #expect(world["alice"].replica.acknowledgedRevocations[statement.id] == nil)
     world.run(500)
-    #expect(world["alice"].replica.heard[statement.id] == [world["bob"].key])
-    #expect(world["bob"].replica.heard[statement.id] == [world["alice"].key])
-    #expect(world["alice"].reported { $0 == .heardRevocations(world["bob"].key) } == 1)
+    #expect(world["alice"].replica.acknowledgedRevocations[statement.id] == [world["bob"].key])
+    #expect(world["bob"].replica.acknowledgedRevocations[statement.id] == [world["alice"].key])
+    #expect(world["alice"].reported { $0 == .acknowledgedRevocations(world["bob"].key) } == 1)
     world.connect("bob", "dave")
     world.run(500)
-    #expect(world["bob"].replica.heard[statement.id]?.contains(world["dave"].key) == true)
+    #expect(world["bob"].replica.acknowledgedRevocations[statement.id]?.contains(world["dave"].key) == true)
     world.connect("alice", "dave")
     world.run(500)
-    #expect(world["alice"].replica.heard[statement.id]?.contains(world["dave"].key) == true)
+    #expect(world["alice"].replica.acknowledgedRevocations[statement.id]?.contains(world["dave"].key) == true)
   }
 
   @Test func `a list of ids tells that a peer has heard, though its statements differ`() throws {
@@ -453,7 +453,7 @@ import Wire
     }
     world.connect("bob", "alice")
     world.run(200)
-    #expect(world["alice"].replica.heard[statement.id] == [world["bob"].key])
+    #expect(world["alice"].replica.acknowledgedRevocations[statement.id] == [world["bob"].key])
   }
 
   // MARK: Every order

@@ -268,7 +268,7 @@ final class World {
         }
       }
       if !sets.isEmpty {
-        for input in device.giveWay(to: sets.map(\.set), wall: wall(device)) {
+        for input in device.yieldToRemote(to: sets.map(\.set), wall: wall(device)) {
           device.replica.handle(input, now: time(device), into: &following)
         }
         let committed = device.commit(sets, wall: wall(device))

@@ -128,7 +128,7 @@ extension MassDeletions.Tally {
 extension MassDeletions {
   /// Counts what a batch of other devices' sets took out of sight, inside its transaction.
   package static func note(
-    _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SeenSets
+    _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SyncedSets
   ) throws {
     let deletions = try store.deletions(report, exceptBy: own, seen: seen.newest)
     guard !deletions.isEmpty else { return }

@@ -139,7 +139,7 @@ final class Connections {
 
   var revocationStatus: RevocationStatus {
     RevocationStatus(
-      circle: circle, device: identity.device, isWaiting: waiting != nil, heard: replica.heard, names: names)
+      circle: circle, device: identity.device, isWaiting: waiting != nil, heard: replica.acknowledgedRevocations, names: names)
   }
 
   /// Why this device is out of the circle; nil for a member, and for keys that wait for admission.
@@ -207,7 +207,7 @@ final class Connections {
         try remembered.keep(replica, members, in: store)
         if serving != nil { try remembered.keep(seen: inspection.seen(among: members), in: store) }
         if let times = serving?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
-        if remembered.seenSets.isNews { try remembered.seenSets.save(to: store) }
+        if remembered.syncedSets.isNews { try remembered.syncedSets.save(to: store) }
       }
     } catch {
       remembered = before

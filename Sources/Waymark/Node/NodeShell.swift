@@ -66,7 +66,7 @@ final class NodeShell: ReplicatorShell {
 
   func noting(_ report: CommitReport) throws {
     try MassDeletions.note(
-      report, in: loop.store, exceptBy: connections.identity.device, seen: connections.remembered.seenSets)
+      report, in: loop.store, exceptBy: connections.identity.device, seen: connections.remembered.syncedSets)
   }
 
   func didCommit(_ report: CommitReport) {
@@ -108,7 +108,7 @@ final class NodeShell: ReplicatorShell {
     case .inSync(let device):
       log.debug("sync", "in sync with \(connections.name(of: device))")
       let open = Lane.allCases.filter { loop.replica.session(with: device)?[$0].isOpen ?? false }
-      connections.remembered.seenSets.note(open, upTo: loop.store.newestNumber)
+      connections.remembered.syncedSets.note(open, upTo: loop.store.newestNumber)
       connections.rememberSoon()
       notices.removeAll {
         if case .digestMismatch(device, _) = $0 { true } else { false }
@@ -129,7 +129,7 @@ final class NodeShell: ReplicatorShell {
           "more certificates than there is room for, signed by \(connections.name(of: signer))")
       }
     case .gateChanged: log.gate(loop.replica.ownGate(now: loop.wall))
-    case .heardRevocations: break
+    case .acknowledgedRevocations: break
     }
   }
 
@@ -140,8 +140,8 @@ final class NodeShell: ReplicatorShell {
       log.error("log", "this device can write no more, it has begun too many logs: \(why)")
     case .logsRebuilt:
       log.info("log", "laid out the logs anew: a cut of one of them has changed")
-      connections.remembered.seenSets.renumber(upTo: loop.store.newestNumber)
-      do { try connections.remembered.seenSets.save(to: loop.store) } catch {
+      connections.remembered.syncedSets.renumber(upTo: loop.store.newestNumber)
+      do { try connections.remembered.syncedSets.save(to: loop.store) } catch {
         loop.replicator.storeFailed(error)
       }
       loop.onNode { $0.settingsDidFold() }

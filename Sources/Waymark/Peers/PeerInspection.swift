@@ -49,11 +49,11 @@ struct PeerInspection {
   }
 
   /// When and where devices were last connected.
-  func seen(among devices: some Sequence<DeviceKey>) -> [DeviceKey: SeenPeer] {
-    var seen: [DeviceKey: SeenPeer] = [:]
+  func seen(among devices: some Sequence<DeviceKey>) -> [DeviceKey: PeerContact] {
+    var seen: [DeviceKey: PeerContact] = [:]
     for device in devices {
       guard let time = lastSeen(of: device) else { continue }
-      seen[device] = SeenPeer(time: time, address: lastAddress(of: device))
+      seen[device] = PeerContact(time: time, address: lastAddress(of: device))
     }
     return seen
   }

@@ -25,7 +25,7 @@ extension Node {
   }
 
   /// Waits until what is read differs from what was seen; nil if the task is cancelled or the node closes.
-  func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Seen<Value>?) async -> Seen<Value>? {
+  func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Observation<Value>?) async -> Observation<Value>? {
     let value = seen?.value
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? loop.watching.noPause)
     while replicator.isOpen, !Task.isCancelled {
@@ -39,7 +39,7 @@ extension Node {
       pause = loop.watching.spent(from: start, until: loop.steady, since: pause)
       // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
       guard let found, found != value else { continue }
-      return Seen(value: found, revision: loop.watching.revision, due: due, pause: pause)
+      return Observation(value: found, revision: loop.watching.revision, due: due, pause: pause)
     }
     return nil
   }

@@ -23,7 +23,7 @@ public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let node: Node
     fileprivate let reading: Reading<Value>
-    private var seen: Seen<Value>?
+    private var seen: Observation<Value>?
 
     fileprivate init(node: Node, reading: Reading<Value>) {
       self.node = node
@@ -43,7 +43,7 @@ public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
 }
 
 /// What a watcher saw last, and how far the node was then.
-struct Seen<Value: Sendable>: Sendable {
+struct Observation<Value: Sendable>: Sendable {
   let value: Value
   let revision: UInt64
   /// When the time alone may change the value.

@@ -328,7 +328,7 @@ extension AdmittedDevice {
     // The proof is for the ticket's channel, and `welcome` does not look at it.
     let request = JoinRequest(
       key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
-    let (reply, certificate) = try node.circle.welcome(
+    let (reply, certificate) = try node.circle.admit(
       request, role: role, by: node.identity.signing, at: node.wall())
     guard case .accepted = reply, let certificate else {
       if case .refused(let refusal) = reply { throw WaymarkError.refused(refusal) }

@@ -23,7 +23,7 @@ func fuzzStatements(_ input: [UInt8]) throws {
     one.ids == other.ids && one.setHash == other.setHash, "two orders of arrival leave other statements")
   try require(said(by: one) == said(by: other), "the order of arrival decides who is in the circle")
   try introduceEveryone(of: one)
-  try welcomeEve(to: one, &choices)
+  try admitEve(to: one, &choices)
 }
 
 private func circleOfOne() throws -> Circle { try Circle(genesis: Cast.genesis, developmentIssuer: nil) }
@@ -110,14 +110,14 @@ private func transportOwners(_ circle: Circle) -> [TransportKey: Set<DeviceKey>]
 }
 
 /// Eve asks every admin to take her in, and reads the answer.
-private func welcomeEve(to circle: Circle, _ choices: inout Choices) throws {
+private func admitEve(to circle: Circle, _ choices: inout Choices) throws {
   let hash = [UInt8](repeating: 5, count: 32)
   let transport = choices.pick(Cast.transports)
   let request = try JoinRequest(
     JoinRequest(key: Cast.eve, transport: transport, name: "eve", handshakeHash: hash).encoded)
   try require(request.isProven(handshakeHash: hash, authenticated: transport), "a proof does not hold")
   for key in Cast.everyone {
-    let answer = try circle.welcome(request, role: .member, by: key, at: 9)
+    let answer = try circle.admit(request, role: .member, by: key, at: 9)
     guard case .accepted(let statements) = try JoinReply(answer.reply.encoded) else { continue }
     let ticket = Ticket(
       circle: circle.id, transport: transport, addresses: [], secret: .zero, expiry: Cast.noon)

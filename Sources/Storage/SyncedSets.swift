@@ -5,7 +5,7 @@ package import Wire
 ///
 /// While a device fetches the history of its circle, old deletions come after what they deleted, and nobody has lost
 /// anything.
-package struct SeenSets: Sendable {
+package struct SyncedSets: Sendable {
   package private(set) var newest: [Lane: Int64] = [:]
   /// Whether the store has not got them yet.
   package private(set) var isNews = false

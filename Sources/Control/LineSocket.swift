@@ -83,7 +83,7 @@ final class LineSocket: @unchecked Sendable {
   #endif
 
   /// What reading a line came to.
-  enum Reading: Equatable {
+  enum ReadResult: Equatable {
     /// Without its end.
     case line([UInt8])
     /// Longer than allowed.
@@ -100,7 +100,7 @@ final class LineSocket: @unchecked Sendable {
   ///   - within: milliseconds from now on for all of it, not counting those that the machine sleeps; nil for as long
   ///     as it takes.
   ///   - renews: whether the time begins again with each part of the line that arrives.
-  func readLine(bytesMax: Int, within milliseconds: Int64? = nil, renews: Bool = false) -> Reading {
+  func readLine(bytesMax: Int, within milliseconds: Int64? = nil, renews: Bool = false) -> ReadResult {
     func end() -> SuspendingClock.Instant? { milliseconds.map { .now + .milliseconds($0) } }
     var deadline = end()
     var scanned = 0

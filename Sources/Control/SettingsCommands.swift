@@ -8,7 +8,7 @@ package struct ListSettings: PromptCommand {
   package var isReadOnly: Bool { true }
 
   package struct Answer: Codable, Sendable {
-    package let settings: [PreferenceReading]
+    package let settings: [ResolvedPreference]
     /// How many sync, and what they take.
     package let keys: Int
     package let bytes: Int
@@ -26,12 +26,12 @@ package struct ListSettings: PromptCommand {
 /// `settings get`: one setting.
 package struct GetSetting: PromptCommand {
   package static let name = "settings.get"
-  package typealias Answer = PreferenceReading
+  package typealias Answer = ResolvedPreference
   package var isReadOnly: Bool { true }
 
   package var key: String
 
-  package func perform(on node: isolated Node) throws -> PreferenceReading {
+  package func perform(on node: isolated Node) throws -> ResolvedPreference {
     guard let reading = try node.storedSettings.reading(key) else {
       throw WaymarkError.notFound("setting", key, next: .waymark("settings list"))
     }

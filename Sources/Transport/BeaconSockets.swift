@@ -11,7 +11,7 @@ package actor BeaconSockets {
   private nonisolated let bound: [Socket]
   private var sockets: [WatchedSocket] = []
   private var isEnded = false
-  private var allowance = ReadingAllowance(now: monotonicMilliseconds())
+  private var allowance = ReceiveAllowance(now: monotonicMilliseconds())
   private var isWaiting = false
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

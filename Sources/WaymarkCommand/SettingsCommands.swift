@@ -23,7 +23,7 @@ extension GetSetting: TerminalCommand {
     words: ["settings", "get"], summary: "print one setting",
     operands: [.init(placeholder: "KEY", key: "key")], exampleArguments: "colorScheme")
 
-  func render(_ answer: PreferenceReading, into rendering: inout Rendering) {
+  func render(_ answer: ResolvedPreference, into rendering: inout Rendering) {
     rendering.data.line(answer.shown.rawText)
   }
 }

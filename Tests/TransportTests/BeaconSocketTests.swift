@@ -98,7 +98,7 @@ import Wire
   }
 
   @Test func `an allowance lets a burst through, then so many a second`() {
-    var allowance = ReadingAllowance(now: 0)
+    var allowance = ReceiveAllowance(now: 0)
     for _ in 0..<Limits.beaconsBurst { #expect(allowance.take(now: 0) == nil) }
     #expect(allowance.take(now: 0) == 15)
     #expect(allowance.take(now: 14) == 1)

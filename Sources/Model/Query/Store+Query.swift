@@ -6,7 +6,7 @@ import Wire
 
 extension Store {
   /// The records of a query; notes when the time will change the outcome.
-  package func records<Owner>(_ query: Query<Owner>, _ time: inout ReadingTime) throws -> [Owner] {
+  package func records<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> [Owner] {
     var found: [Owner] = []
     try forEach(try query.stored(time.now)) { found.append(Owner($0)) }
     try noteComparisons(of: query, &time)
@@ -14,7 +14,7 @@ extension Store {
   }
 
   /// How many records a query asks for.
-  package func count<Owner>(_ query: Query<Owner>, _ time: inout ReadingTime) throws -> Int {
+  package func count<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> Int {
     try noteComparisons(of: query, &time)
     return try count(try query.stored(time.now))
   }
@@ -25,7 +25,7 @@ extension Store {
   }
 
   /// The outcome may change when the time reaches the next value of a property that is compared with now.
-  private func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout ReadingTime) throws {
+  private func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout EvaluationTime) throws {
     for (part, test) in query.comparisons {
       var next = RecordQuery(Owner.kind.number)
       let reached = time.now - test.delay

@@ -103,7 +103,7 @@ extension Store {
   ///
   /// - Parameter now: decides what day today is; the time of the read without it.
   package func progress(
-    of habits: Query<Habit>, since: Day?, now: Date?, _ time: inout ReadingTime
+    of habits: Query<Habit>, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> [HabitProgress] {
     let count = try dayCount(&time, isNow: now == nil)
     return try records(habits, &time).map {
@@ -113,7 +113,7 @@ extension Store {
 
   /// One habit and what was done for it; nil if people can't see it.
   package func progress(
-    of habit: Habit.ID, since: Day?, now: Date?, _ time: inout ReadingTime
+    of habit: Habit.ID, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> HabitProgress? {
     let count = try dayCount(&time, isNow: now == nil)
     return try record(Habit.self, habit).map {
@@ -122,7 +122,7 @@ extension Store {
   }
 
   /// How days are counted; the value is read again when today ends.
-  private func dayCount(_ time: inout ReadingTime, isNow: Bool) throws -> DayCount {
+  private func dayCount(_ time: inout EvaluationTime, isNow: Bool) throws -> DayCount {
     let count = DayCount(Profile(try heldProfile()))
     if isNow { time.changes(at: Day.end(after: time.now, in: count.zone)) }
     return count

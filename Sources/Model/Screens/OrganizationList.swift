@@ -5,7 +5,7 @@ import Storage
 
 /// All organizations in the order of a picker: None first, then by name, whatever the case.
 ///
-/// One list serves the picker and the names beside items: read or watch ``Reading/organizations`` once and look up the
+/// One list serves the picker and the names beside items: read or watch ``LiveQuery/organizations`` once and look up the
 /// rest here.
 public struct OrganizationList: Equatable, Sendable {
   /// None first; never empty.

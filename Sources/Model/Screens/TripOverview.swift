@@ -49,7 +49,7 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
 
 extension Store {
   /// Trips with their totals.
-  package func overviews(of trips: Query<Trip>, _ time: inout ReadingTime) throws -> [TripOverview] {
+  package func overviews(of trips: Query<Trip>, _ time: inout EvaluationTime) throws -> [TripOverview] {
     let found = try records(trips, &time)
     // A few are looked up one by one, many at once.
     guard found.count > 50 else {

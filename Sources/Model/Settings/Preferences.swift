@@ -53,7 +53,7 @@ package struct KnownPreference: Sendable {
 }
 
 /// A preference as it is read: its value and where that comes from.
-package struct PreferenceReading: Hashable, Sendable {
+package struct ResolvedPreference: Hashable, Sendable {
   /// In the order in which they are asked.
   package enum Source: String, Sendable, Codable {
     case settings
@@ -75,7 +75,7 @@ package struct PreferenceReading: Hashable, Sendable {
   }
 }
 
-extension PreferenceReading: Codable {
+extension ResolvedPreference: Codable {
   private enum CodingKeys: CodingKey {
     case key
     case value
@@ -110,15 +110,15 @@ extension Preferences {
 /// The reading order, apart from where the values are kept.
 package enum Preferences {
   /// The first of the settings lane, the local copy and the default that holds a value of the right type.
-  static func read(_ key: String, settings: Value?, copy: Value?) -> PreferenceReading? {
+  static func read(_ key: String, settings: Value?, copy: Value?) -> ResolvedPreference? {
     let known = KnownPreference.named(key)
-    let candidates: [(Value?, PreferenceReading.Source)] = [
+    let candidates: [(Value?, ResolvedPreference.Source)] = [
       (settings, .settings), (copy, .copy), (known?.defaultValue, .default),
     ]
     for (value, source) in candidates {
       guard let value, !value.isEmpty else { continue }
       if let known, known.checked(value) == nil { continue }
-      return PreferenceReading(key: key, value: value, source: source)
+      return ResolvedPreference(key: key, value: value, source: source)
     }
     return nil
   }

@@ -13,7 +13,7 @@ package struct StoredSettings {
 
   /// All settings that have a value from anywhere, by key, and how much of the limits those that sync use.
   package struct Summary: Sendable {
-    package let readings: [PreferenceReading]
+    package let readings: [ResolvedPreference]
     package let count: Int
     package let byteCount: Int
     package let isOverLimit: Bool
@@ -33,7 +33,7 @@ package struct StoredSettings {
   }
 
   /// The setting in the reading order; nil if nothing holds it.
-  package func reading(_ key: String) throws -> PreferenceReading? {
+  package func reading(_ key: String) throws -> ResolvedPreference? {
     let record = try store.record(Self.recordKey(key))
     let value = record.flatMap { $0.isAlive ? $0[Self.valueField] : nil }
     return Preferences.read(key, settings: value, copy: copy.read().first { $0.key == key }?.value)

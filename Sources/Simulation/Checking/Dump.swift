@@ -9,10 +9,10 @@ struct Dump {
   init(_ view: NodeView, _ lane: Int) throws {
     node = view.name
     records = try (PlainKinds.all.map(Optional.some) + [nil]).flatMap { kind in
-      try NodeReading.keys(kind, view.connection).sorted()
+      try StoreReader.keys(kind, view.connection).sorted()
         .filter { PlainKinds.lane(UInt64($0.kind)) == lane }.map { try DumpedRecord($0, view) }
     }
-    digests = try NodeReading.digests(view.connection)[lane]
+    digests = try StoreReader.digests(view.connection)[lane]
   }
 
   /// What the two do not have in common, as a sentence that speaks of the other as "it"; nil if they are the same.
@@ -55,18 +55,18 @@ struct DumpedRecord: Equatable {
   }
 
   init(_ key: PlainKey, _ view: NodeView) throws {
-    let row = try NodeReading.row(key, view.connection)
+    let row = try StoreReader.row(key, view.connection)
     self.key = key
     life = row?.life
     stamps = row?.stamps.mapValues(view.set) ?? [:]
     extra = row?.extra ?? [:]
     columns = row?.columns ?? []
     rivals = Set(
-      try NodeReading.rivals(key, view.connection).map {
+      try StoreReader.rivals(key, view.connection).map {
         Sibling(field: $0.field, set: view.set(number: $0.number), content: $0.content, differs: $0.differs)
       })
     hidden = Set(
-      try NodeReading.hiddenWrites(key, view.connection).map {
+      try StoreReader.hiddenWrites(key, view.connection).map {
         HiddenWrite(
           set: view.set(number: $0.number), deletion: view.set(number: $0.deletion), byParent: $0.byParent)
       })

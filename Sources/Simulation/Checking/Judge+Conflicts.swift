@@ -9,7 +9,7 @@ extension Judge {
     for (field, cell) in record.cells {
       for rival in cell.rivals { wanted[SiblingKey(field: field, set: rival.set)] = rival }
     }
-    let stored = try NodeReading.rivals(record.key, view.connection)
+    let stored = try StoreReader.rivals(record.key, view.connection)
     for row in stored {
       let set = view.set(number: row.number)
       guard let set, let rival = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
@@ -45,12 +45,12 @@ extension Judge {
 
   private func isContent(_ stored: [UInt8], of rival: PlainCellWrite) -> Bool {
     guard case .whole = rival.content else { return stored == library.bytes(rival) }
-    return NodeReading.fields(stored).filter { $0.key != 0 } == library.fields(rival)
+    return StoreReader.fields(stored).filter { $0.key != 0 } == library.fields(rival)
   }
 
   /// Which sets wrote to a record is kept where more than one did, or where it was there from the start.
   func checkWriters(_ record: PlainRecord, _ view: NodeView) throws {
-    let stored = Set(try NodeReading.writers(record.key, view.connection).compactMap { view.set(number: $0) })
+    let stored = Set(try StoreReader.writers(record.key, view.connection).compactMap { view.set(number: $0) })
     let wanted = Set(record.writers)
     if stored == wanted || stored.isEmpty && wanted.count == 1 { return }
     throw Violation(
@@ -60,7 +60,7 @@ extension Judge {
   /// Compares the writes that a deletion hides and did not know of.
   func checkHidden(_ key: PlainKey, _ expected: Expectations) throws {
     let view = expected.view
-    let stored = try NodeReading.hiddenWrites(key, view.connection)
+    let stored = try StoreReader.hiddenWrites(key, view.connection)
     let wanted = try hiddenWrites(key, expected)
     guard stored != wanted else { return }
     throw Violation(

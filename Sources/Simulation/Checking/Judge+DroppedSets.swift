@@ -45,7 +45,7 @@ extension Judge {
   }
 
   func isQuarantined(_ id: Name32, _ view: NodeView) throws -> Bool {
-    try NodeReading.quarantinedIDs(view.connection).contains(id)
+    try StoreReader.quarantinedIDs(view.connection).contains(id)
   }
 
   /// What a store held is there, or something the chapters name has taken it out.
@@ -106,7 +106,7 @@ extension Judge {
   func checkQuarantine(_ view: NodeView) throws {
     // On a disk that is full a cut takes effect as soon as there is room.
     guard ledgers[view.name]?.hasRoom != false else { return }
-    for id in try NodeReading.quarantinedIDs(view.connection).sorted() {
+    for id in try StoreReader.quarantinedIDs(view.connection).sorted() {
       guard let set = library.index(of: id), view[set] == .absent,
         isKept(set, view) || isAllowed(set, view), !lacksAncestors(set, view)
       else { continue }
@@ -145,7 +145,7 @@ extension Judge {
       return $0 != set && other.device == header.log.device && other.lane == header.log.lane
     }
     if others.allSatisfy({ view[$0] != .absent }) { return others }
-    let quarantined = try NodeReading.quarantinedIDs(view.connection)
+    let quarantined = try StoreReader.quarantinedIDs(view.connection)
     return others.filter {
       view[$0] != .absent || lacksAncestors($0, view) && quarantined.contains(library.sets[$0].id)
     }

@@ -17,7 +17,7 @@ extension Judge {
     }
     guard Name32(row.id) == id, row.sequence == Int64(header.sequence),
       row.clock == Int64(bitPattern: header.clock), Name16(row.operation) == header.operation,
-      try NodeReading.log(branch: row.branch, view.connection) == header.log
+      try StoreReader.log(branch: row.branch, view.connection) == header.log
     else { throw refuse("stands in a row that says something else") }
     guard header.circle == view.circle?.id else { throw refuse("is of another circle") }
     guard view.circle?.isKnown(header.log.device) == true else {

@@ -75,7 +75,7 @@ extension Judge {
 
   private func certificates(_ view: NodeView) throws -> Name32 {
     try view.certificates {
-      NodeState.certificates(try NodeReading.statementIDs(view.connection).map { try statement($0, view) })
+      NodeState.certificates(try StoreReader.statementIDs(view.connection).map { try statement($0, view) })
     }
   }
 
@@ -138,7 +138,7 @@ extension Judge {
 
   private func gateTime(_ view: NodeView) -> UInt64 {
     // What the node has seen end stays so, whatever is done to its clock since.
-    let floor = (try? NodeReading.gateFloor(view.connection)) ?? 0
+    let floor = (try? StoreReader.gateFloor(view.connection)) ?? 0
     let wall = max(floor, UInt64(clamping: ledgers[view.name]?.wall ?? 0))
     return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer)
       ?? wall
@@ -179,7 +179,7 @@ extension Judge {
   /// What came before the world told what arrives was taken in by right.
   private func startAdmitting(_ view: NodeView, _ ledger: NodeLedger) {
     var known = Set(view.numbers.map { library.sets[$0].id })
-    known.formUnion((try? NodeReading.quarantinedIDs(view.connection)) ?? [])
+    known.formUnion((try? StoreReader.quarantinedIDs(view.connection)) ?? [])
     ledger.admitted = known
   }
 

@@ -6,7 +6,7 @@ extension Judge {
   package func passed(_ node: String) throws {
     guard let view = views[node], let ledger = ledgers[node] else { return }
     let glimpse = NodeView(node, device: view.device, connection: view.connection)
-    for row in try NodeReading.logRows(after: 0, view.connection) {
+    for row in try StoreReader.logRows(after: 0, view.connection) {
       // What is not valid is found at the end of the step.
       guard let set = try? library.add(header: row.header, signature: row.signature, body: row.body) else {
         return
@@ -14,7 +14,7 @@ extension Judge {
       glimpse.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits)
     }
     let heads = ViewHeads(glimpse, library)
-    let sums = try NodeReading.digests(view.connection)
+    let sums = try StoreReader.digests(view.connection)
     ledger.passed.append(
       (0...1).map {
         LaneState(

@@ -85,7 +85,7 @@ extension Judge {
   }
 
   private func checkDigest(_ key: BucketKey, _ view: NodeView) throws {
-    try checkDigest(try NodeReading.digest(key.lane, key.bucket, view.connection), key, view)
+    try checkDigest(try StoreReader.digest(key.lane, key.bucket, view.connection), key, view)
   }
 
   func checkDigest(_ stored: Name32, _ key: BucketKey, _ view: NodeView) throws {
@@ -122,7 +122,7 @@ extension Judge {
     let record = expected[key]
     count { $0.records += 1 }
     view.digests.set(key, ViewDigests.hash(record, library))
-    let stored = try NodeReading.row(key, view.connection)
+    let stored = try StoreReader.row(key, view.connection)
     guard expected.exists(key) else {
       if stored == nil { return }
       throw Violation(.state, view.name, "\(key) is stored though no folded set wrote to it")
@@ -199,9 +199,9 @@ extension Judge {
     for cell in record.cells.values {
       let number = view.number(of: cell.winner.set)
       for entry in library.sets[cell.winner.set].entries where entry.key != record.key {
-        let row = try? NodeReading.row(entry.key, view.connection)
+        let row = try? StoreReader.row(entry.key, view.connection)
         if row?.stamps.values.contains(number) == true,
-          (try? NodeReading.row(record.key, view.connection))?.stamps.values.contains(number) != true
+          (try? StoreReader.row(record.key, view.connection))?.stamps.values.contains(number) != true
         {
           return Violation(
             .partialSet, view.name,

@@ -11,7 +11,7 @@ extension Judge {
       for entry in library.sets[set].entries { keys.insert(entry.key) }
     }
     for key in keys.sorted() { try checkRecord(key, expected) }
-    let sums = try NodeReading.digests(view.connection)
+    let sums = try StoreReader.digests(view.connection)
     for lane in 0...1 {
       for bucket in 0...255 {
         try checkDigest(sums[lane][bucket], BucketKey(lane: lane, bucket: bucket), view)
@@ -27,7 +27,7 @@ extension Judge {
   private func checkNothingElse(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
     let view = expected.view
     for kind in PlainKinds.all.map(Optional.some) + [nil] {
-      for key in try NodeReading.keys(kind, view.connection) where !keys.contains(key) {
+      for key in try StoreReader.keys(kind, view.connection) where !keys.contains(key) {
         throw Violation(.state, view.name, "\(key) is stored though no folded set wrote to it")
       }
     }
@@ -53,7 +53,7 @@ extension Judge {
     let view = expected.view
     for kind in PlainKinds.all {
       guard let name = kind.view else { continue }
-      let shown = try NodeReading.count(name, view.connection)
+      let shown = try StoreReader.count(name, view.connection)
       let wanted = keys.count { $0.kind == kind.number && expected.exists($0) && expected.isVisible($0) }
       guard shown != wanted else { continue }
       let rule: Violation.Rule = shown > wanted ? .resurrection : .state

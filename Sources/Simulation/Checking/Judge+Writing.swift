@@ -85,7 +85,7 @@ extension Judge {
     guard !own.isEmpty else { return }
     ledger.brought.formUnion(own.map { PlainSealing.setID($0) })
     if ledger.mayHaveSent.isEmpty {
-      ledger.mayHaveSent = (try? NodeReading.mayHaveSent(view.device, view.connection)) ?? [:]
+      ledger.mayHaveSent = (try? StoreReader.mayHaveSent(view.device, view.connection)) ?? [:]
     }
   }
 
@@ -107,7 +107,7 @@ extension Judge {
         other != set && library.predecessors[other] == library.predecessors[set] && view[other] != .absent
           && !isOnPath(other, toOneOf: ledger.brought)
       }
-      guard let kept, try !NodeReading.isSpent(view.connection) else { continue }
+      guard let kept, try !StoreReader.isSpent(view.connection) else { continue }
       throw Violation(
         .equivocation, view.name,
         "it keeps its set \(library.sets[kept].id), which nobody was sent, beside \(library.sets[set].id) of another copy"

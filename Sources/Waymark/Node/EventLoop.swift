@@ -27,7 +27,7 @@ final class EventLoop {
   let replicator: Replicator
   weak var node: Node?
   var timers: Timers<TimerName>
-  var watching = Watching()
+  var watching = WatchRegistry()
 
   init(_ replicator: Replicator, executor: QueueExecutor, clock: any NodeClock) {
     self.replicator = replicator

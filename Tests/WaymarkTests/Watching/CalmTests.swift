@@ -6,8 +6,8 @@ import WaymarkTesting
 
 /// A watcher reads when something has changed, and never because something was read.
 struct CalmTests {
-  @Test(arguments: ReadingName.allCases)
-  func `a read wakes no watcher`(_ name: ReadingName) async throws {
+  @Test(arguments: LiveQueryName.allCases)
+  func `a read wakes no watcher`(_ name: LiveQueryName) async throws {
     let clock = VirtualClock()
     let node = try Node.inMemory(name: "alice", clock: clock)
     let trip = try await node.save(Trip(name: "Rome"))
@@ -38,7 +38,7 @@ struct CalmTests {
   }
 
   private func expectCalm<Value>(
-    _ node: Node, _ clock: VirtualClock, _ reading: Reading<Value>,
+    _ node: Node, _ clock: VirtualClock, _ reading: LiveQuery<Value>,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     let reads = Counter()
@@ -62,7 +62,7 @@ struct CalmTests {
     let alice = circle["alice"]
     let bob = try await circle["bob"].status().device
     func sees<Value>(
-      _ what: Comment, _ reading: Reading<Value>, _ holds: @escaping @Sendable (Value) -> Bool,
+      _ what: Comment, _ reading: LiveQuery<Value>, _ holds: @escaping @Sendable (Value) -> Bool,
       _ change: () async throws -> Void
     ) async throws {
       let watching = await alice.watchers

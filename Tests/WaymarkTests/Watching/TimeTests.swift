@@ -38,7 +38,7 @@ struct TimeTests {
     let node = try Node.inMemory(name: "alice", clock: clock)
     let habit = try await habit(in: node)
     let reads = Counter()
-    let watched: Reading<HabitProgress?> = .progress(of: habit.id)
+    let watched: LiveQuery<HabitProgress?> = .progress(of: habit.id)
     let watcher = Watcher(node.watch(watched.counted(by: reads)))
     let today = try #require(try await watcher.next("today"))
     #expect(today.today == Day("2026-05-03") && today.isDone(on: today.today))
@@ -69,7 +69,7 @@ struct TimeTests {
     ])
     let upcoming = Trip.all.filter(\.startDate >= .now).sorted(by: \.startDate)
     let reads = Counter()
-    let watcher = Watcher(node.watch(Reading<[Trip]>.records(upcoming).counted(by: reads)))
+    let watcher = Watcher(node.watch(LiveQuery<[Trip]>.records(upcoming).counted(by: reads)))
     #expect(try await watcher.next("both").map(\.name) == ["Rome", "Oslo"])
     let one = try await change(node, watcher, "Oslo alone") {
       try await clock.advance(to: start + Self.hour)

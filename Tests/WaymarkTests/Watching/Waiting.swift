@@ -34,7 +34,7 @@ func within<Value: Sendable>(
 
 /// Watches until something holds of what is read.
 func wait<Value>(
-  for what: Comment, _ node: Node, _ reading: Reading<Value>,
+  for what: Comment, _ node: Node, _ reading: LiveQuery<Value>,
   sourceLocation: SourceLocation = #_sourceLocation, until holds: @escaping @Sendable (Value) -> Bool
 ) async throws {
   let isMet = try await within(what, sourceLocation: sourceLocation) {
@@ -87,10 +87,10 @@ final class Counter: Sendable {
   var count: Int { value.withLock { $0 } }
 }
 
-extension Reading {
+extension LiveQuery {
   /// The same reading, which counts how often it is read.
-  func counted(by counter: Counter) -> Reading {
-    Reading(name, topics) { node, time in
+  func counted(by counter: Counter) -> LiveQuery {
+    LiveQuery(name, topics) { node, time in
       counter.add()
       return try read(node, &time)
     }

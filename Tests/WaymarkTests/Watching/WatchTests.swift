@@ -80,7 +80,7 @@ import WaymarkTesting
     let node = alice.node
     let habit = try await node.save(Habit(name: "Water"))
     let readings = Counter()
-    let watched = Reading<Int>(.count, [.kind(Trip.kind.number)]) { node, time in
+    let watched = LiveQuery<Int>(.count, [.kind(Trip.kind.number)]) { node, time in
       readings.add()
       return try Reading.count(Trip.all).read(node, &time)
     }

@@ -24,15 +24,15 @@ extension Judge {
     let isRebuilt = ledgers[node]?.passed.isEmpty == false
     guard try !isRebuilt && isContinued(view) else { return try readWhole(node, isStart: false) }
     // What has just come may have seen what a cut leaves out.
-    view.hasGaps = try NodeReading.hasToleratedGap(view.connection)
+    view.hasGaps = try StoreReader.hasToleratedGap(view.connection)
     var news = StoreNews()
-    for row in try NodeReading.logRows(after: Int64(view.numbers.count), view.connection) {
+    for row in try StoreReader.logRows(after: Int64(view.numbers.count), view.connection) {
       try take(row, view, &news)
     }
-    let waiting = try NodeReading.waiting(view.connection)
+    let waiting = try StoreReader.waiting(view.connection)
     for number in view.waiting.subtracting(waiting).sorted() {
       guard let set = view.set(number: number) else { continue }
-      view[set] = try NodeReading.folded(at: number, view.connection) == 1 ? .folded : .held
+      view[set] = try StoreReader.folded(at: number, view.connection) == 1 ? .folded : .held
       if view[set] == .folded { news.folded.append(set) } else { view.held.insert(number) }
     }
     try takeReleased(view, &news)
@@ -57,7 +57,7 @@ extension Judge {
   /// The kept tip of a cut has come: what leads to it is held no more.
   private func takeReleased(_ view: NodeView, _ news: inout StoreNews) throws {
     for number in view.held.sorted() {
-      let state = try NodeReading.folded(at: number, view.connection)
+      let state = try StoreReader.folded(at: number, view.connection)
       guard let set = view.set(number: number) else { continue }
       if state == 2 {
         if news.stored.isEmpty || !isAllowed(set, view) || ledgers[view.name]?.hasRoom == false { continue }
@@ -145,7 +145,7 @@ extension Judge {
   /// Whether the newest set of the last look still has its number.
   private func isContinued(_ view: NodeView) throws -> Bool {
     guard let last = view.numbers.last else { return true }
-    return try NodeReading.id(at: Int64(view.numbers.count), view.connection) == library.sets[last].id
+    return try StoreReader.id(at: Int64(view.numbers.count), view.connection) == library.sets[last].id
   }
 
   /// Reads the whole store, and judges all that follows from its log.
@@ -159,10 +159,10 @@ extension Judge {
     _ = try readStatements(view)
     for id in view.statements.keys.sorted() { _ = try statement(id, view) }
     view.clear()
-    view.hasGaps = try NodeReading.hasToleratedGap(view.connection)
+    view.hasGaps = try StoreReader.hasToleratedGap(view.connection)
     var news = StoreNews()
-    for row in try NodeReading.logRows(after: 0, view.connection) { try take(row, view, &news) }
-    view.waiting = try NodeReading.waiting(view.connection)
+    for row in try StoreReader.logRows(after: 0, view.connection) { try take(row, view, &news) }
+    view.waiting = try StoreReader.waiting(view.connection)
     // A node that starts may have folded what was due at some time before.
     for set in news.folded {
       try checkFolds(set, view, isNew: !isStart && !foldedBefore.contains(set))
@@ -213,7 +213,7 @@ extension Judge {
 
   /// Reads new statements and forgets those that are gone; true if anything differs.
   private func readStatements(_ view: NodeView) throws -> Bool {
-    let ids = try NodeReading.statementIDs(view.connection)
+    let ids = try StoreReader.statementIDs(view.connection)
     guard ids.count != view.statements.count || ids.contains(where: { view.statements[$0] == nil }) else {
       return false
     }
@@ -238,7 +238,7 @@ extension Judge {
   }
 
   func statement(_ id: Name32, _ view: NodeView) throws -> PlainStatement {
-    let bytes = try NodeReading.statement(id, view.connection) ?? []
+    let bytes = try StoreReader.statement(id, view.connection) ?? []
     if let known = statements[id], known.bytes == bytes { return known.statement }
     do {
       let statement = try PlainStatement(bytes)

@@ -6,7 +6,7 @@ import Transport
 /// What has changed since when, and who waits to hear of it.
 ///
 /// Those who wait stand under what they wait for: a change costs what it concerns, however many there are.
-struct Watching {
+struct WatchRegistry {
   /// Counts the changes.
   private(set) var revision: UInt64 = 1
   private var newest: [Topic: UInt64] = [:]

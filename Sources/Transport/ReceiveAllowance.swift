@@ -3,7 +3,7 @@
 import Wire
 
 /// How many datagrams may be read: so many at once, so many a second in the long run, whoever sends them.
-struct ReadingAllowance: Sendable {
+struct ReceiveAllowance: Sendable {
   private var left = Limits.beaconsBurst
   private var since: Int64
 

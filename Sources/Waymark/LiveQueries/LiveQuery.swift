@@ -9,16 +9,16 @@ import Replication
 /// let timeline = try await node.read(.timeline(of: trip.id))
 /// for await organizations in node.watch(.organizations) { show(organizations.matching("air")) }
 /// ```
-public struct Reading<Value: Sendable & Equatable>: Sendable {
-  let name: ReadingName
-  /// The value can change only with one of these, or with the time; see ``ReadingTime``.
+public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
+  let name: LiveQueryName
+  /// The value can change only with one of these, or with the time; see ``EvaluationTime``.
   let topics: Set<Topic>
   /// Announces nothing to watchers: a watcher would wake itself.
-  let read: @Sendable (isolated Node, inout ReadingTime) throws -> Value
+  let read: @Sendable (isolated Node, inout EvaluationTime) throws -> Value
 
   init(
-    _ name: ReadingName, _ topics: Set<Topic>,
-    _ read: @escaping @Sendable (isolated Node, inout ReadingTime) throws -> Value
+    _ name: LiveQueryName, _ topics: Set<Topic>,
+    _ read: @escaping @Sendable (isolated Node, inout EvaluationTime) throws -> Value
   ) {
     self.name = name
     self.topics = topics
@@ -27,7 +27,7 @@ public struct Reading<Value: Sendable & Equatable>: Sendable {
 }
 
 /// All readings, by the names that the log calls them.
-enum ReadingName: String, CaseIterable, Sendable {
+enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
   case habitProgress

@@ -15,24 +15,24 @@ public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   let node: Node
-  let reading: Reading<Value>
+  let query: LiveQuery<Value>
 
-  public func makeAsyncIterator() -> Iterator { Iterator(node: node, reading: reading) }
+  public func makeAsyncIterator() -> Iterator { Iterator(node: node, query: query) }
 
   /// One watcher.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let node: Node
-    fileprivate let reading: Reading<Value>
+    fileprivate let query: LiveQuery<Value>
     private var seen: Observation<Value>?
 
-    fileprivate init(node: Node, reading: Reading<Value>) {
+    fileprivate init(node: Node, query: LiveQuery<Value>) {
       self.node = node
-      self.reading = reading
+      self.query = reading
     }
 
     /// The next value that differs; nil at the end.
     public mutating func next() async -> Value? {
-      guard let found = await node.next(reading, after: seen) else { return nil }
+      guard let found = await node.next(query, after: seen) else { return nil }
       seen = found
       return found.value
     }
@@ -48,5 +48,5 @@ struct Observation<Value: Sendable>: Sendable {
   let revision: UInt64
   /// When the time alone may change the value.
   let due: Moment?
-  let pause: Watching.Pause
+  let pause: WatchRegistry.Pause
 }

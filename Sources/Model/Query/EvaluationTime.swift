@@ -1,7 +1,7 @@
 package import Replication
 
 /// The time of one read, and when the passing of time alone will change what was read.
-package struct ReadingTime: Sendable {
+package struct EvaluationTime: Sendable {
   /// The node's wall clock at the read.
   package let now: Moment
   /// The earliest moment at which the value may differ although nothing was written; nil if it never does.

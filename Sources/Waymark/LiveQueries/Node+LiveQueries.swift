@@ -8,10 +8,10 @@ extension Node {
   /// Reads something once.
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read.
-  public func read<Value>(_ reading: Reading<Value>) throws -> Value {
+  public func read<Value>(_ query: LiveQuery<Value>) throws -> Value {
     try sayingWhy {
-      var time = ReadingTime(now: wall())
-      return try reading.read(self, &time)
+      var time = EvaluationTime(now: wall())
+      return try query.read(self, &time)
     }
   }
 
@@ -20,21 +20,21 @@ extension Node {
   /// ```swift
   /// for await timeline in node.watch(.timeline(of: trip.id)) { show(timeline) }
   /// ```
-  public nonisolated func watch<Value>(_ reading: Reading<Value>) -> Watch<Value> {
-    Watch(node: self, reading: reading)
+  public nonisolated func watch<Value>(_ query: LiveQuery<Value>) -> Watch<Value> {
+    Watch(node: self, query: query)
   }
 
   /// Waits until what is read differs from what was seen; nil if the task is cancelled or the node closes.
-  func next<Value: Equatable>(_ reading: Reading<Value>, after seen: Observation<Value>?) async -> Observation<Value>? {
+  func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async -> Observation<Value>? {
     let value = seen?.value
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? loop.watching.noPause)
     while replicator.isOpen, !Task.isCancelled {
-      if let revision { guard await changed(reading.topics, since: revision, or: due) else { return nil } }
+      if let revision { guard await changed(query.topics, since: revision, or: due) else { return nil } }
       guard await rest(pause), replicator.isOpen else { return nil }
       revision = loop.watching.revision
       let start = loop.steady
-      var time = ReadingTime(now: wall())
-      let found = look(reading, &time)
+      var time = EvaluationTime(now: wall())
+      let found = look(query, &time)
       due = time.due
       pause = loop.watching.spent(from: start, until: loop.steady, since: pause)
       // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
@@ -44,11 +44,11 @@ extension Node {
     return nil
   }
 
-  private func look<Value>(_ reading: Reading<Value>, _ time: inout ReadingTime) -> Value? {
+  private func look<Value>(_ query: LiveQuery<Value>, _ time: inout EvaluationTime) -> Value? {
     do {
-      return try reading.read(self, &time)
+      return try query.read(self, &time)
     } catch {
-      log.error("watch", "can't read \(reading.name) for a watcher: \(error)")
+      log.error("watch", "can't read \(query.name) for a watcher: \(error)")
       return nil
     }
   }
@@ -74,7 +74,7 @@ extension Node {
   }
 
   /// Leaves the node time for other work; false if the task was cancelled.
-  func rest(_ pause: Watching.Pause) async -> Bool {
+  func rest(_ pause: WatchRegistry.Pause) async -> Bool {
     let rest = pause.until - loop.steady
     guard rest > 0 else { return true }
     await withCheckedContinuation { continuation in

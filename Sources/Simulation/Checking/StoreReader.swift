@@ -40,7 +40,7 @@ struct StoredHiddenWrite: Hashable {
   let deletion: Int64
 }
 
-enum NodeReading {
+enum StoreReader {
   /// The moment below which a node's gate time never falls; 0 if it keeps none.
   static func gateFloor(_ connection: Connection) throws -> UInt64 {
     try connection.with("SELECT value FROM meta WHERE key = 'node.gate-floor'") { row in

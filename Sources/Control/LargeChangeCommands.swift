@@ -51,7 +51,7 @@ package struct CleanUp: NodeCommand, ConfirmableCommand {
   package var isReadOnly: Bool { preview == true }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> CleanupSummary {
-    let leftovers = TestLeftovers(store: node.store)
+    let leftovers = TestData(store: node.store)
     if preview == true { return try leftovers.preview() }
     return try await leftovers.delete(on: node, isConfirmed: yes == true)
   }

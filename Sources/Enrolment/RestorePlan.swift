@@ -18,7 +18,7 @@ package struct RestorePlan: Sendable {
   private let kept: [String: [UInt8]]
 
   package init(
-    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: Restoring.Request, now: Moment
+    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: RestoreOperation.Request, now: Moment
   ) throws {
     self.backup = backup
     founds = request.foundsCircle
@@ -152,7 +152,7 @@ package struct RestorePlan: Sendable {
 
   /// Founds a circle with the issuers of the one that the backup is of.
   func foundCircle(in staged: Home, now: Moment) throws {
-    try Founding(name: name, issuers: circle.genesis.issuers, identity: identity, now: now)
+    try CircleCreation(name: name, issuers: circle.genesis.issuers, identity: identity, now: now)
       .writeKeysAndStore(to: staged)
   }
 

@@ -18,9 +18,9 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   case ics
   /// Surmai's trip.json.
   case surmai
-  /// Everything, with the names of `waymark KIND show`.
+  /// FullExport, with the names of `waymark KIND show`.
   case json
-  /// Everything as comma-separated values (RFC 4180), one file a kind.
+  /// FullExport as comma-separated values (RFC 4180), one file a kind.
   case csv
 
   /// Formats that are read.
@@ -39,7 +39,7 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
     case .travelingSnails, .surmai:
       [Registry.trip] + Registry.owners + [Registry.organization, Registry.address, Registry.attachment]
     case .ics: [Registry.trip] + Registry.owners + [Registry.organization]
-    case .json, .csv: Everything.kinds
+    case .json, .csv: FullExport.kinds
     }
   }
 

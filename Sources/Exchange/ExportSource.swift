@@ -31,7 +31,7 @@ package struct ExportSource: Sendable {
   mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
     var total = 0
     var warnings: [String] = []
-    for kind in Everything.kinds {
+    for kind in FullExport.kinds {
       let blobs = kind.fields.filter { $0.type == .blob }
       guard !blobs.isEmpty else { continue }
       for held in records(kind) {
@@ -141,7 +141,7 @@ package enum Exporter {
     case .ics:
       var writer = CalendarWriter(source: source, now: now, zones: zones)
       return writer.write()
-    case .json: return Everything(source, zones: zones).json(now: now)
+    case .json: return FullExport(source, zones: zones).json(now: now)
     case .loopCSV, .csv, .loopDB, .habitbull, .surmai:
       preconditionFailure("\(format.rawValue) is not written as one file")
     }
@@ -159,7 +159,7 @@ package enum Exporter {
     }
     var source = trip.map(source.only) ?? source
     let leftOut = source.leaveOutBytes()
-    var folder = Everything(source, zones: zones).csv()
+    var folder = FullExport(source, zones: zones).csv()
     folder.warnings = leftOut + folder.warnings
     return folder
   }

@@ -39,7 +39,7 @@ struct RitualistWriter {
       guard let field = record.kind.field(named: name) else { preconditionFailure("no field \(name)") }
       object[name] =
         json(record[field.number] ?? .null, field.type)
-        ?? Fillers.value(field, of: record).flatMap { json($0, field.type) }
+        ?? Placeholders.value(field, of: record).flatMap { json($0, field.type) }
     }
     return object
   }
@@ -124,7 +124,7 @@ struct RitualistWriter {
     guard let habit = log.reference("habitID"), let time = log.held("date").time else { return nil }
     var members: [JSON.Member] = [
       .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)), .init("date", fileTime(time)),
-      .init("timezone", log.held("date").part(1).fileJSON ?? .string(Fillers.logZone)),
+      .init("timezone", log.held("date").part(1).fileJSON ?? .string(Placeholders.logZone)),
     ]
     if let value = log.held("value").fileJSON { members.append(.init("value", value)) }
     return .object(members)

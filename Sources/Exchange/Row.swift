@@ -103,7 +103,7 @@ struct Row {
 
   /// A time and its zone; null where there is no time, or the filler that stands for none.
   func instant(_ key: String, zone: String) throws(RowError) -> Value {
-    guard let time = try time(key), time != Fillers.distantPast else { return .null }
+    guard let time = try time(key), time != Placeholders.distantPast else { return .null }
     return .array([.integer(time), try text(zone).map(Value.text) ?? .null])
   }
 

@@ -69,9 +69,9 @@ struct TravelingSnailsWriter {
     var members: [JSON.Member] = [.init("id", .string(trip.id.uuid))] + text(trip, ["name", "notes"])
     members += [
       .init("createdDate", fileTime(trip.integer("createdDate") ?? 0)),
-      .init("startDate", start.map(fileTime) ?? fileTime(Fillers.distantPast)),
+      .init("startDate", start.map(fileTime) ?? fileTime(Placeholders.distantPast)),
       .init("hasStartDate", .bool(start != nil)),
-      .init("endDate", end.map(fileTime) ?? fileTime(Fillers.distantFuture)),
+      .init("endDate", end.map(fileTime) ?? fileTime(Placeholders.distantFuture)),
       .init("hasEndDate", .bool(end != nil)),
       .init("totalCost", total(items.values.flatMap { $0 })),
       .init("isProtected", .bool(trip.bool("isProtected") ?? false)),
@@ -119,7 +119,7 @@ struct TravelingSnailsWriter {
   private func instant(_ item: RecordDraft, _ key: String, zone: String) -> [JSON.Member] {
     let value = item.held(key)
     return [
-      .init(key, value.time.map(fileTime) ?? fileTime(Fillers.distantPast)),
+      .init(key, value.time.map(fileTime) ?? fileTime(Placeholders.distantPast)),
       .init(zone, value.part(1).fileJSON ?? ""),
     ]
   }

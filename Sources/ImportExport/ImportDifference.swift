@@ -95,7 +95,7 @@ package struct ImportDifference {
       let heldValue = held[said.number]
       guard !isSame(said.value, heldValue) else { return nil }
       let value = draft.kind.field(said.number).map { field in
-        field.imported(said.value, over: heldValue, filler: Fillers.value(field, of: draft))
+        field.imported(said.value, over: heldValue, filler: Placeholders.value(field, of: draft))
       }
       return isSame(value ?? said.value, heldValue) ? nil : (field: said.number, value: value ?? said.value)
     }

@@ -47,8 +47,8 @@ extension Field {
   /// The day belongs to the time and the zone, so that the three change together.
   private static func datedInstant(_ value: Value, over held: Value) -> Value {
     let zone = value.part(1)
-    let isFiller = zone == .text(Fillers.logZone) && held.part(1) == .null
-    let isSameZone = zone == .null || zone == held.part(1) || isFiller
+    let isPlaceholder = zone == .text(Placeholders.logZone) && held.part(1) == .null
+    let isSameZone = zone == .null || zone == held.part(1) || isPlaceholder
     return isSameZone && isSameSecond(value.part(0), held.part(0)) ? held : value
   }
 

@@ -16,7 +16,7 @@ struct Application: Sendable {
       Interrupts.endWith(ExitCode.interrupted)
       let streams = try StandardStreams(invocation)
       defer { streams.end() }
-      return try await Session(streams, terminal, environment).run()
+      return try await CommandRun(streams, terminal, environment).run()
     } catch {
       return Self.report(error, on: terminal, as: LogFormat.fitting(environment))
     }

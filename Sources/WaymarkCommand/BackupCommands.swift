@@ -50,7 +50,7 @@ extension RestoreBackup: TerminalCommand {
     exampleArguments: "laptop.waymark --preview")
 
   func run(_ run: CommandRun) async throws -> RestoreSummary {
-    var request = Restoring.Request(file: file, name: try ownName(name, of: run.home) ?? hostName)
+    var request = RestoreOperation.Request(file: file, name: try ownName(name, of: run.home) ?? hostName)
     request.rootKey = rootKey
     request.foundsCircle = newCircle == true
     request.isPartial = partial == true
@@ -59,7 +59,7 @@ extension RestoreBackup: TerminalCommand {
         "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
         next: .waymark("help restore"))
     }
-    let restoring = Restoring(home: run.home, request: request)
+    let restoring = RestoreOperation(home: run.home, request: request)
     let tell: @Sendable (WorkProgress) -> Void = { run.events.handle(.progress($0, file: file)) }
     return preview == true
       ? try await restoring.preview(progress: tell)

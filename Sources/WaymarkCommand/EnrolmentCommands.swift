@@ -69,7 +69,7 @@ extension JoinCircle: TerminalCommand {
     }
     let ticket = try readTicket(run)
     let wanted = try ownName(name, of: home)
-    let joining = try Joining(
+    let joining = try JoinOperation(
       home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
     let preview = try await joining.preview()
     if let preview, preview.total > 0, yes != true { throw needsYes(preview, home) }
@@ -99,7 +99,7 @@ extension JoinCircle: TerminalCommand {
   }
 
   private func interrupted(_ run: CommandRun) -> String? {
-    guard let ticket = Joining.pendingTicket(in: run.home) else { return nil }
+    guard let ticket = JoinOperation.pendingTicket(in: run.home) else { return nil }
     run.terminal.note("Continuing the join that was interrupted.")
     return ticket
   }

@@ -21,7 +21,7 @@ extension Node {
     RealData.putOutOfBounds()
     let transport = InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)
     return try Node(
-      Founding(name: name, now: clock.wall()), in: NodeEnvironment(clock: clock, transport: transport),
+      CircleCreation(name: name, now: clock.wall()), in: NodeEnvironment(clock: clock, transport: transport),
       log: log)
   }
 }

@@ -122,8 +122,8 @@ struct WordTests {
 
   @Test func `a window of few lines shows what waits before what is well`() {
     let lines = (1...12).map { "line \($0)" }
-    #expect(Session.cut(lines, to: 12) == lines)
-    let cut = Session.cut(lines, to: 5)
+    #expect(CommandRun.cut(lines, to: 12) == lines)
+    let cut = CommandRun.cut(lines, to: 5)
     #expect(cut.count == 5 && cut[0] == "line 1")
     #expect(cut.last == "… and 8 more lines: make the window higher")
   }

@@ -71,7 +71,7 @@ struct SurmaiTests {
   }
 }
 
-struct EverythingTests {
+struct FullExportTests {
   private let trip = RecordID(Bytes16(0, 1))
 
   private var drafts: [RecordDraft] {

@@ -15,10 +15,10 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
   /// The backup that was taken before.
   public let backup: String?
   /// The trips that were deleted, or would be.
-  public let trips: [Leftover]
+  public let trips: [TestTrip]
 
   /// A trip that looks like a test's.
-  public struct Leftover: Hashable, Sendable, Codable, Identifiable {
+  public struct TestTrip: Hashable, Sendable, Codable, Identifiable {
     public let id: UUID
     /// The name of the trip.
     public let name: String
@@ -38,7 +38,7 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
 }
 
 /// What tests of the applications used to leave behind, told by the names of trips.
-package struct TestLeftovers {
+package struct TestData {
   private let store: Store
 
   package init(store: Store) { self.store = store }
@@ -68,11 +68,11 @@ package struct TestLeftovers {
       isPreview: false, deleted: deleted.count, operation: operation, backup: backup, trips: deleted)
   }
 
-  func found() throws -> [CleanupSummary.Leftover] {
+  func found() throws -> [CleanupSummary.TestTrip] {
     try store.records(RecordQuery(listing: Registry.trip)).compactMap { trip in
       guard let name = Registry.trip.title(of: trip), let mark = Self.mark(in: name) else { return nil }
       let summary = try store.tripSummary(trip.key.id)
-      return CleanupSummary.Leftover(
+      return CleanupSummary.TestTrip(
         id: UUID(trip.key.id), name: name, mark: mark,
         items: summary.lodgings + summary.transportations + summary.activities)
     }
@@ -91,7 +91,7 @@ package struct TestLeftovers {
 }
 
 extension WaymarkError {
-  fileprivate static func leftovers(_ found: [CleanupSummary.Leftover]) -> WaymarkError {
+  fileprivate static func leftovers(_ found: [CleanupSummary.TestTrip]) -> WaymarkError {
     let count = found.count == 1 ? "1 trip looks" : "\(found.count) trips look"
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: .needsYes,

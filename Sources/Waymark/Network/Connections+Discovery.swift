@@ -9,7 +9,7 @@ import Transport
 import Wire
 
 /// What a node has while it looks for its peers on the networks it is on.
-struct Finder {
+struct BeaconSchedule {
   /// The port that beacons of every node come to.
   static let port: UInt16 = 7_433
 
@@ -55,7 +55,7 @@ extension Connections {
     var sockets: BeaconSockets?
     var trouble: SystemError?
     do throws(SystemError) {
-      sockets = try BeaconSockets(port: Finder.port) { [keyring] datagram, source in
+      sockets = try BeaconSockets(port: BeaconSchedule.port) { [keyring] datagram, source in
         guard let (device, beacon) = keyring.open(datagram) else { return }
         onQueue { $0.connections.heard(beacon, of: device, from: source) }
       }
@@ -63,7 +63,7 @@ extension Connections {
       trouble = error
       log.warning("network", "other devices can't be found on this network: \(error)")
     }
-    serving?.finder = Finder(
+    serving?.beacons = BeaconSchedule(
       sockets: sockets, trouble: trouble, keys: keyring,
       discovery: Discovery(seed: randomSeed(), times: remembered.beacons))
     sockets?.start()
@@ -72,18 +72,18 @@ extension Connections {
 
   /// Beacons are for members, and of members, alone.
   func membersMayHaveChanged() {
-    guard let finder = serving?.finder else { return }
+    guard let beacons = serving?.beacons else { return }
     let evaluation = circle.evaluation
     let others = member == nil ? [] : evaluation.members.values.filter { $0.device != identity.device }
-    finder.keys.update(others.map { ($0.device, $0.transport) })
-    serving?.finder?.discovery.forget { !evaluation.isMember($0) }
-    serving?.finder?.clocks = finder.clocks.filter { evaluation.isMember($0.key) }
+    beacons.keys.update(others.map { ($0.device, $0.transport) })
+    serving?.beacons?.discovery.forget { !evaluation.isMember($0) }
+    serving?.beacons?.clocks = beacons.clocks.filter { evaluation.isMember($0.key) }
     lookForPeersSoon()
   }
 
   /// Somebody is missing, or may be.
   func lookForPeersSoon() {
-    serving?.finder?.discovery.begin(now: loop.steady)
+    serving?.beacons?.discovery.begin(now: loop.steady)
     scheduleBeacons()
   }
 
@@ -118,7 +118,7 @@ extension Connections {
   }
 
   private func scheduleBeacons() {
-    guard let due = serving?.finder?.discovery.nextDue else { return }
+    guard let due = serving?.beacons?.discovery.nextDue else { return }
     loop.schedule(.beacons, after: due - loop.steady) { $0.connections.sendBeacons() }
   }
 
@@ -134,13 +134,13 @@ extension Connections {
   /// A member says where it can be dialled. That is all a beacon does: who is there, the handshake decides.
   private func heard(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
     guard let host = source.hostBytes, member != nil, circle.evaluation.isMember(device),
-      let verdict = serving?.finder?.discovery.judge(
+      let verdict = serving?.beacons?.discovery.judge(
         beacon, of: device, from: host, wall: loop.wall, now: loop.steady)
     else { return }
     switch verdict {
     case .believed: found(device, at: Endpoint(host: source.host, port: beacon.port).description)
     case .otherTime(let ahead):
-      let isNew = serving?.finder?.clocks.updateValue(ahead, forKey: device) == nil
+      let isNew = serving?.beacons?.clocks.updateValue(ahead, forKey: device) == nil
       if isNew {
         loop.nodeChanged()
         log.warning(
@@ -153,7 +153,7 @@ extension Connections {
   private func found(_ device: DeviceKey, at address: String) {
     counters.beaconsBelieved += 1
     rememberSoon()
-    if serving?.finder?.clocks.removeValue(forKey: device) != nil { loop.nodeChanged() }
+    if serving?.beacons?.clocks.removeValue(forKey: device) != nil { loop.nodeChanged() }
     guard !peering.isPaused(device) else { return }
     if !peering.isFound(address) {
       log.info("network", "found \(name(of: device)) on this network, at \(address)")
@@ -201,14 +201,14 @@ extension Serving {
   mutating func sendBeacons(
     to missing: [DeviceKey], by signer: SigningKey, wall: Moment, now: Moment
   ) -> UInt64 {
-    guard let finder, finder.sockets != nil else { return 0 }
+    guard let beacons, beacons.sockets != nil else { return 0 }
     let port = listener.address.port
     var sent: UInt64 = 0
-    for group in self.finder?.discovery.due(now: now, missing: missing) ?? [] {
-      for place in finder.places {
-        guard let host = place.host, let time = self.finder?.discovery.stamp(wall: wall) else { continue }
+    for group in self.beacons?.discovery.due(now: now, missing: missing) ?? [] {
+      for place in beacons.places {
+        guard let host = place.host, let time = self.beacons?.discovery.stamp(wall: wall) else { continue }
         let beacon = Beacon(time: time, host: host, port: port)
-        if BeaconSockets.send(finder.keys.seal(beacon, to: group, by: signer), from: place) { sent += 1 }
+        if BeaconSockets.send(beacons.keys.seal(beacon, to: group, by: signer), from: place) { sent += 1 }
       }
     }
     return sent
@@ -216,16 +216,16 @@ extension Serving {
 
   /// Sends beacons from the interfaces that this machine has now; false if they are the same as before.
   mutating func moveBeacons() -> Bool {
-    guard let finder, let sockets = finder.sockets else { return false }
-    let places = BeaconInterface.all(listening: listener.address, port: Finder.port, of: interfaces)
-    guard places != finder.places else { return false }
+    guard let beacons, let sockets = beacons.sockets else { return false }
+    let places = BeaconInterface.all(listening: listener.address, port: BeaconSchedule.port, of: interfaces)
+    guard places != beacons.places else { return false }
     sockets.join(places)
-    self.finder?.places = places
+    self.beacons?.places = places
     return true
   }
 }
 
-extension Finder {
+extension BeaconSchedule {
   /// Why no peer can be found on this network; nil if nothing prevents that.
   var notice: NodeStatus.Notice? {
     if let trouble {

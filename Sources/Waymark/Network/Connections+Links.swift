@@ -26,7 +26,7 @@ extension Connections {
   private func opened(_ link: any NodeLink, _ opening: ChannelOpening, _ dialled: String?) {
     guard
       let id = serving?.add(
-        Serving.ActiveLink(
+        ServingState.ActiveLink(
           link: link, dialled: dialled, remoteAddress: link.remoteAddress?.description ?? "?"))
     else { return link.close() }
     switch opening.purpose {

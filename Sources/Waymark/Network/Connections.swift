@@ -26,7 +26,7 @@ final class Connections {
   let log: NodeLog
   let credentials: Credentials
   var peering: Peering
-  var serving: Serving?
+  var serving: ServingState?
   var questions = Questions()
   var remembered: PeerHistory
   var counters = Counters()
@@ -54,12 +54,12 @@ final class Connections {
 
   var circle: Circle { loop.circle }
 
-  // MARK: Serving
+  // MARK: ServingState
 
   /// - Returns: the address in use.
   func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
     let listener = try makeListener(endpoint)
-    serving = Serving(listener: listener, startedAt: loop.wall)
+    serving = ServingState(listener: listener, startedAt: loop.wall)
     peering = Peering(paused: peering.paused, seed: randomSeed())
     do { try begin(listener, peers) } catch {
       stop()
@@ -113,7 +113,7 @@ final class Connections {
   func stop() {
     guard let serving else { return }
     serving.listener.close()
-    serving.finder?.sockets?.close()
+    serving.beacons?.sockets?.close()
     for id in serving.links.keys.sorted() {
       if replica.sessions[id] != nil { send(Message.goodbye(.shuttingDown).encoded, to: id) }
       serving.links[id]?.link.close()
@@ -206,7 +206,7 @@ final class Connections {
         let members = circle.evaluation.members.keys
         try remembered.keep(replica, members, in: store)
         if serving != nil { try remembered.keep(seen: inspection.seen(among: members), in: store) }
-        if let times = serving?.finder?.discovery.times { try remembered.keep(beacons: times, in: store) }
+        if let times = serving?.beacons?.discovery.times { try remembered.keep(beacons: times, in: store) }
         if remembered.syncedSets.isNews { try remembered.syncedSets.save(to: store) }
       }
     } catch {

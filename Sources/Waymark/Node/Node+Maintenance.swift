@@ -104,13 +104,13 @@ extension Node {
   // MARK: Cleanup
 
   /// The trips that look as if a test had left them behind, by words in their names; deletes nothing.
-  public func testLeftovers() async throws -> [CleanupSummary.Leftover] {
-    try sayingWhy { try TestLeftovers(store: store).found() }
+  public func testTrips() async throws -> [CleanupSummary.TestTrip] {
+    try sayingWhy { try TestData(store: store).found() }
   }
 
-  /// Deletes the trips of ``testLeftovers()``, after a backup, in one operation that can be undone.
+  /// Deletes the trips of ``testTrips()``, after a backup, in one operation that can be undone.
   @discardableResult
-  public func deleteTestLeftovers() async throws -> CleanupSummary {
-    try await sayingWhy { try await TestLeftovers(store: store).delete(on: self, isConfirmed: true) }
+  public func deleteTestTrips() async throws -> CleanupSummary {
+    try await sayingWhy { try await TestData(store: store).delete(on: self, isConfirmed: true) }
   }
 }

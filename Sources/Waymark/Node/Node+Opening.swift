@@ -71,7 +71,7 @@ extension Node {
   package static func initialize(
     home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
   ) throws -> NewMembership {
-    try Founding(name: name, issuers: issuers, now: wall).write(to: home)
+    try CircleCreation(name: name, issuers: issuers, now: wall).write(to: home)
   }
 
   // MARK: In memory
@@ -93,11 +93,11 @@ extension Node {
   ///   - log: hears what the node does.
   /// - Throws: ``WaymarkError`` if the name can't be one.
   public static func inMemory(name: String = "memory", log: NodeLog = .silent) throws -> Node {
-    try Node(Founding(name: name, now: systemWall()), in: .machine(), log: log)
+    try Node(CircleCreation(name: name, now: systemWall()), in: .machine(), log: log)
   }
 
   /// The founder of a new circle, in memory.
-  package init(_ founding: Founding, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
+  package init(_ founding: CircleCreation, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try self.init(
       inMemory: founding.identity, [founding.genesis], root: founding.root, in: environment, log: log)
   }

@@ -10,7 +10,7 @@ import Wire
 struct PeerInspection {
   private let replica: Replica
   /// Nil while the node does not serve.
-  private let serving: Serving?
+  private let serving: ServingState?
   private let circle: Circle
   private let device: DeviceKey
   private let peering: Peering

@@ -100,7 +100,7 @@ public struct SyncState: Hashable, Sendable {
     case wait(until: Date?)
     /// ``Node/turnSyncOn(isConfirmed:)``.
     case turnOn
-    /// A ticket of another device of the circle, then ``Joining``.
+    /// A ticket of another device of the circle, then ``JoinOperation``.
     case join
   }
 }

@@ -234,7 +234,7 @@ extension TestCircle {
     guard let issuer = DeviceKey(bytes: issuer.publicKey) else {
       preconditionFailure("a key of another size")
     }
-    let founding = try Founding(name: name, issuers: [issuer], now: clock.wall())
+    let founding = try CircleCreation(name: name, issuers: [issuer], now: clock.wall())
     return try enter(name) { home, environment in
       guard let home else { return try Node(founding, in: environment) }
       try founding.write(to: home.home)

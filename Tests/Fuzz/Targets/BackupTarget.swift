@@ -43,9 +43,9 @@ private func isReadable(_ path: String) -> Bool {
 
 private func restore(_ path: String, _ foundsCircle: Bool) async throws {
   let ground = try TestHome()
-  var request = Restoring.Request(file: path, name: "eve")
+  var request = RestoreOperation.Request(file: path, name: "eve")
   request.foundsCircle = foundsCircle
-  let restoring = Restoring(home: ground.home, request: request, wall: { Cast.noon })
+  let restoring = RestoreOperation(home: ground.home, request: request, wall: { Cast.noon })
   guard (try? await restoring.restore(isConfirmed: true)) != nil else { return }
   let node: Node
   do { node = try Node(home: ground.home, wall: { Cast.noon }) } catch {

@@ -15,7 +15,7 @@ struct CleanupTests {
     ("a Protected trip", "protected trip"), ("Rome", nil), ("Trip 2", nil), ("Best trip", nil), ("", nil),
   ])
   func `a trip of a test is known by a part of its name in any case`(_ name: String, _ mark: String?) {
-    #expect(TestLeftovers.mark(in: name) == mark)
+    #expect(TestData.mark(in: name) == mark)
   }
 
   private func holiday() async throws -> TestNode {

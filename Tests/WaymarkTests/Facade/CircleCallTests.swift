@@ -19,7 +19,7 @@ struct CircleCallTests {
     let alone = try Node(home: home)
     _ = try await alone.run("habit.add", fields("name=Water"))
     await alone.close()
-    let joining = try Joining(home: home, ticket: invitation.ticket, name: "bob")
+    let joining = try JoinOperation(home: home, ticket: invitation.ticket, name: "bob")
     let preview = try #require(try await joining.preview())
     #expect(preview.counts.map(\.kind) == [.habit] && preview.total == 1)
     let joined = try await joining.join()
@@ -42,7 +42,7 @@ struct CircleCallTests {
     var ticket = try Ticket(line: try await circle["alice"].invite().ticket)
     let other = try Ticket(line: try await stranger["eve"].invite().ticket)
     ticket.addresses = other.addresses + ticket.addresses
-    let joined = try await Joining(home: circle.home("bob"), ticket: ticket.line, name: "bob").join()
+    let joined = try await JoinOperation(home: circle.home("bob"), ticket: ticket.line, name: "bob").join()
     #expect(joined.name == "bob")
   }
 
@@ -57,7 +57,7 @@ struct CircleCallTests {
 
   @Test func `a ticket that is none, or too late, is refused before anything is touched`() async throws {
     let home = try TestHome()
-    #expect(throws: WaymarkError.self) { try Joining(home: home.home, ticket: "waymark", name: "bob") }
+    #expect(throws: WaymarkError.self) { try JoinOperation(home: home.home, ticket: "waymark", name: "bob") }
     let alice = try await TestNode.founder("alice")
     #expect(try await refusal { _ = try await alice.node.invite() } == "not_running")
     for lifetime in [.zero, .seconds(-1), .seconds(Int64.max), .seconds(4_000 * 86_400)] as [Duration] {

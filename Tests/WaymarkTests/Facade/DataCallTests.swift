@@ -88,7 +88,7 @@ struct DataCallTests {
       try await alice.node.backUp(to: file, overwrites: true)
       try await alice.run("trip.add", fields("name=Oslo"))
       await alice.close()
-      let restoring = Restoring(home: alice.home, backup: file, name: "alice")
+      let restoring = RestoreOperation(home: alice.home, backup: file, name: "alice")
       let preview = try await restoring.preview()
       #expect(preview.isPreview && preview.setAside == 1 && preview.records == 1 && !preview.hasNewKeys)
       #expect(try await refusal { try await restoring.restore() } == "needs_yes")
@@ -119,9 +119,9 @@ struct DataCallTests {
   @Test func `leftovers of tests are shown, deleted, and brought back`() async throws {
     let alice = try await TestNode.founder("alice")
     for name in ["Rome", "Test Trip 4", "my DEMO"] { try await alice.run("trip.add", fields("name=\(name)")) }
-    let found = try await alice.node.testLeftovers()
+    let found = try await alice.node.testTrips()
     #expect(Set(found.map(\.name)) == ["Test Trip 4", "my DEMO"])
-    let done = try await alice.node.deleteTestLeftovers()
+    let done = try await alice.node.deleteTestTrips()
     #expect(done.deleted == 2 && done.backup != nil)
     #expect(try await alice.node.status().counts.trips == 1)
     try await alice.node.undo(try #require(done.operation))

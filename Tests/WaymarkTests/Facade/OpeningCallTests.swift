@@ -57,11 +57,11 @@ struct OpeningCallTests {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     #expect(
-      try await refusal { try await Joining(home: home, ticket: try await Self.ticket(), name: "bob").join() }
+      try await refusal { try await JoinOperation(home: home, ticket: try await Self.ticket(), name: "bob").join() }
         == "store_held")
     #expect(
       try await refusal {
-        _ = try await Restoring(home: home, backup: URL(filePath: "/nowhere"), name: "b").preview()
+        _ = try await RestoreOperation(home: home, backup: URL(filePath: "/nowhere"), name: "b").preview()
       }
         == "file")
     #expect(try await refusal { _ = try await Node.open(home, name: "alice") } == "store_held")

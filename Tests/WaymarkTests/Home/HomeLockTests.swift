@@ -79,7 +79,7 @@ struct HomeLockTests {
     let ticket = Ticket(
       circle: CircleID(Bytes32(1, 2, 3, 4)), transport: await node.identity.transportKey,
       addresses: [inviter.address], secret: random16(), expiry: systemWall() + 600_000)
-    let joining = Task { try await Joining(home: home, ticket: ticket.line, name: "alice").join() }
+    let joining = Task { try await JoinOperation(home: home, ticket: ticket.line, name: "alice").join() }
     try await eventually("the inviter is dialled") { inviter.hasCaller }
     #expect(try await refusal { _ = try Node.open(home) } == "store_held")
     inviter.end()

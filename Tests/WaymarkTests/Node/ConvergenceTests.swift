@@ -52,7 +52,7 @@ final class SocketCircle: Sendable {
   func join(_ name: String, invitedBy inviter: String) async throws -> Node {
     let invitation = try await self[inviter].run("invite")
     let ticket = invitation["ticket"]?.string ?? ""
-    try await Joining(home: home(name), ticket: ticket, name: name).join(isConfirmed: true)
+    try await JoinOperation(home: home(name), ticket: ticket, name: name).join(isConfirmed: true)
     return try await start(name)
   }
 

@@ -24,7 +24,7 @@ struct LostLinkTests {
       let relay = try CuttingRelay(to: address, after: cut)
       ticket.addresses = [relay.address]
       do {
-        joined = try await Joining(home: home, ticket: ticket.line, name: "bob").join()
+        joined = try await JoinOperation(home: home, ticket: ticket.line, name: "bob").join()
       } catch let failure as WaymarkError {
         #expect([.unreachable, .ticketRefused].contains(failure.code), "after \(cut) bytes: \(failure)")
         if await node.circle.evaluation.members.count == 2 { lostAfterCertificate += 1 }
@@ -52,7 +52,7 @@ struct LostLinkTests {
     _ = try await node.run("revoke", ["device": ["bob"], "yes": true])
     var later = try await node.ticket()
     later.addresses = [address]
-    let joined = try await Joining(home: home, ticket: later.line, name: "bob").join()
+    let joined = try await JoinOperation(home: home, ticket: later.line, name: "bob").join()
     #expect(joined.device != identity.device)
     #expect(await node.circle.evaluation.members.keys.contains(joined.device))
     #expect(!Files.exists(home.pendingJoin))

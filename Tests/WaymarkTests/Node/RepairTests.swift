@@ -76,7 +76,7 @@ struct RepairTests {
     let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: file) }
     _ = try await ControlClient.run("backup", ["file": .string(file)], home: home)
-    try await Restoring(home: home, request: Restoring.Request(file: file, name: "alice")).restore(
+    try await RestoreOperation(home: home, request: RestoreOperation.Request(file: file, name: "alice")).restore(
       isConfirmed: true)
     #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
     #expect(!home.isSuspect)
@@ -178,8 +178,8 @@ struct RepairTests {
     let repaired = try await perform(["deep": true, "repair": true])
     let kept = try #require(repaired["backup"]?.string) + "/store.waymark"
     #expect(repaired["next"]?.string?.hasPrefix("waymark restore \(kept), the newest backup here") == true)
-    let request = Restoring.Request(file: kept, name: "alice")
-    try await Restoring(home: home, request: request, wall: { TestNode.morning }).restore(isConfirmed: true)
+    let request = RestoreOperation.Request(file: kept, name: "alice")
+    try await RestoreOperation(home: home, request: request, wall: { TestNode.morning }).restore(isConfirmed: true)
     #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
   }
 

@@ -29,11 +29,11 @@ struct RestoreTests {
 
   private func restore(
     _ home: Home, _ file: String, isConfirmed: Bool = true,
-    _ change: (inout Restoring.Request) -> Void = { _ in }
+    _ change: (inout RestoreOperation.Request) -> Void = { _ in }
   ) async throws -> RestoreSummary {
-    var request = Restoring.Request(file: file, name: "carol")
+    var request = RestoreOperation.Request(file: file, name: "carol")
     change(&request)
-    return try await Restoring(home: home, request: request, wall: { TestNode.morning }).restore(
+    return try await RestoreOperation(home: home, request: request, wall: { TestNode.morning }).restore(
       isConfirmed: isConfirmed)
   }
 
@@ -172,7 +172,7 @@ struct RestoreTests {
       try staged.prepare()
       let source = try BackupSource(file)
       let plan = try RestorePlan(
-        source, try PresentStore(home), home, Restoring.Request(file: file, name: "x"), now: TestNode.morning)
+        source, try PresentStore(home), home, RestoreOperation.Request(file: file, name: "x"), now: TestNode.morning)
       _ = try plan.makeStore(in: staged, now: TestNode.morning) { _ in }
       let aside = home.backups + "/aside"
       let files = FileManager.default
@@ -230,8 +230,8 @@ struct RestoreTests {
       try await alice.run("trip.add", fields("name=Later"))
       await alice.close()
       let before = try Data(contentsOf: URL(filePath: alice.home.store))
-      let request = Restoring.Request(file: file, name: "alice")
-      let preview = try await Restoring(home: alice.home, request: request).preview()
+      let request = RestoreOperation.Request(file: file, name: "alice")
+      let preview = try await RestoreOperation(home: alice.home, request: request).preview()
       #expect(preview.setAside == 1)
       #expect(preview.records == 2)
       #expect(try Data(contentsOf: URL(filePath: alice.home.store)) == before)

@@ -28,18 +28,18 @@ struct SampleDataTests {
   @Test(arguments: [1, 2, 3, 12_345] as [UInt64])
   func `nothing is called as cleanup takes leftovers to be called, and no two alike`(seed: UInt64) {
     let names = SampleData(seed: seed).trips(200).map(\.trip.name)
-    #expect(names.allSatisfy { TestLeftovers.mark(in: $0) == nil })
+    #expect(names.allSatisfy { TestData.mark(in: $0) == nil })
     #expect(Set(names).count == names.count)
     let others =
       SampleData(seed: seed).habits(40, days: 0).map(\.habit.name)
       + SampleData(seed: seed).organizations(100).map(\.name)
     #expect(Set(others).count == others.count)
-    #expect(others.allSatisfy { TestLeftovers.mark(in: $0) == nil })
+    #expect(others.allSatisfy { TestData.mark(in: $0) == nil })
   }
 
   @Test func `what is asked to look like leftovers is found by cleanup`() {
     let names = sample.trips(20, areLeftovers: true).map(\.trip.name)
-    #expect(names.allSatisfy { TestLeftovers.mark(in: $0) != nil })
+    #expect(names.allSatisfy { TestData.mark(in: $0) != nil })
   }
 
   @Test func `a store takes all of it, and a year of logs has days and no future`() async throws {

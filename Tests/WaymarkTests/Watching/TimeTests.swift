@@ -158,7 +158,7 @@ struct TimeTests {
     let clock = VirtualClock()
     let set = SetClock(clock)
     let node = try Node(
-      Founding(name: "alice", now: clock.wall()),
+      CircleCreation(name: "alice", now: clock.wall()),
       in: NodeEnvironment(
         clock: set, transport: InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)))
     let habit = try await habit(in: node)

@@ -57,7 +57,7 @@ print("She adds her laptop.")
 try await phone.serve(listen: "127.0.0.1:0")
 let invitation = try await phone.invite()
 let laptopHome = Home(folder.appending(path: "laptop"))
-_ = try await Joining(home: laptopHome, ticket: invitation.ticket, name: "Anna's laptop").join()
+_ = try await JoinOperation(home: laptopHome, ticket: invitation.ticket, name: "Anna's laptop").join()
 let laptop = try await Node.open(laptopHome, name: "Anna's laptop")
 try await laptop.serve(listen: "127.0.0.1:0")
 _ = await shown(laptop.watch(.setting(.colorScheme))) { $0 == .dark }

@@ -13,9 +13,9 @@ extension Changes {
     private let keys: [RecordKey: RecordKey]
     private let store: Store
 
-    fileprivate init(_ verb: String, _ saving: Saving) {
-      change = PreparedChange(verb: verb, entries: saving.drafts, leastClock: saving.leastClock)
-      (keys, store) = (saving.keys, saving.store)
+    fileprivate init(_ verb: String, _ batch: SaveBatch) {
+      change = PreparedChange(verb: verb, entries: batch.drafts, leastClock: batch.leastClock)
+      (keys, store) = (batch.keys, batch.store)
     }
 
     /// A saved record as the store has it now.
@@ -31,17 +31,17 @@ extension Changes {
     guard (1...ChangeSetBody.verbBytesMax).contains(verb.utf8.count) else {
       throw WaymarkError.badValue("label", verb, allowed: "it has 1 to \(ChangeSetBody.verbBytesMax) bytes")
     }
-    var saving = Saving(store: store, now: now)
+    var batch = SaveBatch(store: store, now: now)
     for step in steps {
       switch step {
-      case .save(let record): try saving.save(record)
-      case .update(let kind, let id, let edit): try saving.save(edit(try store.editable(kind, id)))
-      case .delete(let key, let force): try saving.delete(key, force: force)
-      case .restore(let key): try saving.restore(key)
+      case .save(let record): try batch.save(record)
+      case .update(let kind, let id, let edit): try batch.save(edit(try store.editable(kind, id)))
+      case .delete(let key, let force): try batch.delete(key, force: force)
+      case .restore(let key): try batch.restore(key)
       }
     }
-    try saving.checkParents()
-    return Prepared(verb, saving)
+    try batch.checkParents()
+    return Prepared(verb, batch)
   }
 }
 
@@ -59,7 +59,7 @@ extension Store {
 }
 
 /// Turns changed records into the entries of one operation, after all checks.
-private struct Saving {
+private struct SaveBatch {
   let store: Store
   let now: Moment
   private(set) var drafts: [EntryDraft] = []

@@ -5,7 +5,7 @@ import Synchronization
 import Waymark
 
 /// `status --watch`: the same again and again, in place on a terminal, else as JSON lines.
-extension Session {
+extension CommandRun {
   func watch() async throws -> Int32 {
     let screen = Screen(terminal, isShown: terminal.output.isTerminal && !invocation.options.json)
     let signals = WatchSignals(screen)

@@ -4,7 +4,7 @@ import JSONDocument
 import Waymark
 
 /// One understood command, from request to answer.
-struct Session: Sendable {
+struct CommandRun: Sendable {
   let invocation: Invocation
   private let streams: StandardStreams
   private(set) var terminal: Terminal

@@ -2,8 +2,8 @@ import JSONDocument
 import Records
 import Wire
 
-/// Everything that is visible, for tools that know nothing of Waymark: with the names of `waymark KIND show`.
-struct Everything {
+/// FullExport that is visible, for tools that know nothing of Waymark: with the names of `waymark KIND show`.
+struct FullExport {
   private let source: ExportSource
   private let zones: ZoneOffsets
 

@@ -8,7 +8,7 @@ import Wire
 ///
 /// The device's new key is durable before the inviter is asked, and the new store is complete before it replaces the
 /// old one. A join that is interrupted leaves everything as it was; done again, it continues with the same key.
-public struct Joining: Sendable {
+public struct JoinOperation: Sendable {
   private let home: Home
   private let ticket: Ticket
   private let name: String

@@ -4,7 +4,7 @@ import Transport
 import Wire
 
 /// The state of a node that serves: its listener and its links.
-struct Serving {
+struct ServingState {
   struct ActiveLink {
     let link: any NodeLink
     /// The address that was dialled; nil for a link that came in.
@@ -23,7 +23,7 @@ struct Serving {
   var lastSeen: [DeviceKey: Moment] = [:]
   var lastAddress: [DeviceKey: String] = [:]
   /// Present only while the node looks for its peers on its networks.
-  var finder: Finder?
+  var beacons: BeaconSchedule?
   /// The interfaces of this machine when they were last looked at.
   var interfaces: [NetworkInterface] = []
   /// What others can dial, once that has stayed for a while; empty if nobody can.

@@ -13,7 +13,7 @@ private enum ServingEnd {
 }
 
 /// `run`: the command during which this process is the node.
-extension Session {
+extension CommandRun {
   /// `run`: serves until SIGINT or SIGTERM.
   func serve() async throws -> Int32 {
     let format = try LogFormat.chosen(flag: invocation["logFormat"], environment: environment)

@@ -10,7 +10,7 @@ public import Wire
 /// The new store is laid beside the old: every signature is verified, every table folded anew, and a new
 /// incarnation begun, so that this device never continues a log that went on elsewhere. Only when it is complete
 /// does it take the place of the old one, which is kept among the backups.
-public struct Restoring: Sendable {
+public struct RestoreOperation: Sendable {
   /// What a person asked for.
   package struct Request: Sendable {
     /// The backup, an absolute path.

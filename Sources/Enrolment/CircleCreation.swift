@@ -5,7 +5,7 @@ import Storage
 package import Wire
 
 /// The keys and the first statement of a new circle.
-package struct Founding: Sendable {
+package struct CircleCreation: Sendable {
   package let identity: Identity
   package let root: SigningKey
   package let genesis: Statement

@@ -3,7 +3,7 @@ package import Wire
 
 /// What stands for "nothing" in files that must have something: the writers put it where nothing is held, so that
 /// it means the same as nothing.
-package enum Fillers {
+package enum Placeholders {
   /// 0001-01-01T00:00:00Z
   static let distantPast: Int64 = -62_135_596_800_000
   /// 4001-01-01T00:00:00Z

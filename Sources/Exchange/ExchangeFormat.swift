@@ -34,8 +34,8 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   /// The kinds whose records an export holds, contents besides.
   package var kinds: [Kind] {
     switch self {
-    case .ritualist: [Registry.category, Registry.habit, Registry.log, Registry.profile]
-    case .loopCSV, .loopDB, .habitbull: [Registry.habit, Registry.log]
+    case .ritualist: [Registry.category, Registry.habit, Registry.habitEntry, Registry.profile]
+    case .loopCSV, .loopDB, .habitbull: [Registry.habit, Registry.habitEntry]
     case .travelingSnails, .surmai:
       [Registry.trip] + Registry.owners + [Registry.organization, Registry.address, Registry.attachment]
     case .ics: [Registry.trip] + Registry.owners + [Registry.organization]

@@ -137,7 +137,7 @@ struct HabitBullReader {
     }
     let draft = dayLog("habitbull", id, entry.day, entry.value)
     do throws(RowError) {
-      guard builder.draft(Registry.log, draft.id) == nil else {
+      guard builder.draft(Registry.habitEntry, draft.id) == nil else {
         throw RowError("the day \(entry.day) is there twice")
       }
       try builder.add(draft, isComplete: true)

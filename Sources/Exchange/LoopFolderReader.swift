@@ -227,7 +227,7 @@ struct LoopEntries {
     guard let value = value(mark, note, place, &builder) else { return }
     let draft = LoopHabit.log(habit, day, value)
     do throws(RowError) {
-      guard builder.draft(Registry.log, draft.id) == nil else {
+      guard builder.draft(Registry.habitEntry, draft.id) == nil else {
         throw RowError("the day \(day) is there twice")
       }
       try builder.add(draft, isComplete: true)

@@ -155,7 +155,7 @@ struct LoopHabit {
 ///
 /// - Parameter format: keeps the entries of one application apart from those of others.
 func dayLog(_ format: String, _ habit: RecordID, _ day: CalendarDay, _ value: Double) -> RecordDraft {
-  let kind = Registry.log
+  let kind = Registry.habitEntry
   let time = day.daysSince1970 * 86_400_000
   return RecordDraft(
     kind, RecordID(kind: kind, key: "\(format) \(habit.uuid)/\(day)"),

@@ -16,7 +16,7 @@ struct LoopWriter {
 
   init(source: ExportSource) {
     self.source = source
-    for log in source.records(Registry.log) {
+    for log in source.records(Registry.habitEntry) {
       if let habit = log.reference("habitID") { logs[habit, default: []].append(log) }
     }
   }

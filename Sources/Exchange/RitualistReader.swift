@@ -125,7 +125,7 @@ struct RitualistReader {
   private static let startField = Registry.habit.number("startDate")
 
   private mutating func readLogs(_ text: JSONText) {
-    let logs = RitualistLogs(text, zones, without: skippedHabits)
+    let logs = RitualistEntries(text, zones, without: skippedHabits)
     for (index, error) in logs.refused { builder.skip(Location("habitLogs", index), error.reason) }
     for row in logs.rows {
       builder.noteUnknownKeys(row.unknownKeys, known: [], in: "habitLogs")

@@ -27,7 +27,7 @@ struct RitualistWriter {
     file["habits"] = .array(
       source.records(Registry.habit) { $0.integer("displayOrder") ?? 0 }.map(habit))
     file["habitLogs"] = .array(
-      source.records(Registry.log) { $0.held("date").time ?? 0 }.compactMap(log))
+      source.records(Registry.habitEntry) { $0.held("date").time ?? 0 }.compactMap(log))
     return ExportedFile(
       bytes: file.bytes(.init(isPretty: true, sortsKeys: true)), warnings: warnings)
   }

@@ -78,7 +78,7 @@ extension Registry {
       ],
       example: .init("Health", add: "name=Health", edit: "name=Body")))
 
-  package static let log = Kind(
+  package static let habitEntry = Kind(
     11, "log", plural: "logs", table: "habit_log_rows", view: "habit_logs", parent: 1,
     count: CountName("habitLogs", "habit log", "habit logs"), order: [.ascending("date")],
     fields: [

@@ -26,7 +26,7 @@ final class Causality {
     let about: Int64
   }
 
-  private let logs: Logs
+  private let logs: ChangeSetLogs
   private let load: Statement
   private var places: [Int64: SetPosition] = [:]
   private var answers: [Question: Int64] = [:]
@@ -36,7 +36,7 @@ final class Causality {
   private static let kept = 20_000
   private static let pastsKept = 100_000
 
-  init(_ connection: Connection, _ logs: Logs) throws {
+  init(_ connection: Connection, _ logs: ChangeSetLogs) throws {
     self.logs = logs
     load = try connection.prepare(
       """

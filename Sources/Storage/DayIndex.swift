@@ -24,7 +24,7 @@ struct DayIndex {
   }
 
   static let index: (name: String, sql: String) = {
-    guard let index = Schema.parentIndex(Registry.log) else {
+    guard let index = Schema.parentIndex(Registry.habitEntry) else {
       preconditionFailure("a log belongs to a habit")
     }
     return index
@@ -33,7 +33,7 @@ struct DayIndex {
   /// Takes the index away, in the transaction under way, if so much comes in that making it again costs less.
   mutating func makeWay(for set: VerifiedChangeSet) throws {
     guard !isAway else { return }
-    recent += set.body.entries.count { $0.key.kind == KindNumbers.log }
+    recent += set.body.entries.count { $0.key.kind == KindNumbers.habitEntry }
     guard recent >= Self.manyLogs, try recent >= logs() / 4 else { return }
     try connection.execute("DROP INDEX \(Self.index.name)")
     isAway = true
@@ -53,7 +53,7 @@ struct DayIndex {
 
   private func logs() throws -> Int {
     try connection.with("SELECT sum(live) FROM child_counts WHERE kind = ?1") { row in
-      try row.bind(1, Int(KindNumbers.log.rawValue))
+      try row.bind(1, Int(KindNumbers.habitEntry.rawValue))
       return try row.step() ? Int(row.integer(0)) : 0
     }
   }

@@ -20,7 +20,7 @@ final class Fold {
   /// What the newest fast insert packed; the next one most often has the same fields.
   private var packed: (number: Int64, fields: [FieldNumber], stamps: [UInt8]) = (0, [], [])
 
-  init(_ connection: Connection, _ logs: Logs) throws {
+  init(_ connection: Connection, _ logs: ChangeSetLogs) throws {
     self.connection = connection
     causality = try Causality(connection, logs)
     digests = try Digests(connection)

@@ -132,7 +132,7 @@ enum Schema {
   static func parentIndex(_ kind: Kind) -> (name: String, sql: String)? {
     guard let parent = kind.parentColumns else { return nil }
     let name = "\(kind.table)_by_parent"
-    let time = kind.number == KindNumbers.log ? ", date" : ""
+    let time = kind.number == KindNumbers.habitEntry ? ", date" : ""
     return (name, "CREATE INDEX \(name) ON \(kind.table)(\(parent.id)\(time));\n")
   }
 

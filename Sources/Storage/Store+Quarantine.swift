@@ -90,7 +90,7 @@ extension Store {
   }
 }
 
-extension Logs {
+extension ChangeSetLogs {
   /// Whether all that a set stands on is here, or left out by a cut in effect, and dated before it.
   func hasAncestors(_ header: ChangeSetHeader) throws -> Bool {
     try missingAncestors(of: header).isEmpty && !hasClockConflict(header)

@@ -20,7 +20,7 @@ extension Store {
 
   /// The tables of this version with everything that is folded, in one transaction: until it is complete, the tables
   /// of the version before stay.
-  static func newTables(_ connection: Connection, _ logs: Logs, _ damage: inout DamagedSets) throws -> Fold {
+  static func newTables(_ connection: Connection, _ logs: ChangeSetLogs, _ damage: inout DamagedSets) throws -> Fold {
     try connection.transaction {
       try Derived.create(connection)
       let fold = try Fold(connection, logs)

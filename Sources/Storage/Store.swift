@@ -11,7 +11,7 @@ package import Wire
 /// durable when the call returns, or has left nothing behind.
 package final class Store {
   let connection: Connection
-  let logs: Logs
+  let logs: ChangeSetLogs
   let fold: Fold
   /// Whose store it is: own sets never wait for their time. Nil where that makes no difference.
   package var device: DeviceKey?
@@ -73,7 +73,7 @@ package final class Store {
     // Whatever this shows may be sent to others.
     try connection.syncLog()
     let isCurrent = try Self.migrate(connection, refolds: refolds)
-    logs = try Logs(connection)
+    logs = try ChangeSetLogs(connection)
     var damage = try DamagedSets(connection)
     fold = try isCurrent ? Fold(connection, logs) : Self.newTables(connection, logs, &damage)
     self.damage = damage

@@ -15,7 +15,7 @@ struct HabitBullTests {
       "Wasser,d,Gesundheit,2019-04-11,2,\nWasser,d,Gesundheit,2019-04-12,-2147483649,\nLauf,,,2019-04-11,1,x\n"
         + "Lauf,,,2019-04-12,0,\nLauf,,,2019-04-13,-99999999999999999999999,\n")
     #expect(plan.drafts(Registry.habit).compactMap { $0.text("kind") }.sorted() == ["binary", "numeric"])
-    #expect(plan.drafts(Registry.log).count == 2 && plan.drafts(Registry.category).count == 1)
+    #expect(plan.drafts(Registry.habitEntry).count == 2 && plan.drafts(Registry.category).count == 1)
     #expect(plan.skipped.map(\.place) == ["line 3", "line 6"])
   }
 
@@ -196,7 +196,7 @@ struct RealFileTests {
         return ImportedFile(path: path, bytes: try SharedData.bytes("loop/loop-csv-2.3.1/\(path)"))
       }
     let plan = try Importer.plan(.folder(files))
-    #expect(plan.drafts(Registry.habit).count == 3 && plan.drafts(Registry.log).count == 5)
+    #expect(plan.drafts(Registry.habit).count == 3 && plan.drafts(Registry.habitEntry).count == 5)
     #expect(plan.skipped.map(\.place) == ["003 bool habit/Checkmarks.csv, line 5"])
   }
 

@@ -11,7 +11,7 @@ extension ImportPlan {
   /// Days and values of the logs, by day.
   var days: [String: Value] {
     Dictionary(
-      drafts(Registry.log).map { log in
+      drafts(Registry.habitEntry).map { log in
         guard case .text(let day) = log[2]?.part(2) else { return ("", .null) }
         return (day, log[3] ?? .null)
       }
@@ -137,7 +137,7 @@ struct LoopDatabaseTests {
   @Test func `a backup becomes habits and logs`() throws {
     let plan = try Importer.plan(try backup("PRAGMA user_version = 25;" + tables))
     #expect(plan.format == .loopDB)
-    #expect(plan.drafts(Registry.habit).count == 2 && plan.drafts(Registry.log).count == 2)
+    #expect(plan.drafts(Registry.habit).count == 2 && plan.drafts(Registry.habitEntry).count == 2)
     #expect(plan.drafts(Registry.habit).contains { $0.id.uuid == "00000000-0000-4000-8000-000000000001" })
     #expect(plan.drafts(Registry.habit).contains { $0.text("colorHex") == "#FF8F00" })
     #expect(plan.skipped.map(\.place) == ["Repetitions, id 3", "Repetitions, id 4"])

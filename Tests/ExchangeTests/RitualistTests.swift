@@ -81,7 +81,7 @@ struct RitualistTests {
     let category = try plan.draft(Registry.category)
     #expect(category.id == RecordID(kind: Registry.category, key: "health"))
     #expect(category.value("key") == .text("health"))
-    let log = try plan.draft(Registry.log)
+    let log = try plan.draft(Registry.habitEntry)
     // Half past midnight in Rome.
     #expect(log.value("date")?.part(2) == .text("2025-11-09"))
     #expect(log.value("value") == .float(1))
@@ -165,7 +165,7 @@ struct RitualistTests {
     #expect(plan.skipped.first?.place == "habitLogs[1000]", "it is too large")
     #expect(plan.skipped.last?.place == "habitLogs[2499]")
     #expect(!plan.skipped.map(\.place).contains("habitLogs[1001]"), "the first that can be held")
-    #expect(plan.drafts.count { $0.kind == Registry.log } == count - 1_499)
+    #expect(plan.drafts.count { $0.kind == Registry.habitEntry } == count - 1_499)
   }
 
   @Test func `of many logs each keeps its place, wherever it was read`() throws {
@@ -182,7 +182,7 @@ struct RitualistTests {
         })
     }
     #expect(plan.skipped.map(\.place) == broken.map { "habitLogs[\($0)]" })
-    #expect(plan.drafts.count { $0.kind == Registry.log } == count - broken.count)
+    #expect(plan.drafts.count { $0.kind == Registry.habitEntry } == count - broken.count)
   }
 
   /// Values that a log may have, or may not, under its keys.
@@ -235,7 +235,7 @@ struct RitualistTests {
 
   @Test func `unknown zones, habits and keys are said and nothing is lost`() throws {
     let zone = try plan("habitLogs", "timezone", "Mars/Olympus")
-    #expect(try zone.draft(Registry.log).value("date")?.part(1) == .text("Mars/Olympus"))
+    #expect(try zone.draft(Registry.habitEntry).value("date")?.part(1) == .text("Mars/Olympus"))
     #expect(zone.warnings.contains { $0.contains("Mars/Olympus") })
     let habit = try plan("habitLogs", "habitID", "3F8FAD5B-D9CB-469F-A165-70867728950E")
     #expect(habit.drafts.count == 4 && habit.warnings.contains { $0.contains("not in the file") })

@@ -140,7 +140,7 @@ struct RoundTripTests {
   @Test func `samples are as large as promised, and the same for the same seed`() throws {
     let habits = try Importer.plan(SampleData.ritualist(seed: 11))
     #expect(habits.drafts.filter { $0.kind == Registry.habit }.count >= 40)
-    #expect(habits.drafts.filter { $0.kind == Registry.log }.count >= 20_000)
+    #expect(habits.drafts.filter { $0.kind == Registry.habitEntry }.count >= 20_000)
     let trips = try Importer.plan(SampleData.travelingSnails(seed: 11))
     #expect(trips.drafts.filter { $0.kind == Registry.trip }.count >= 25)
     let items = [Registry.lodging, Registry.transportation, Registry.activity]

@@ -67,7 +67,7 @@ struct AssignmentTests {
 
   @Test func `a log gets the zone of the device and the day of its zone`() throws {
     #expect(
-      try values(Registry.log, [("date", "2026-05-03"), ("value", "2")]) == [
+      try values(Registry.habitEntry, [("date", "2026-05-03"), ("value", "2")]) == [
         "date": .array([.integer(1_777_766_400_000 - 20_700_000), .text("Lab/East"), .text("2026-05-03")]),
         "value": .float(2),
       ])
@@ -129,8 +129,8 @@ struct AssignmentTests {
     (Registry.habit, [("schedule", "sometimes")], "schedule cannot be \"sometimes\": daily, or days"),
     (Registry.habit, [("frequency", "everyEntry:1441")], "frequency cannot be \"1441\": oncePerDay, or"),
     (Registry.habit, [("name", String(repeating: "x", count: 201))], "name cannot be \"xxxxxxx"),
-    (Registry.log, [("day", "2026-05-03"), ("date", "2026-05-03")], "day cannot be"),
-    (Registry.log, [("value", "1000001")], "value cannot be \"1000001\": from -1000000 to 1000000"),
+    (Registry.habitEntry, [("day", "2026-05-03"), ("date", "2026-05-03")], "day cannot be"),
+    (Registry.habitEntry, [("value", "1000001")], "value cannot be \"1000001\": from -1000000 to 1000000"),
     (Registry.attachment, [("parentType", "trip"), ("parentId", "Rome")], "parentType cannot be \"trip\""),
     (Registry.attachment, [("parentType", "lodging")], "parentId is missing"),
   ]

@@ -12,7 +12,7 @@ import Wire
     let id = RecordID(Bytes16(random.next(), random.next()))
     let habit = Bytes16(random.below(24), 7).bytes
     return EntryDraft(
-      .put, RecordKey(kind: KindNumbers.log, id: id),
+      .put, RecordKey(kind: KindNumbers.habitEntry, id: id),
       [
         (0, .bool(true)), (1, .bytes(habit)),
         (

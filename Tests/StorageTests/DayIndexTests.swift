@@ -9,7 +9,7 @@ import Wire
 @Suite struct DayIndexTests {
   private func log(_ number: UInt64) -> EntryDraft {
     EntryDraft(
-      .put, RecordKey(kind: KindNumbers.log, id: RecordID(Bytes16(number &* 0x9e37_79b9_7f4a_7c15, number))),
+      .put, RecordKey(kind: KindNumbers.habitEntry, id: RecordID(Bytes16(number &* 0x9e37_79b9_7f4a_7c15, number))),
       [
         (0, .bool(true)), (1, .bytes(Self.habit.bytes)),
         (2, .array([.integer(Int64(number) * 1_000), .null, .text("2026-05-03")])), (3, .float(1)),
@@ -29,7 +29,7 @@ import Wire
   }
 
   private func logs(_ device: Device) throws -> Int {
-    var query = RecordQuery(KindNumbers.log)
+    var query = RecordQuery(KindNumbers.habitEntry)
     query.visibleOnly = false
     query.conditions = [.init(1, .equals(.blob(Self.habit.bytes)))]
     return try device.store.count(query)

@@ -65,7 +65,7 @@ func trip(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.trip, id:
 func lodging(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.lodging, id: id(number)) }
 func attachment(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.attachment, id: id(number)) }
 func habit(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.habit, id: id(number)) }
-func log(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.log, id: id(number)) }
+func log(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.habitEntry, id: id(number)) }
 
 /// The field that says what an attachment belongs to.
 func owner(_ key: RecordKey) -> Value { .array([.integer(Int64(key.kind.rawValue)), .bytes(key.id.bytes)]) }

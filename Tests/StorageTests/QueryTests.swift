@@ -38,7 +38,7 @@ import Wire
     }
     try alice.write(
       at: 10, insert(water, [1: .text("Water")]), log(at: 100, 1), log(at: 200, 2), log(at: 300, 3))
-    var query = RecordQuery(KindNumbers.log)
+    var query = RecordQuery(KindNumbers.habitEntry)
     query.conditions = [
       .init(1, .equals(.blob(water.id.bytes))), .init(2, .atLeast(.integer(150))),
       .init(2, .atMost(.integer(300))),

@@ -85,7 +85,7 @@ package struct HabitDayEntries {
 
   /// The visible entries of the day, by id.
   private func entries() throws -> [RecordRow] {
-    try store.children(of: habit.key, KindNumbers.log).filter { count.day(of: HabitLog($0)) == day }
+    try store.children(of: habit.key, KindNumbers.habitEntry).filter { count.day(of: HabitEntry($0)) == day }
       .sorted { $0.key < $1.key }
   }
 
@@ -123,7 +123,7 @@ package struct HabitDayEntries {
   private func setting(_ value: Double, _ entries: [RecordRow]) throws -> [EntryDraft] {
     guard let first = entries.first else {
       let id = HabitDay.entryID(habit: habit.key.id, day: day.description)
-      let key = RecordKey(kind: KindNumbers.log, id: id)
+      let key = RecordKey(kind: KindNumbers.habitEntry, id: id)
       let held = try store.record(key)
       // It has been moved to another day.
       guard held?.isAlive != true else { return EntryDraft.putting(newKey(), fields(value), on: nil) }
@@ -136,28 +136,28 @@ package struct HabitDayEntries {
   }
 
   private func newKey() -> RecordKey {
-    RecordKey(kind: KindNumbers.log, id: RecordID(milliseconds: now, random: random16()))
+    RecordKey(kind: KindNumbers.habitEntry, id: RecordID(milliseconds: now, random: random16()))
   }
 
   private func fields(_ value: Double) -> [(field: FieldNumber, value: Value)] {
     [
-      (Registry.log.number("habitID"), .bytes(habit.key.id.bytes)),
-      (Registry.log.number("date"), HabitDay.value(moment, zone: zone)), (Self.valueField, .float(value)),
+      (Registry.habitEntry.number("habitID"), .bytes(habit.key.id.bytes)),
+      (Registry.habitEntry.number("date"), HabitDay.value(moment, zone: zone)), (Self.valueField, .float(value)),
     ]
   }
 
   private func checked(_ value: Double) throws -> Double {
     let value = wireFloat(value)
-    let draft = RecordDraft(Registry.log, RecordID(.zero), [Self.valueField: .float(value)])
+    let draft = RecordDraft(Registry.habitEntry, RecordID(.zero), [Self.valueField: .float(value)])
     do throws(FieldError) {
-      try Registry.log.validate(draft, isNew: false)
+      try Registry.habitEntry.validate(draft, isNew: false)
     } catch {
-      throw WaymarkError(refused: error, kind: Registry.log)
+      throw WaymarkError(refused: error, kind: Registry.habitEntry)
     }
     return value
   }
 
-  private static let valueField = Registry.log.number("value")
+  private static let valueField = Registry.habitEntry.number("value")
 }
 
 extension WaymarkError {

@@ -155,7 +155,7 @@ struct RecordEditing {
   private func fillIn(_ fields: inout [(field: FieldNumber, value: Value)]) {
     let given = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
     var defaults = kind.defaults(now: now, for: given)
-    if kind.number == KindNumbers.log {
+    if kind.number == KindNumbers.habitEntry {
       defaults[kind.number("date")] = HabitDay.value(now, zone: ownZone)
     }
     for (number, value) in defaults.sorted(by: { $0.key < $1.key })

@@ -37,7 +37,7 @@ extension Store {
   package func title(_ key: RecordKey) throws -> String? {
     guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
     if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
-    guard kind.number == KindNumbers.log else { return kind.title(of: record) }
+    guard kind.number == KindNumbers.habitEntry else { return kind.title(of: record) }
     let habit = record[kind.number("habitID")]?.asRecordID
       .map { RecordKey(kind: KindNumbers.habit, id: $0) }
     let parts = [try habit.flatMap(title), record[kind.number("date")]?.part(2).asText]

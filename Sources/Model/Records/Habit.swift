@@ -5,7 +5,7 @@ import Wire
 
 /// Something to do again and again.
 ///
-/// What was done is a ``HabitLog`` each time; see ``HabitProgress`` for days, streaks and completion.
+/// What was done is a ``HabitEntry`` each time; see ``HabitProgress`` for days, streaks and completion.
 public struct Habit: Record {
   public let id: UUID
   /// At most 200 characters; never empty.

@@ -12,6 +12,6 @@ enum HabitDay {
   /// The entry that holds a day's value where none was seen: the same on every device, so that two that set
   /// one day apart from each other write one record.
   static func entryID(habit: RecordID, day: String) -> RecordID {
-    RecordID(kind: Registry.log, key: "\(habit.uuid)/\(day)")
+    RecordID(kind: Registry.habitEntry, key: "\(habit.uuid)/\(day)")
   }
 }

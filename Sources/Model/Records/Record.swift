@@ -9,7 +9,7 @@ package import Wire
 /// A record of the store as a value: read it, change it, save it.
 ///
 /// Each kind of record is a plain struct: ``Trip``, ``Lodging``, ``Transportation``, ``Activity``,
-/// ``Organization``, ``Address``, ``Attachment``, ``Habit``, ``HabitCategory``, ``HabitLog``, ``Profile``. Records
+/// ``Organization``, ``Address``, ``Attachment``, ``Habit``, ``HabitCategory``, ``HabitEntry``, ``Profile``. Records
 /// refer to one another by id, never by reference, so that a value can be kept, compared and handed to any thread.
 ///
 /// Saving writes the fields that were changed since the value was read, and no others: what another device has

@@ -21,7 +21,7 @@ public struct DayCount: Hashable, Sendable {
   public init(in zone: TimeZone) { (fixed, self.zone) = (zone, zone) }
 
   /// The day of an entry.
-  public func day(of log: HabitLog) -> Day { fixed.map { Day(log.date, in: $0) } ?? log.day }
+  public func day(of log: HabitEntry) -> Day { fixed.map { Day(log.date, in: $0) } ?? log.day }
 
   /// Today, or the day of another time.
   public func day(at date: Date = .now) -> Day { Day(date, in: zone) }

@@ -29,7 +29,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   ///   - logs: all entries of the habit, in any order.
   ///   - count: on which day an entry counts.
   ///   - now: decides what day today is.
-  public init(_ habit: Habit, _ logs: [HabitLog], count: DayCount, now: Date = .now) {
+  public init(_ habit: Habit, _ logs: [HabitEntry], count: DayCount, now: Date = .now) {
     self.habit = habit
     today = count.day(at: now)
     var sums: [Day: DecimalSum] = [:]
@@ -131,12 +131,12 @@ extension Store {
   private func progress(
     of habit: Habit, _ count: DayCount, since: Day?, _ now: Date
   ) throws -> HabitProgress {
-    var logs = HabitLog.all.filter(\.habitID == habit.id)
+    var logs = HabitEntry.all.filter(\.habitID == habit.id)
     // Two days of the calendar are the furthest that zones lie apart.
     if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
-    var found: [HabitLog] = []
+    var found: [HabitEntry] = []
     try forEach(try logs.stored(now.milliseconds)) { row in
-      let log = HabitLog(row)
+      let log = HabitEntry(row)
       if since.map({ count.day(of: log) >= $0 }) ?? true { found.append(log) }
     }
     return HabitProgress(habit, found, count: count, now: now)

@@ -9,9 +9,9 @@ import Wire
 extension World {
   /// The kinds of records by their numbers: of those that belong together there are more.
   private static let kinds = [
-    KindNumbers.trip, KindNumbers.lodging, KindNumbers.habit, KindNumbers.log, newerKind,
+    KindNumbers.trip, KindNumbers.lodging, KindNumbers.habit, KindNumbers.habitEntry, newerKind,
     KindNumbers.attachment, KindNumbers.transportation, KindNumbers.category, KindNumbers.trip,
-    KindNumbers.lodging, KindNumbers.activity, KindNumbers.log, organization, KindNumbers.habit,
+    KindNumbers.lodging, KindNumbers.activity, KindNumbers.habitEntry, organization, KindNumbers.habit,
     KindNumbers.address, KindNumbers.transportation,
   ]
 

@@ -83,6 +83,6 @@ extension LiveQuery {
   }
 
   private static var habitTopics: Set<Topic> {
-    [.kind(KindNumbers.habit), .kind(KindNumbers.log), .kind(Registry.profile.number)]
+    [.kind(KindNumbers.habit), .kind(KindNumbers.habitEntry), .kind(Registry.profile.number)]
   }
 }

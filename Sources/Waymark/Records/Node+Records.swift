@@ -63,11 +63,11 @@ extension Node {
   @discardableResult
   public func log(
     _ habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
-  ) throws -> HabitLog {
+  ) throws -> HabitEntry {
     try sayingWhy {
       let (id, change) = try HabitDayEntries(store, of: habit, day, zone, now: wall()).adding(value)
       try write(change)
-      guard let entry = try store.record(HabitLog.self, id) else {
+      guard let entry = try store.record(HabitEntry.self, id) else {
         throw WaymarkError.notFound("log", RecordID(id).uuid)
       }
       return entry

@@ -80,13 +80,13 @@ public struct SampleData: Hashable, Sendable {
       } ?? Habit(name: name, emoji: draft.emoji, id: dice.id())
     habit.displayOrder = index
     habit.startDate = today.adding(days: 1 - max(days, 1)).noon(in: zone)
-    var logs: [HabitLog] = []
+    var logs: [HabitEntry] = []
     for back in stride(from: days - 1, through: 0, by: -1) {
       guard dice.number(1...5) > 1 else { continue }
       let noon = today.adding(days: -back).noon(in: zone)
       let most = Int(draft.target ?? 1)
       logs.append(
-        HabitLog(
+        HabitEntry(
           habitID: habit.id, date: noon.addingTimeInterval(Double(dice.number(-240...480)) * 60), zone: zone,
           value: draft.unit == nil ? 1 : Double(dice.number(max(1, most / 2)...(most + 2))), id: dice.id()))
     }
@@ -135,7 +135,7 @@ public struct SampleHabit: Hashable, Sendable {
   /// The habit itself.
   public var habit: Habit
   /// What was done, the oldest first.
-  public var logs: [HabitLog]
+  public var logs: [HabitEntry]
 }
 
 extension Changes {

@@ -72,7 +72,7 @@ struct AuthorGrowth {
               circle: family.circle.id, log: log, sequence: 0, id: nil, clock: .zero, unseen: [])
             : store.authorPosition(circle: family.circle.id, log: log), key: key)
       let drafts = (0..<recordsInSet).map {
-        HabitLogs.draft(author: device, UInt64(number * recordsInSet + $0))
+        HabitEntries.draft(author: device, UInt64(number * recordsInSet + $0))
       }
       let operation = OperationDraft(id: OperationID(Bytes16(9, UInt64(number))), verb: "import")
       let written = try author.write(

@@ -47,7 +47,7 @@ final class InMemoryNode {
     changes += 1
     let operation = OperationDraft(
       id: OperationID(Bytes16(UInt64(device) + 1, changes)), verb: "log.add")
-    let record = HabitLogs.draft(author: device, changes + (1 << 32))
+    let record = HabitEntries.draft(author: device, changes + (1 << 32))
     return try replicator.write(operation, [record], now: network.time)
   }
 
@@ -99,7 +99,7 @@ private struct AnyIncarnation: IncarnationStorage {
 }
 
 /// Records like those of the other measures.
-enum HabitLogs {
+enum HabitEntries {
   /// The log with a number, in the order of ids.
   static func draft(author: Int, _ number: UInt64) -> EntryDraft {
     var random = SplitMix(seed: number &* 1_000 &+ UInt64(author))
@@ -107,7 +107,7 @@ enum HabitLogs {
     let habit = Bytes16(random.below(24), 7)
     let minute = Network.start + Moment(random.below(1_000_000)) * 60_000
     return EntryDraft(
-      .put, RecordKey(kind: KindNumbers.log, id: id),
+      .put, RecordKey(kind: KindNumbers.habitEntry, id: id),
       [
         (Fields.life, .bool(true)), (1, .bytes(habit.bytes)),
         (2, .array([.integer(minute), .text("Europe/Rome"), .text("2026-03-04")])),

@@ -24,7 +24,7 @@ import WaymarkTesting
     #expect(missing(Attachment.self) == ["fileData"])
     #expect(missing(Habit.self) == [])
     #expect(missing(HabitCategory.self) == [])
-    #expect(missing(HabitLog.self) == [])
+    #expect(missing(HabitEntry.self) == [])
     #expect(missing(Profile.self) == ["avatar"])
   }
 
@@ -64,7 +64,7 @@ import WaymarkTesting
     var category = HabitCategory(key: "health", name: "Health", emoji: "🍎", order: 2)
     category.personalityWeights = ["drive": 1, "openness": 0.5]
     #expect(try await node.save(category) == category)
-    let log = HabitLog(habitID: habit.id, date: .now, zone: try #require(TimeZone(identifier: "Asia/Tokyo")))
+    let log = HabitEntry(habitID: habit.id, date: .now, zone: try #require(TimeZone(identifier: "Asia/Tokyo")))
     #expect(try await node.save(log) == log)
     var address = Address()
     (address.city, address.location) = ("Rome", Coordinate(latitude: 41.9, longitude: 12.5))

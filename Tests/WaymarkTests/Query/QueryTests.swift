@@ -99,11 +99,11 @@ import WaymarkTesting
     let habit = try await node.save(Habit(name: "Water"))
     let utc = try #require(TimeZone(identifier: "UTC"))
     for offset in [0.0, 3_600, 86_400] {
-      _ = try await node.save(HabitLog(habitID: habit.id, date: Self.may + offset, zone: utc))
+      _ = try await node.save(HabitEntry(habitID: habit.id, date: Self.may + offset, zone: utc))
     }
     let day = try #require(Day("2026-05-01"))
-    #expect(try await node.count(HabitLog.all.filter(\.habitID == habit.id && \.day == day)) == 2)
-    #expect(try await node.count(HabitLog.all.filter(\.day > day)) == 1)
+    #expect(try await node.count(HabitEntry.all.filter(\.habitID == habit.id && \.day == day)) == 2)
+    #expect(try await node.count(HabitEntry.all.filter(\.day > day)) == 1)
   }
 
   @Test func `a query by a key path that is not stored is refused, and does not trap`() async throws {

@@ -18,12 +18,12 @@ import WaymarkTesting
 
   private func day(_ text: String) -> Day { Day(text) ?? Day(.distantPast, in: .gmt) }
 
-  private func logs(_ days: [String], _ zone: TimeZone, value: Double = 1) -> [HabitLog] {
-    days.map { HabitLog(habitID: habit.id, date: day($0).noon(in: zone), zone: zone, value: value) }
+  private func logs(_ days: [String], _ zone: TimeZone, value: Double = 1) -> [HabitEntry] {
+    days.map { HabitEntry(habitID: habit.id, date: day($0).noon(in: zone), zone: zone, value: value) }
   }
 
   private func progress(
-    _ habit: Habit, _ logs: [HabitLog], _ count: DayCount? = nil, today: String
+    _ habit: Habit, _ logs: [HabitEntry], _ count: DayCount? = nil, today: String
   ) -> HabitProgress {
     HabitProgress(
       habit, logs, count: count ?? DayCount(in: rome), now: day(today).noon(in: count?.zone ?? rome))
@@ -53,9 +53,9 @@ import WaymarkTesting
     let habit = Habit(name: "Run")
     _ = try await node.save(habit)
     try await node.setValue(1, of: habit.id, on: day("2026-05-03"))
-    #expect(try await node.records(HabitLog.all).count == 1)
+    #expect(try await node.records(HabitEntry.all).count == 1)
     try await node.setValue(0, of: habit.id, on: day("2026-05-03"))
-    #expect(try await node.records(HabitLog.all).isEmpty)
+    #expect(try await node.records(HabitEntry.all).isEmpty)
   }
 
   @Test func `a streak is of days without a gap, and today does not break it`() {
@@ -124,7 +124,7 @@ import WaymarkTesting
     for span in [["2026-03-28", "2026-03-29", "2026-03-30"], ["2026-10-24", "2026-10-25", "2026-10-26"]] {
       for hour in [-10.0, 0, 11] {
         let entries = span.map {
-          HabitLog(habitID: habit.id, date: day($0).noon(in: rome) + hour * 3_600, zone: rome)
+          HabitEntry(habitID: habit.id, date: day($0).noon(in: rome) + hour * 3_600, zone: rome)
         }
         #expect(progress(habit, entries, today: span[2]).currentStreak == 3, "\(span) \(hour)")
       }
@@ -134,7 +134,7 @@ import WaymarkTesting
   @Test func `somebody who travels keeps the days as they were lived, somebody who counts at home does not`()
   {
     // Half past eleven at night in Tokyo is the afternoon in Rome; half past one in the morning is the day before.
-    let late = HabitLog(
+    let late = HabitEntry(
       habitID: habit.id, date: day("2026-05-10").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo)
     #expect(late.day == day("2026-05-11"))
     var profile = Profile(id: UUID())
@@ -157,7 +157,7 @@ import WaymarkTesting
     let node = alice.node
     _ = try await node.save(habit)
     _ = try await node.save(
-      HabitLog(habitID: habit.id, date: day("2026-05-02").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo))
+      HabitEntry(habitID: habit.id, date: day("2026-05-02").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo))
     let readings = Watcher(node.watch(.progress(of: habit.id)))
     let first = try #require(try await readings.next("progress"))
     #expect(first.values.keys.sorted() == [day("2026-05-03")])
@@ -198,11 +198,11 @@ import WaymarkTesting
     let node = alice.node
     _ = try await node.save(habit)
     try await node.setValue(4, of: habit.id, on: day("2026-05-01"), zone: rome)
-    var moved = try #require(try await node.records(HabitLog.all).first)
+    var moved = try #require(try await node.records(HabitEntry.all).first)
     moved.move(to: day("2026-05-02").noon(in: rome), zone: rome)
     _ = try await node.save(moved)
     try await node.setValue(7, of: habit.id, on: day("2026-05-01"), zone: rome)
-    let logs = try await node.records(HabitLog.all)
+    let logs = try await node.records(HabitEntry.all)
     #expect(Set(logs.map { "\($0.day) \($0.value ?? 0)" }) == ["2026-05-01 7.0", "2026-05-02 4.0"])
   }
 
@@ -214,7 +214,7 @@ import WaymarkTesting
     try await node.log(habit.id, 3, zone: rome)
     func values() async throws -> [Double] {
       // Entries of one moment are in the order of their ids, which chance decides.
-      try await node.records(HabitLog.all.filter(\.habitID == habit.id)).map { $0.value ?? 0 }.sorted()
+      try await node.records(HabitEntry.all.filter(\.habitID == habit.id)).map { $0.value ?? 0 }.sorted()
     }
     #expect(try await values() == [2, 3])
     #expect(try await node.setValue(7, of: habit.id, zone: rome) != nil)
@@ -223,7 +223,7 @@ import WaymarkTesting
     let past = try await node.log(habit.id, on: day("2026-04-01"), zone: rome)
     #expect(past.day == day("2026-04-01"))
     try await node.setValue(nil, of: habit.id, zone: rome)
-    #expect(try await node.records(HabitLog.all) == [past])
+    #expect(try await node.records(HabitEntry.all) == [past])
     await #expect(throws: WaymarkError.self) { try await node.log(UUID(), zone: rome) }
     for value in [Double.infinity, .nan, 2_000_000] {
       await #expect(throws: WaymarkError.self) { try await node.setValue(value, of: habit.id, zone: rome) }

@@ -131,7 +131,7 @@ struct TimeTests {
     #expect(try await node.count(upcoming) == 1)
     try await clock.advance(by: .seconds(3_601))
     #expect(try await node.count(upcoming) == 0)
-    let habits = HabitLog.all.filter(\.date <= .now)
+    let habits = HabitEntry.all.filter(\.date <= .now)
     #expect(try await node.count(habits) == 0)
     await node.close()
   }

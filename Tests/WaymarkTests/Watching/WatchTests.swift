@@ -87,7 +87,7 @@ import WaymarkTesting
     let tasks = (0..<1_000).map { _ in Task { for await _ in node.watch(watched) {} } }
     try await eventually("a thousand watch") { await node.watchers == 1_000 }
     let before = readings.count
-    for _ in 0..<20 { _ = try await node.save(HabitLog(habitID: habit.id, date: .now)) }
+    for _ in 0..<20 { _ = try await node.save(HabitEntry(habitID: habit.id, date: .now)) }
     #expect(readings.count == before)
     for task in tasks { task.cancel() }
   }

@@ -6,7 +6,7 @@ import Wire
 
 /// The branches of a log that forked, as a tree. A device that means harm may fork a log at every set: whatever is
 /// asked for each set must not look at all branches.
-extension Logs {
+extension ChangeSetLogs {
   /// The branch that holds a set, if any does. Of a log that never forked it is the only one, and the set need not
   /// be there.
   func branch(holding id: ChangeSetID, _ log: LogKey) throws -> Branch? {

@@ -6,7 +6,7 @@ import Wire
 ///
 /// They are read on all cores, without being a tree first. Drafts are made in the order of keys: whoever walks through
 /// them afterwards finds them side by side in memory.
-struct RitualistLogs {
+struct RitualistEntries {
   /// Ascending by id, each once.
   private(set) var drafts: [RecordDraft] = []
   /// What the drafts were made of.
@@ -90,15 +90,15 @@ struct LogRow: Sendable {
   let offset: Int?
   let unknownKeys: [String]
 
-  private static let habitField = Registry.log.number("habitID")
-  private static let dateField = Registry.log.number("date")
-  private static let valueField = Registry.log.number("value")
+  private static let habitField = Registry.habitEntry.number("habitID")
+  private static let dateField = Registry.habitEntry.number("date")
+  private static let valueField = Registry.habitEntry.number("value")
 
   var isZoneKnown: Bool { zone == nil || offset != nil }
 
   var draft: RecordDraft {
     RecordDraft(
-      Registry.log, id,
+      Registry.habitEntry, id,
       ascending: [
         FieldValue(Self.habitField, .bytes(habit.bytes)),
         FieldValue(

@@ -9,7 +9,7 @@ import Wire
 /// A log has one branch as long as its author has not forked it. The set that came first keeps the branch; one
 /// that came later for the same place begins a branch of its own, whose parent holds what both stand on. So
 /// which of them is the parent differs between devices; the paths from the tips to the first set do not.
-final class Logs: LogIndex {
+final class ChangeSetLogs: LogIndex {
   let connection: Connection
   private let insertSet: Statement
   private let insertBranch: Statement
@@ -21,9 +21,9 @@ final class Logs: LogIndex {
   private var byLog: [LogKey: [Int64]] = [:]
   /// The branches that stand on a branch, without those that stand on these.
   private(set) var children: [Int64: [Int64]] = [:]
-  /// Which branch holds a set, of the logs that have forked and were asked for; see Logs+Forks.swift.
+  /// Which branch holds a set, of the logs that have forked and were asked for; see ChangeSetLogs+Forks.swift.
   var located: [LogKey: [ChangeSetID: Int64]] = [:]
-  /// What cuts leave of the logs that were asked for; see Logs+Cuts.swift.
+  /// What cuts leave of the logs that were asked for; see ChangeSetLogs+Cuts.swift.
   var cuts: [LogKey: LogCuts?] = [:]
   /// The cuts of a log by the circle's statements; nil for one that is open.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }

@@ -9,7 +9,7 @@ import Wire
 ///
 /// A day's value is the sum of its entries, so two devices that each add one glass make two. ``Node/log(_:_:on:zone:)``
 /// and its kin write entries as people mean them.
-public struct HabitLog: Record {
+public struct HabitEntry: Record {
   public let id: UUID
   /// The habit that it belongs to; it is hidden while that is deleted.
   public private(set) var habitID: UUID
@@ -45,17 +45,17 @@ public struct HabitLog: Record {
     day = Day(date, in: zone)
   }
 
-  public static let fields = RecordFields<HabitLog>(
-    Registry.log, id: \.id,
+  public static let fields = RecordFields<HabitEntry>(
+    Registry.habitEntry, id: \.id,
     [habitField, dateField, .field("value", \.value)])
 
-  private static var habitField: RecordField<HabitLog> {
+  private static var habitField: RecordField<HabitEntry> {
     RecordField(
       name: "habitID", read: { $1.habitID = UUID($0) ?? zeroID }, write: { $0.habitID.value },
       parts: [.init(path: \.habitID)])
   }
 
-  private static var dateField: RecordField<HabitLog> {
+  private static var dateField: RecordField<HabitEntry> {
     RecordField(
       name: "date", read: { $1.readDate($0) },
       write: { .array([$0.date.value, $0.zone?.value ?? .null, .text($0.day.description)]) },

@@ -33,7 +33,7 @@ struct LogCuts {
   var inEffect: [Set<ChangeSetID>] { cuts.filter { $0.allSatisfy { places[$0] != nil } } }
 }
 
-extension Logs {
+extension ChangeSetLogs {
   func isCut(_ log: LogKey) -> Bool { cuts(of: log) != nil }
 
   func isEnded(_ log: LogKey) -> Bool { cuts(of: log)?.inEffect.isEmpty == false }

@@ -188,8 +188,8 @@ extension Replicator {
 
 extension MetaKey {
   /// The pending override, and the last one that was carried out.
-  package static let pendingOverride = "revert"
-  package static let lastOverride = "last-revert"
+  package static let pendingOverride = "direction"
+  package static let lastOverride = "last-direction"
 }
 
 extension OverrideRequest {
@@ -244,7 +244,7 @@ extension OverrideTrace {
     checked = try reader.integer()
     for _ in 0..<(try reader.array(max: CBORReader.keptItemsMax)) {
       try reader.array(exactly: 2)
-      guard let kind = KindNumber(try reader.unsigned()) else { throw StoreError.damaged("a revert") }
+      guard let kind = KindNumber(try reader.unsigned()) else { throw StoreError.damaged("an override") }
       overtaken.insert(RecordKey(kind: kind, id: RecordID(try reader.bytes16())))
     }
     try reader.end()

@@ -168,7 +168,7 @@ package enum KindNumbers {
   package static let content = known(8)
   package static let habit = known(9)
   package static let category = known(10)
-  package static let log = known(11)
+  package static let habitEntry = known(11)
   package static let setting = known(8_192)
 
   static func known(_ number: UInt64) -> KindNumber {

@@ -7,7 +7,7 @@ package import Wire
 package enum Registry {
   package static let kinds: [Kind] = [
     trip, lodging, transportation, activity, organization, address, attachment, content,
-    habit, category, log, profile, setting,
+    habit, category, habitEntry, profile, setting,
   ]
 
   private static let byNumber = Dictionary(uniqueKeysWithValues: kinds.map { ($0.number, $0) })

@@ -8,7 +8,7 @@ package enum MetaKey {
   /// The moment below which gate time never falls, in milliseconds, as text.
   package static let gateFloor = "gate-floor"
   /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
-  package static let heard = "heard-revocations"
+  package static let acknowledged = "heard-revocations"
   /// How far the background check of the store has come; see `StoreCheck`.
   package static let storeCheck = "store-check"
 

@@ -53,7 +53,7 @@ package final class Store {
 
   /// A store that is gone with the process: for tests and previews.
   package static func inMemory() throws -> Store {
-    let connection = try Connection(.rollbackState)
+    let connection = try Connection(.memory)
     try connection.setUp()
     return try Store(connection, lock: nil)
   }

@@ -105,7 +105,7 @@ import Wire
         guard case .revocation(let body) = revocation.content, body.issuer == circle.genesis.root else {
           continue
         }
-        #expect(held.standing(of: body.device) == .revoked, "the root's word always counts")
+        #expect(held.status(of: body.device) == .revoked, "the root's word always counts")
       }
       for (device, member) in held.members {
         #expect(held.revocations[device] == nil)

@@ -89,7 +89,7 @@ extension Judge {
       throw Violation(
         .lostWrite, view.name,
         "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "
-          + "a cut leaves it out: \(isCut), it is set quarantined: \(isQuarantined)")
+          + "a cut leaves it out: \(isCut), it is quarantined: \(isQuarantined)")
     }
     if let unseen = unseen(by: others.filter { !before.contains($0) }, in: set, folded, view) {
       throw Violation(

@@ -104,10 +104,10 @@ struct PlainCircle {
 
   private mutating func admit() {
     var taken = Set(counted.keys.compactMap { certified[$0]?.certificate.transport })
-    let state = certified.filter { counted[$0.key] == nil }.values.sorted {
+    let candidates = certified.filter { counted[$0.key] == nil }.values.sorted {
       ($0.links, $0.certificate.id) < ($1.links, $1.certificate.id)
     }
-    for (certificate, _, _) in standing where taken.insert(certificate.transport).inserted {
+    for (certificate, _, _) in candidates where taken.insert(certificate.transport).inserted {
       members.insert(certificate.device)
     }
   }

@@ -1,49 +1,53 @@
-# Waymark: `make help` lists what there is.
+# Waymark: `make help` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall test service demo examples embed docs api pictures bench growth interop hostile attack oracle upgrade images fuzz mutants tsan asan format lint vectors clean simulate soak kill pause full descriptors damage clock partitions sync stop
+.PHONY: help deps build release static install uninstall docs api pictures check test service upgrade interop hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
-# Tests that hang are stopped, and say so, rather than holding everything up.
+# A test run that takes longer than this is stopped and fails.
 TEST_SECONDS ?= 1200
-# Tests with real sockets and processes keep real deadlines. Beside the searches of small worlds, which take both
-# cores for a minute, or beside one another, they would wait for their turn until the other end has given up: so they
-# run by themselves, one kind after the other.
+# Tests that use sockets and processes have real deadlines. They run by themselves, one group after the other: next to
+# the exhaustive searches, which use all cores for a minute, they would miss their deadlines.
 SOCKET_TESTS := ^TransportTests\.
 NODE_TESTS := ^(WaymarkTests|CommandTests)\.
 PROCESS_TESTS := ^ProcessTests\.
+# The groups of `make check`.
+QUICK_TESTS := ^(CommandTests|EngineTests|ExchangeTests|JSONDocumentTests|MembershipTests|RecordsTests|SQLiteTests|SecureChannelTests|SessionTests|SodiumTests|StorageTests|TidyTests|WireTests)\.
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk '/^##@ / { printf "\n%s\n", substr($$0, 5) } /^[a-z-]+:.*## / { split($$0, part, ":.*## "); split(part[2], text, " \\| "); printf "  make %-18s %s\n", part[1], text[1]; if (text[2]) printf "%26s%s\n", "", text[2] }' Makefile
 
-# Faults of real processes are for the optimised program.
-FAULTS := WAYMARK=$(CURDIR)/.build/release/waymark Tests/Faults/run
+# Faults are injected into the optimised program.
+FAULTS := WAYMARK=$(CURDIR)/.build/release/waymark Tests/Faults/Nodes/run
 
-deps: ## install the headers of SQLite and libsodium if they are missing
+##@ Build and install
+
+deps: ## install missing headers of SQLite and libsodium
 	@.ci/deps
 
-build: deps ## build everything, with debug information
+build: deps ## build everything with debug information
 	swift build
 
-release: deps ## build the optimised command: .build/release/waymark
+release: deps ## build the optimised .build/release/waymark
 	swift build -c release --product waymark
 
-static: deps ## the same with Swift's own library in it, for machines without Swift: .build-static/release/waymark
+static: deps ## build .build-static/release/waymark, for machines without Swift
 	swift build -c release --product waymark --static-swift-stdlib --scratch-path .build-static
 
-# As packagers know them: PREFIX is where it will be, DESTDIR stands before it while a package is made.
+# The usual variables of packagers: PREFIX is the destination, DESTDIR a prefix for staging.
 PREFIX ?= /usr/local
 DESTDIR ?=
 BINARY ?= .build-static/release/waymark
 INSTALLED := $(DESTDIR)$(PREFIX)
 PAGES := share/man/man1/waymark.1 share/bash-completion/completions/waymark share/zsh/site-functions/_waymark \
   share/fish/vendor_completions.d/waymark.fish
+
 DOCUMENTS := README.md LICENSE SECURITY.md
 
-# It builds nothing: it is run as root, and what root builds and runs should not be files of a user.
-install: ## install waymark, its manual page and completions, after make static: PREFIX=/usr/local DESTDIR=
-	@test -x $(BINARY) || { echo 'There is no $(BINARY). Next: make static, without root; then make install' >&2; exit 1; }
+# Builds nothing: it runs as root, and root should not build in the directory of a user.
+install: ## install it after make static, with manual and completions | PREFIX=/usr/local DESTDIR=
+	@test -x $(BINARY) || { echo '$(BINARY) does not exist. Next: make static (not as root), then make install' >&2; exit 1; }
 	install -d $(INSTALLED)/bin $(addprefix $(INSTALLED)/,$(dir $(PAGES))) $(INSTALLED)/share/doc/waymark
 	install -m 755 $(BINARY) $(INSTALLED)/bin/waymark
 	@if command -v strip >/dev/null; then strip $(INSTALLED)/bin/waymark; fi
@@ -55,12 +59,28 @@ install: ## install waymark, its manual page and completions, after make static:
 	install -m 644 $(DOCUMENTS) $(INSTALLED)/share/doc/waymark
 	@echo 'Installed. Next: waymark init, or waymark join TICKET; then waymark service install'
 
-uninstall: ## take away what install has put there; stores and keys stay: PREFIX=/usr/local DESTDIR=
+uninstall: ## remove what install put there; stores and keys stay | PREFIX=/usr/local DESTDIR=
 	rm -f $(INSTALLED)/bin/waymark $(addprefix $(INSTALLED)/,$(PAGES))
 	rm -f $(addprefix $(INSTALLED)/share/doc/waymark/,$(DOCUMENTS))
 	@rmdir $(INSTALLED)/share/doc/waymark 2>/dev/null || true
 
-test: deps ## build and run all tests, those of the two feature builds among them
+docs: build ## build the documentation of the library with docc | OUT=.build/documentation
+	@Tests/Tools/Docs/run $(OUT)
+
+api: deps ## report breaking changes of the public API | BASE=a tag or a commit
+	swift package diagnose-api-breaking-changes $(BASE) --products Waymark --products WaymarkTesting
+
+pictures: release ## record the pictures of the README from the examples
+	@python3 examples/picture.py lan restore-after-loss
+
+##@ Test
+
+check: deps ## run the quick tests, the repository checks and the linter
+	swift build --build-tests
+	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(QUICK_TESTS)'
+	@$(MAKE) --no-print-directory lint
+
+test: deps ## build and run all tests
 	swift build --build-tests
 	swift build --product waymark --traits AllFeatures --scratch-path .build-allfeatures
 	swift build --product waymark --traits MockPurchases --scratch-path .build-mock
@@ -69,121 +89,122 @@ test: deps ## build and run all tests, those of the two feature builds among the
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(NODE_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(PROCESS_TESTS)'
 
-demo: deps ## three nodes on this machine, told as a story
+service: build ## run a node under a real systemd (needs root)
+	@Tests/Process/Service/run
+
+upgrade: build ## run an older build and the current one in one circle
+	@Tests/Process/Upgrade/run
+
+interop: build ## run an independent client in Python against a node
+	@Tests/Independent/Interop/run
+	@Tests/Independent/Hostile/run
+
+hostile: build ## run a random hostile member against a circle | SEED=… STEPS=…
+	@Tests/Independent/Hostile/run random $(SEED) $(STEPS)
+
+oracle: build ## compare five nodes with a model in Python | SEED=… STEPS=… HISTORIES=1000 (many short ones)
+	@if [ -n "$(HISTORIES)" ]; then Tests/Independent/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \
+	else Tests/Independent/Oracle/run $(SEED) $(STEPS); fi
+
+fuzz: deps ## fuzz every parser of untrusted input | TARGET=… SECONDS=…
+	@Tests/Faults/Fuzz/run "$(TARGET)" "$(SECONDS)"
+
+tsan: deps ## run all tests under the thread sanitizer
+	@Tests/Tools/Sanitizers/run thread
+
+asan: deps ## run all tests under the address sanitizer
+	@Tests/Tools/Sanitizers/run address
+
+##@ Simulate
+
+simulate: deps ## simulate a circle with all faults, from one or more seeds | SEED=… SEEDS=…
+	@Tests/Faults/Simulate/run "$(SEED)" "$(SEEDS)"
+
+soak: deps ## simulate circles from new seeds until the time is up | MINUTES=…
+	@Tests/Faults/Simulate/run soak "$(MINUTES)"
+
+mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=1000
+	@SEEDS="$(SEEDS)" Tests/Faults/Mutants/run $(ONLY)
+
+images: deps ## check every state of a store that a crash can leave behind | WORD=… (selects scenarios)
+	swift build -c release --product Images
+	@"$$(swift build -c release --show-bin-path)/Images" $(WORD)
+
+##@ Inject faults into real nodes
+
+attack: release ## measure an honest peer while others attack its node
+	@Tests/Faults/Attack/run
+	@Tests/Faults/Attack/run costly
+
+fault-kill: release ## kill nodes at any moment; check them against a journal | KILLS=… SEED=…
+	@$(FAULTS) kill $(or $(KILLS),1000) $(SEED)
+
+fault-pause: release ## suspend nodes for up to LONGEST seconds | CYCLES=… SEED=… LONGEST=…
+	@$(FAULTS) pause $(or $(CYCLES),100) $(or $(SEED),1) $(LONGEST)
+
+fault-stop: release ## terminate nodes with a signal at any moment | TIMES=… SEED=…
+	@$(FAULTS) stop $(or $(TIMES),1000) $(SEED)
+
+fault-full: release ## fill the disk of a node and free it again | CYCLES=… SEED=…
+	@$(FAULTS) full $(or $(CYCLES),200) $(SEED)
+
+fault-descriptors: release ## flood a node that may open few files with connections
+	@$(FAULTS) descriptors 20 32 40 64 256
+
+fault-damage: release ## damage stores, logs, keys and other files | CASES=… SEED=…
+	@$(FAULTS) damage $(or $(CASES),1000) $(SEED)
+
+fault-clock: build ## set clocks up to ten years off | JUMPS=… SEED=…
+	@Tests/Faults/Nodes/run clock $(or $(JUMPS),36) $(SEED)
+
+fault-partitions: release ## cut and restore the links between five nodes | ROUNDS=… SEED=… SECONDS=…
+	@$(FAULTS) partitions $(or $(ROUNDS),50) $(or $(SEED),1) $(SECONDS)
+
+fault-sync: release ## run on a disk that fails to sync | CYCLES=… SEED=…
+	@$(FAULTS) sync $(or $(CYCLES),100) $(SEED)
+
+##@ See it work
+
+demo: deps ## run three nodes on this machine through the whole story
 	swift build -c release --product waymark
 	swift build -c release --product Demo
 	@"$$(swift build -c release --show-bin-path)/Demo"
 
-examples: release ## four stories (five devices on a network, two machines, a subscription, a lost laptop), and what embeds the node
+examples: release ## run the four story examples and the embedding example
 	@for name in lan two-machines free-and-premium restore-after-loss; do examples/$$name/run || exit 1; done
 	@$(MAKE) --no-print-directory embed
 
 EMBED := swift build --package-path examples/embed --scratch-path .build-embed
 
-embed: deps ## two programs that embed the node: an app's life, and views that watch without loops
+embed: deps ## run two programs that embed a node
 	$(EMBED)
 	@"$$($(EMBED) --show-bin-path)/Life"
 	@"$$($(EMBED) --show-bin-path)/Views"
 
-docs: build ## the library's documentation for developers, by docc, without a warning: OUT=.build/documentation
-	@Tests/Docs/run $(OUT)
+##@ Measure
 
-api: deps ## what of the library's public face is not as it was: BASE=a tag or a commit
-	swift package diagnose-api-breaking-changes $(BASE) --products Waymark --products WaymarkTesting
-
-pictures: release ## the pictures of them in the README, from what they say now
-	@python3 examples/picture.py lan restore-after-loss
-
-interop: build ## a client in Python, written from Protocol/ alone, meets a node, and then does all it should not
-	@Tests/Interop/run
-	@Tests/Hostile/run
-
-hostile: build ## a hostile member at random against a circle of nodes: SEED=… STEPS=…
-	@Tests/Hostile/run random $(SEED) $(STEPS)
-
-attack: release ## fifty hostile connections, then costly sets of one member: what an honest peer feels
-	@Tests/Attack/run
-	@Tests/Attack/run costly
-
-oracle: build ## five nodes against a model in Python: SEED=… STEPS=…; or HISTORIES=1000, many short ones
-	@if [ -n "$(HISTORIES)" ]; then Tests/Oracle/run histories "$(SEED)" "$(HISTORIES)" "$(STEPS)"; \
-	else Tests/Oracle/run $(SEED) $(STEPS); fi
-
-simulate: deps ## a circle of simulated devices, every fault from one seed: SEED=…; or SEEDS=…, that many
-	@Tests/Simulate/run "$(SEED)" "$(SEEDS)"
-
-soak: deps ## simulated circles from new seeds for as long as there is time: MINUTES=…
-	@Tests/Simulate/run soak "$(MINUTES)"
-
-kill: release ## three nodes killed in the middle of everything, with a journal outside: KILLS=… SEED=…
-	@$(FAULTS) kill $(or $(KILLS),1000) $(SEED)
-
-pause: release ## nodes that stand still for up to LONGEST seconds and go on: CYCLES=… SEED=… LONGEST=…
-	@$(FAULTS) pause $(or $(CYCLES),100) $(or $(SEED),1) $(LONGEST)
-
-stop: release ## nodes that are told to end, at any moment: TIMES=… SEED=…
-	@$(FAULTS) stop $(or $(TIMES),1000) $(SEED)
-
-full: release ## a node's disk runs full and gets room again: CYCLES=… SEED=…
-	@$(FAULTS) full $(or $(CYCLES),200) $(SEED)
-
-descriptors: release ## a flood of connections to a node that may open few files
-	@$(FAULTS) descriptors 20 32 40 64 256
-
-damage: release ## damaged stores, logs, keys and other files at the start: CASES=… SEED=…
-	@$(FAULTS) damage $(or $(CASES),1000) $(SEED)
-
-clock: build ## clocks that jump by up to ten years: JUMPS=… SEED=…
-	@Tests/Faults/run clock $(or $(JUMPS),36) $(SEED)
-
-partitions: release ## five nodes in networks of their own, whose links fail: ROUNDS=… SEED=… SECONDS=…
-	@$(FAULTS) partitions $(or $(ROUNDS),50) $(or $(SEED),1) $(SECONDS)
-
-sync: release ## a disk that fails to keep what it is told to: CYCLES=… SEED=…
-	@$(FAULTS) sync $(or $(CYCLES),100) $(SEED)
-
-service: build ## a node under a real systemd: started, watched, started again, taken down (needs root)
-	@Tests/Service/run
-
-bench: release ## rates, latencies, bytes and memory beside a bare SQLite: ROWS=100000 MANY=1000000 ONLY=… REPORT=…
+bench: release ## measure throughput, latency, bytes and memory | ROWS=100000 MANY=1000000 ROUNDS=5 ONLY=… REPORT=…
 	swift build -c release --product Bench
 	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" --waymark "$$bin/waymark" --rows $(or $(ROWS),100000) \
 	  --many $(or $(MANY),1000000) --rounds $(or $(ROUNDS),5) --pipeline ../shared/bench \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(REPORT),--report $(REPORT))
 
-growth: release ## the same as records, authors and nodes grow: ONLY=records,authors,nodes RECORDS=1000,… AUTHORS=… NODES=… HOP=10 REPORT=…
+growth: release ## measure how they grow with records, authors and nodes | ONLY=records,authors,nodes RECORDS=… AUTHORS=… NODES=…
 	swift build -c release --product Bench
 	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" growth --waymark "$$bin/waymark" \
 	  $(if $(ONLY),--only $(ONLY)) $(if $(RECORDS),--records $(RECORDS)) $(if $(AUTHORS),--authors $(AUTHORS)) \
 	  $(if $(NODES),--nodes $(NODES)) $(if $(HOP),--hop $(HOP)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(REPORT),--report $(REPORT))
 
-upgrade: build ## an older program, made from this tree, in one circle with the present one
-	@Tests/Upgrade/run
+##@ Maintain
 
-images: deps ## what a crash could leave of a store at every moment of what it does: WORD=… for some scenarios
-	swift build -c release --product Images
-	@"$$(swift build -c release --show-bin-path)/Images" $(WORD)
-
-fuzz: deps ## feed what comes from strangers with made-up bytes: TARGET=… SECONDS=…
-	@Tests/Fuzz/run "$(TARGET)" "$(SECONDS)"
-
-mutants: deps ## planted mistakes that the simulator has to find: ONLY=… SEEDS=1000
-	@SEEDS="$(SEEDS)" Tests/Mutants/run $(ONLY)
-
-tsan: deps ## all tests under the thread sanitizer
-	@Tests/Sanitizers/run thread
-
-asan: deps ## all tests under the address sanitizer
-	@Tests/Sanitizers/run address
-
-format: ## lay out every Swift file
+format: ## format every Swift file
 	swift format --in-place --recursive --parallel $(SOURCES)
 
-lint: ## check the layout of every Swift file
+lint: ## check the format of every Swift file
 	swift format lint --strict --recursive --parallel $(SOURCES)
 
-vectors: ## make the test vectors again (needs python3 with venv)
+vectors: ## generate the test vectors (needs python3 with venv)
 	.ci/vectors
 
-clean: ## remove what was built
+clean: ## remove all build products
 	rm -rf .build .build-static .build-allfeatures .build-mock .build-fuzz .build-tsan .build-asan .build-mutants

@@ -1,12 +1,11 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
-/// The sanitizers that `make fuzz` builds every module with, in a scratch path of its own; nil everywhere else.
+/// Sanitizers for `make fuzz`, which builds in its own scratch path; nil in every other build.
 let sanitizers = Context.environment["WAYMARK_FUZZING"]
 let fuzzing: [String] = sanitizers.map { ["-sanitize=\($0)"] } ?? []
 
-/// Settings of every Swift target: language mode 6, the upcoming features this code is written for,
-/// and no warnings left standing.
+/// Settings of every Swift target: language mode 6, upcoming features enabled, warnings treated as errors.
 let common: [SwiftSetting] =
   (fuzzing.isEmpty ? [] : [.unsafeFlags(fuzzing)]) + [
     .enableUpcomingFeature("ExistentialAny"),
@@ -18,7 +17,7 @@ let common: [SwiftSetting] =
     .treatAllWarnings(as: .error),
   ]
 
-/// A station that does no I/O: no unsafe code without a word that says so.
+/// A module without I/O. Unsafe code in it needs an explicit `unsafe`.
 func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: common + [.strictMemorySafety()])
 }
@@ -27,8 +26,9 @@ func shell(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: common)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: common)
+/// `group` is the folder below Tests: Unit or Process.
+func tests(_ name: String, _ dependencies: [Target.Dependency], in group: String = "Unit") -> Target {
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(group)/\(name)", swiftSettings: common)
 }
 
 let package = Package(
@@ -112,7 +112,7 @@ let package = Package(
       dependencies: [
         "Control", "Engine", "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite",
         "Sodium", "Storage", "Waymark", "Wire",
-      ], path: "Tests/Bench", swiftSettings: common),
+      ], path: "Tests/Tools/Bench", swiftSettings: common),
     tests(
       "CommandTests",
       [
@@ -125,22 +125,22 @@ let package = Package(
     tests("ExchangeTests", ["Exchange", "JSONDocument", "Records", "SQLite", "Wire"]),
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
-      path: "Tests/Families", swiftSettings: common),
+      path: "Tests/Unit/Families", swiftSettings: common),
     .target(
       name: "FuzzTargets",
       dependencies: [
         "Control", "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite",
         "SecureChannel", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
-      ], path: "Tests/Fuzz/Targets", swiftSettings: common),
+      ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     .target(
       name: "CrashImages",
       dependencies: [
         "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
         "VirtualDisk", "Wire",
-      ], path: "Tests/Images/Scenarios", swiftSettings: common),
+      ], path: "Tests/Faults/Images/Scenarios", swiftSettings: common),
     .executableTarget(
-      name: "Images", dependencies: ["CrashImages"], path: "Tests/Images/Runner", swiftSettings: common),
+      name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests(
@@ -148,8 +148,8 @@ let package = Package(
       [
         "Exchange", "Home", "JSONDocument", "Processes", "Records", "Sodium", "Waymark", "WaymarkCommand",
         "Wire",
-      ]),
-    .target(name: "Processes", dependencies: [], path: "Tests/Processes", swiftSettings: common),
+      ], in: "Process"),
+    .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(
       "ReplicationTests",
@@ -171,7 +171,7 @@ let package = Package(
       ["Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("TidyTests", ["Processes"]),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
-    .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Vectors", swiftSettings: common),
+    .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Unit/Vectors", swiftSettings: common),
     tests(
       "WaymarkTests",
       [
@@ -187,6 +187,6 @@ let package = Package(
 if !fuzzing.isEmpty {
   package.targets.append(
     .executableTarget(
-      name: "Fuzz", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Runner", swiftSettings: common,
+      name: "Fuzz", dependencies: ["FuzzTargets"], path: "Tests/Faults/Fuzz/Runner", swiftSettings: common,
       linkerSettings: [.unsafeFlags(fuzzing + ["-use-ld=lld"])]))
 }

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 // Two programs that stand in for an app: each uses the library as its documentation says, and nothing else. They buy

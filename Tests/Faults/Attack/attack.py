@@ -1,0 +1,288 @@
+"""Fifty connections against one node of two: what its honest peer feels, and what the node spends.
+
+The attackers need the same processor. What that alone does is seen by letting them attack a node of another circle
+first: `elsewhere`.
+
+`costly` measures one hostile member that brings few sets, each of which costs much: `costly.py`.
+"""
+
+import json
+import multiprocessing
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Independent" / "Interop"))
+import node as nodes  # noqa: E402
+
+import strangers  # noqa: E402
+
+try:
+    import costly
+    import members
+except ImportError:
+    costly = members = None
+
+WRITES = 30
+SETTLE_SECONDS = 8
+
+
+class Peer(nodes.Node):
+    """A device that joined another's circle, and serves."""
+
+    def __init__(self, name, founder):
+        self.founder = founder
+        super().__init__(name)
+
+    def command(self, *words):
+        if words[0] == "issuer":
+            return ""
+        if words[0] == "init":
+            ticket = self.founder.command("invite")
+            return super().command("join", ticket, "--name", words[2], *words[5:])
+        return super().command(*words)
+
+
+class Gauge:
+    """What a process has used."""
+
+    def __init__(self, process):
+        self.folder = pathlib.Path(f"/proc/{process.pid}")
+
+    def field(self, name):
+        for line in (self.folder / "status").read_text().splitlines():
+            if line.startswith(name + ":"):
+                return int(line.split()[1])
+        return 0
+
+    @property
+    def resident(self):
+        return self.field("VmRSS") / 1024
+
+    @property
+    def threads(self):
+        return self.field("Threads")
+
+    @property
+    def descriptors(self):
+        return len(list((self.folder / "fd").iterdir()))
+
+    @property
+    def seconds(self):
+        fields = (self.folder / "stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Control:
+    """The node's control socket, kept open: no process is started for a write."""
+
+    def __init__(self, home):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(home / "control.sock"))
+        self.lines = self.socket.makefile("rb")
+
+    def ask(self, command, **arguments):
+        self.socket.sendall(json.dumps({"command": command, "arguments": arguments}).encode() + b"\n")
+        answer = json.loads(self.lines.readline())
+        assert answer.get("type") == "result", answer
+        return answer["document"]
+
+
+def latency(control, reader, value):
+    """Milliseconds from a write here to its being in the other's copy of the settings."""
+    start = time.monotonic()
+    control.ask("settings.set", key="attack", value=value)
+    copy = reader.home / "settings.json"
+    while value not in copy.read_text():
+        assert time.monotonic() < start + 60, "a write did not reach the peer within a minute"
+        time.sleep(0.001)
+    return (time.monotonic() - start) * 1_000
+
+
+def measure(alice, bob, label):
+    """The latencies of writes in both directions, one after the other."""
+    controls = Control(alice.home), Control(bob.home)
+    times = []
+    for number in range(WRITES):
+        writer, reader = (controls[0], bob) if number % 2 == 0 else (controls[1], alice)
+        times.append(latency(writer, reader, f"{label}-{number}"))
+        time.sleep(0.1)
+    return times
+
+
+def wait_in_sync(alice, bob):
+    end = time.monotonic() + 30
+    while not any(row["state"] == "in_sync" for row in alice.json("peers")["peers"]):
+        assert time.monotonic() < end, "the two never were in sync"
+        time.sleep(0.2)
+    (bob.home / "settings.json").exists() or bob.command("settings", "set", "attack", "none")
+    end = time.monotonic() + 30
+    while not all((each.home / "settings.json").exists() for each in (alice, bob)):
+        assert time.monotonic() < end, "no copy of the settings"
+        time.sleep(0.2)
+
+
+def attackers(alice):
+    """Processes that attack until they are ended: strangers in one, each hostile member in its own."""
+    hostile = members.recruit(alice) if members else []
+    count = 50 - len(hostile)
+    found = [(strangers.attack, (alice.address, count))]
+    found += [(members.attack, (each, kind)) for each, kind in hostile]
+    return [multiprocessing.Process(target=body, args=arguments, daemon=True) for body, arguments in found]
+
+
+def row(name, times):
+    ordered = sorted(times)
+    return (f"{name:<10} median {statistics.median(ordered):7.1f} ms   90 % {ordered[len(ordered) * 9 // 10]:7.1f} ms"
+            f"   most {ordered[-1]:7.1f} ms")
+
+
+def elsewhere(alice, bob, other):
+    """The latencies while a node of another circle is attacked on the same machine."""
+    processes = attackers(other)
+    for each in processes:
+        each.start()
+    time.sleep(SETTLE_SECONDS)
+    times = measure(alice, bob, "elsewhere")
+    for each in processes:
+        each.kill()
+        each.join()
+    return times
+
+
+def run():
+    alice, other = nodes.Node("Alice"), nodes.Node("Eve")
+    bob = None
+    try:
+        bob = Peer("Bob", alice)
+        wait_in_sync(alice, bob)
+        gauge = Gauge(alice.process)
+        measure(alice, bob, "warm")
+        calm = measure(alice, bob, "calm")
+        noise = elsewhere(alice, bob, other)
+        processes = attackers(alice)
+        before = gauge.resident, gauge.descriptors, gauge.threads
+        for each in processes:
+            each.start()
+        time.sleep(SETTLE_SECONDS)
+        begun, used = time.monotonic(), gauge.seconds
+        attacked = measure(alice, bob, "attacked")
+        cpu = (gauge.seconds - used) / (time.monotonic() - begun) * 100
+        during = gauge.resident, gauge.descriptors, gauge.threads
+        for each in processes:
+            each.kill()
+            each.join()
+        time.sleep(SETTLE_SECONDS)
+        after = gauge.resident, gauge.descriptors, gauge.threads
+        alive = alice.is_alive() and bob.is_alive()
+        report(calm, noise, attacked, cpu, before, during, after, alive, len(processes) - 1)
+        return verdict(calm, noise, attacked, before, during, after, alive)
+    finally:
+        for each in (alice, bob, other):
+            if each is not None:
+                if "--log" in sys.argv:
+                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
+                each.end()
+
+
+def report(calm, noise, attacked, cpu, before, during, after, alive, hostile):
+    middle = statistics.median
+    ratio = f"{middle(attacked) / middle(calm):.1f} times, {middle(attacked) / middle(noise):.1f} times of elsewhere"
+    print(f"50 connections, {hostile} of them from members")
+    print(row("calm", calm))
+    print(row("elsewhere", noise))
+    print(row("attacked", attacked) + "   " + ratio)
+    print(f"the node: {cpu:.0f} % of a core")
+    for index, (name, unit) in enumerate([("memory", "MB"), ("descriptors", ""), ("threads", "")]):
+        print(f"  {name:<12} {before[index]:6.0f} before {during[index]:6.0f} attacked {after[index]:6.0f} after {unit}")
+    print("both nodes run" if alive else "A NODE DIED")
+
+
+def verdict(calm, noise, attacked, before, during, after, alive):
+    failures = []
+    if not alive:
+        failures.append("a node died")
+    # Where the machine is busy with the attackers themselves, the comparison is with that.
+    if statistics.median(attacked) >= max(5 * statistics.median(calm), 2 * statistics.median(noise)):
+        failures.append("the latency rose five times or more")
+    if max(during[0], after[0]) - before[0] >= 64:
+        failures.append("the memory rose by 64 MB or more")
+    if after[1] > before[1] + 2:
+        failures.append("descriptors were left behind")
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
+# Costly sets
+
+COSTLY_SECONDS = 120
+# What an honest change may take at the worst, whatever one member brings.
+COSTLY_MILLISECONDS_MAX = 5_000
+
+
+def sets_at(node):
+    return node.json("status")["lanes"]["settings"]["changeSets"]
+
+
+def measure_costly(alice, bob, name, count, label):
+    """What changes from Alice to Bob take until both hold all that the attacker brings, and what both spend."""
+    process, brought = costly.attack(alice, name, count)
+    before = sets_at(alice)
+    gauges = Gauge(alice.process), Gauge(bob.process)
+    used = [each.seconds for each in gauges]
+    process.start()
+    times, replies, begun, done = [], [], time.monotonic(), None
+    while time.monotonic() < begun + COSTLY_SECONDS:
+        # The control server closes connections that are idle for ten seconds.
+        times.append(latency(Control(alice.home), bob, f"{label}-{len(times)}"))
+        asked = time.monotonic()
+        alice.json("status")
+        replies.append((time.monotonic() - asked) * 1_000)
+        wanted = before + brought + len(times)
+        # With what the honest changes declare of all that they have seen there are more.
+        if brought and min(sets_at(alice), sets_at(bob)) >= wanted or not brought and time.monotonic() > begun + 20:
+            done = time.monotonic() - begun
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.join()
+    spent = [each.seconds - start for each, start in zip(gauges, used)]
+    ended = f"{done:6.1f} s until both held all" if done else f"NOT ALL AFTER {COSTLY_SECONDS} s"
+    print(f"{name:<18} {brought:6} sets   changes: median {statistics.median(times):7.1f} ms, most {max(times):7.1f} ms"
+          f"   status: most {max(replies):7.1f} ms   {ended}   CPU {spent[0]:5.1f} s and {spent[1]:5.1f} s", flush=True)
+    return max(times), done is not None
+
+
+def run_costly():
+    alice, bob, failures = nodes.Node("Alice"), None, []
+    try:
+        bob = Peer("Bob", alice)
+        wait_in_sync(alice, bob)
+        measure(alice, bob, "warm")
+        print(row("calm", measure(alice, bob, "calm")), flush=True)
+        for number, (name, count) in enumerate(costly.ATTACKS):
+            most, is_done = measure_costly(alice, bob, name, count, f"costly-{number}")
+            if most > COSTLY_MILLISECONDS_MAX or not is_done:
+                failures.append(f"{name}, {count}: honest changes had to wait")
+        if not (alice.is_alive() and bob.is_alive()):
+            failures.append("a node died")
+    finally:
+        for each in (alice, bob):
+            if each is not None:
+                if "--log" in sys.argv:
+                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
+                each.end()
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    if costly is None or "costly" not in sys.argv:
+        sys.exit(run())
+    sys.exit(run_costly())

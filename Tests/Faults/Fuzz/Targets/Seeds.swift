@@ -1,0 +1,158 @@
+import Exchange
+import Foundation
+import JSONDocument
+import Membership
+import Records
+import Replication
+import SecureChannel
+import Wire
+
+/// Inputs to begin with: the vectors of the protocol, and examples that this program makes.
+enum Seeds {
+  /// No seed is longer: what is short is changed sooner.
+  private static let bytesMax = 6_000
+
+  @Sendable static func cbor() throws -> [[UInt8]] {
+    var choices = random(1, 4_000)
+    return try vectors("cbor.json") + (0..<60).map { _ in Scribe.value(&choices).encoded }
+  }
+
+  @Sendable static func messages() throws -> [[UInt8]] {
+    var (scribe, choices) = (Scribe(), random(3, 4_000))
+    for _ in 0..<12 { _ = scribe.write(&choices, as: [Cast.alice, Cast.mallory]) }
+    let host = try Host("alice", Cast.alice, Cast.aliceTransport, knowing: [Cast.entitlement])
+    let introduction = host.circle.introduction(of: host.device, wallMilliseconds: Cast.noon)?.encoded ?? []
+    var messages: [Message] = [
+      .introduction(introduction), Words.summary(&choices, like: host, now: Cast.noon),
+      .statementIDs(host.circle.ids, reply: true), .statements([Cast.genesis.bytes], last: true),
+      .sets(.records, scribe.written.filter { $0.header.log.lane == .records }.suffix(2)),
+      .served(.settings), .state(.zero, token: 7, echo: true), .refusal(token: 9, .syncOff),
+    ]
+    messages += ReasonCode.allCases.map { .goodbye($0) }
+    for lane in Lane.allCases {
+      messages.append(.heads(lane, Words.heads(&choices, lane, scribe.written), complete: true))
+      messages.append(.want(lane, Words.wants(&choices, lane, scribe.written)))
+      for _ in 0..<6 {
+        messages.append(.query(Query(token: 1, lane: lane, question: Words.question(&choices))))
+        messages.append(.answer(token: 1, Words.answer(&choices, lane, scribe.written)))
+      }
+    }
+    return messages.map(\.encoded).filter { $0.count <= 2 * bytesMax }
+  }
+
+  /// For targets that read operations: any bytes are some.
+  @Sendable static func operations() throws -> [[UInt8]] {
+    (1...16).map { seed in
+      var random = SplitMix(seed: UInt64(seed))
+      return (0..<(40 * seed)).map { _ in UInt8(truncatingIfNeeded: random.next() >> (random.next() % 9)) }
+    }
+  }
+
+  @Sendable static func handshakes() throws -> [[UInt8]] {
+    let introduction =
+      try Circle(genesis: Cast.genesis, developmentIssuer: nil)
+      .introduction(of: DeviceKey(Cast.alice), wallMilliseconds: Cast.noon)?.encoded ?? []
+    let length: [UInt8] = [240, UInt8(introduction.count >> 8), UInt8(introduction.count & 255)]
+    let exchange: [UInt8] = [2, 2, 2, 6, 5, 1, 2, 3, 4, 5, 2, 7, 3, 9, 9, 9, 2, 8, 1, 2]
+    return [
+      [0, 0, 1] + exchange, [0, 1, 1] + exchange, [2, 0, 1] + length + introduction + [2, 3, 1, 2, 3, 1],
+    ]
+      + (try operations())
+      + (try vectors("noise.json").filter { $0.count < 400 }.prefix(60).map { [3, 0, 0] + $0 })
+  }
+
+  @Sendable static func changeSets() throws -> [[UInt8]] {
+    let parts = try vectors("change-sets.json") + (try vectors("merge.json").prefix(120))
+    return parts.filter { $0.count > 40 }.flatMap { [[0] + $0, [1, 1] + $0, [1, 0] + $0] }
+      + (try operations().map { [3] + $0 })
+  }
+
+  @Sendable static func statements() throws -> [[UInt8]] {
+    try vectors("circle.json").filter { $0.count > 100 }.map { [0] + $0 }
+      + (try operations().map { [1] + $0 })
+  }
+
+  @Sendable static func beacons() throws -> [[UInt8]] {
+    try vectors("beacons.json").filter { $0.count > 100 }.map { [0] + $0 }
+      + (try operations().map { [1] + $0 })
+  }
+
+  @Sendable static func tickets() throws -> [[UInt8]] {
+    let lines = try strings("circle.json").filter { $0.hasPrefix("waymark1") }.map { [0] + Array($0.utf8) }
+    let messages = try vectors("circle.json").filter { $0.count > 60 }
+    let ticket = Ticket(
+      circle: Cast.circle, transport: Cast.transports[0], addresses: ["10.0.0.1:7433"], secret: Bytes16(1, 2),
+      expiry: Cast.noon)
+    return lines + [[0] + Array(ticket.line.utf8)] + messages.flatMap { [[3] + $0, [4] + $0] }
+      + (try operations().map { [5] + $0 })
+  }
+
+  @Sendable static func ritualist() throws -> [[UInt8]] {
+    try (1...6).map { try trimmed(SampleData.ritualist(seed: $0, size: small($0))) }
+  }
+
+  @Sendable static func travelingSnails() throws -> [[UInt8]] {
+    try (1...6).map { try trimmed(SampleData.travelingSnails(seed: $0, size: small($0))) }
+  }
+
+  /// The same file with short pictures and attachments.
+  private static func trimmed(_ file: [UInt8]) throws -> [UInt8] { shortened(try JSON.parse(file)).bytes() }
+
+  private static func shortened(_ json: JSON) -> JSON {
+    switch json {
+    case .string(let text) where text.utf8.count > 200: "aGVsbG8="
+    case .array(let items): .array(items.map(shortened))
+    case .object(let members): .object(members.map { JSON.Member($0.key, shortened($0.value)) })
+    default: json
+    }
+  }
+
+  private static func small(_ seed: UInt64) -> SampleData.Size {
+    var size = SampleData.Size()
+    (size.habits, size.logs, size.trips, size.items) = (
+      1 + Int(seed % 2), Int(seed), Int(seed % 3), Int(seed % 4)
+    )
+    return size
+  }
+
+  @Sendable static func backups() throws -> [[UInt8]] {
+    let forged = try operations().map { [$0[0], 0] + $0 }
+    var choices = Choices(Array(forged.last?.dropFirst(2) ?? []))
+    let path = FileManager.default.temporaryDirectory.appending(path: "seed-\(UUID().uuidString)")
+    try ForgedBackup(&choices).write(to: path.path)
+    defer { try? FileManager.default.removeItem(at: path) }
+    return forged + [[0, 1] + [UInt8](try Data(contentsOf: path))]
+  }
+
+  // MARK: Vectors
+
+  /// Every byte string of a file of vectors.
+  private static func vectors(_ name: String) throws -> [[UInt8]] {
+    try strings(name).compactMap { bytesFromHexadecimal($0) }.filter { !$0.isEmpty && $0.count <= bytesMax }
+  }
+
+  /// Every text of a file of vectors, once, in its order.
+  private static func strings(_ name: String) throws -> [String] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    let file = root.appending(path: "Protocol/vectors").appending(path: name)
+    var known: Set<String> = []
+    var found: [String] = []
+    collect(try JSON.parse([UInt8](try Data(contentsOf: file))), &known, &found)
+    return found
+  }
+
+  private static func collect(_ json: JSON, _ known: inout Set<String>, _ found: inout [String]) {
+    switch json {
+    case .string(let text): if known.insert(text).inserted { found.append(text) }
+    case .array(let items): for item in items { collect(item, &known, &found) }
+    case .object(let members): for member in members { collect(member.value, &known, &found) }
+    default: break
+    }
+  }
+
+  static func random(_ seed: UInt64, _ count: Int) -> Choices {
+    var random = SplitMix(seed: seed)
+    return Choices((0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+  }
+}

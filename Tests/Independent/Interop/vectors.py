@@ -1,0 +1,156 @@
+"""The vectors of Protocol/vectors, read by this client: what they accept and refuse, it accepts and refuses."""
+
+import json
+import pathlib
+
+import merge
+from change_set import parse
+from circle import Circle, Statement, Ticket
+from encoding import Refused, check_value, decode_counted, encode, require
+from replica import Lane
+
+FOLDER = pathlib.Path(__file__).parents[3] / "Protocol" / "vectors"
+FAR = (1 << 48) - 1
+TRIP, TITLE = 1, 1
+
+
+def load(name):
+    return json.loads((FOLDER / name).read_text())
+
+
+def unhex(text):
+    parts = [part.split("*") for part in text.split()]
+    return b"".join(bytes.fromhex(p[0]) * (int(p[1]) if len(p) > 1 else 1) for p in parts)
+
+
+def check(title, is_accepted, read):
+    try:
+        read()
+    except Refused as refusal:
+        assert not is_accepted, f"{title}: refused, {refusal}"
+    else:
+        assert is_accepted, f"{title}: accepted"
+
+
+def value(data):
+    read, items = decode_counted(data)
+    require(items <= 20_000, "items of a body")
+    check_value(read)
+    assert encode(read) == data
+
+
+def map_of_values(data):
+    read, _ = decode_counted(data)
+    require(type(read) is dict, "a map")
+    for each in read.values():
+        check_value(each)
+    assert encode(read) == data
+
+
+def cbor():
+    for group, read in (("values", value), ("maps", map_of_values)):
+        for is_accepted in (True, False):
+            for case in load("cbor.json")[group]["accepted" if is_accepted else "refused"]:
+                check("cbor: " + case["name"], is_accepted, lambda: read(unhex(case["bytes"])))
+
+
+def parts(case):
+    return [unhex(case[key]) for key in ("header", "signature", "body")]
+
+
+def change_sets():
+    document = load("change-sets.json")
+    for case in [s for a in document["accepted"] for s in a["sets"]] + document["atTheLimits"]:
+        assert parse(parts(case)).id.hex() == case["id"]
+    for case in document["refused"]:
+        check(f"change set: {case['stage']}, {case['name']}", False, lambda: parse(parts(case)))
+
+
+def circles():
+    document = load("circle.json")
+    for case in document["statements"]:
+        check("statement: " + case["name"], case["accepted"], lambda: Statement(unhex(case["bytes"])))
+    for case in document["tickets"]:
+        check("ticket: " + case["name"], case["accepted"], lambda: Ticket(case["line"]))
+        if case["accepted"]:
+            ticket = Ticket(case["line"])
+            assert (ticket.id.hex(), ticket.psk.hex()) == (case["id"], case["psk"])
+    for case in document["circles"]:
+        circle = Circle(Statement(unhex(case["statements"][0])))
+        for each in case["statements"][1:]:
+            circle.add(Statement(unhex(each)))
+        assert circle.hash.hex() == case["setHash"], case["name"]
+        check_members(circle, case)
+
+
+def check_members(circle, case):
+    judged = circle.membership
+    members = {
+        device.hex(): {"name": chain[-1].fields[5], "links": len(chain), "transport": circle.transport(device).hex()}
+        for device, chain in judged.members.items()}
+    told = {device: {key: row[key] for key in ("name", "links", "transport")}
+            for device, row in case["members"].items()}
+    assert members == told, case["name"]
+    assert sorted(each.hex() for each in judged.revoked) == sorted(case["revoked"]), case["name"]
+    for log in case["logs"]:
+        device, incarnation = bytes.fromhex(log["device"]), bytes.fromhex(log["incarnation"])
+        cuts = judged.cuts(device, incarnation, log["lane"]) if judged.is_named(device) else None
+        said = "unknown" if cuts is None else "cut" if cuts else "open"
+        assert said == log["admission"], (case["name"], log, cuts)
+        kept = set(map(frozenset, cuts or []))
+        told = {frozenset(bytes.fromhex(tip) for tip in cut) for cut in log["cuts"]}
+        assert (frozenset() in kept) == (frozenset() in told), (case["name"], log)
+        assert frozenset() in kept or kept == told, (case["name"], log)
+
+
+def merging():
+    document = load("merge.json")
+    for history in document["histories"]:
+        lane = Lane(1, unhex(document["circle"]))
+        for each in history["sets"]:
+            assert lane.place(parse(parts(each)), FAR)
+        assert merge.digest(lane.folded.values()).hex() == history["digest"], history["name"]
+    ranks = []
+    for each in document["ranks"]:
+        [[_, write]] = merge.writes(parse(parts(each)))
+        ranks.append(write.rank)
+    assert ranks == sorted(ranks)
+
+
+def cutting():
+    document = load("cuts.json")
+    for case in document["cases"]:
+        cuts = {(unhex(log["device"]), unhex(log["incarnation"])): [set(map(unhex, tips)) for tips in log["cuts"]]
+                for log in case["cuts"]}
+        lane = Lane(1, unhex(document["circle"]), lambda device, incarnation, _: cuts.get((device, incarnation), []))
+        sets, waiting = [parse(parts(each)) for each in case["sets"]], []
+        for stage in case["stages"]:
+            waiting = arriving(lane, waiting + [sets[each] for each in stage["arrives"]])
+            heads = sorted([sets[tip].id, folded] for tip, folded in stage["heads"])
+            assert sorted(row[3:] for row in lane.heads()) == heads, (case["name"], stage)
+            assert lane.hashes()[2].hex() == stage["digest"], (case["name"], stage)
+            title = merge.cells(lane.folded.values()).get((TRIP, bytes(15) + b"\x01", TITLE))
+            if title:
+                won, lost = merge.winner(title), merge.rivals(title, lane.covers)
+                assert (won.set.id, sorted(each.set.id for each in lost)) == (
+                    sets[stage["winner"]].id, sorted(sets[each].id for each in stage["losers"])), (case["name"], stage)
+
+
+def arriving(lane, waiting):
+    """Places what can be placed, again and again; what is left has no place yet."""
+    while True:
+        left = []
+        for each in waiting:
+            try:
+                lane.place(each, FAR)
+            except KeyError:
+                left.append(each)
+        if len(left) == len(waiting):
+            return left
+        waiting = left
+
+
+def run(step):
+    for each in (cbor, change_sets, circles, merging, cutting):
+        each()
+    step("the vectors of encoding, change sets, circle, merge and cuts")

@@ -1,0 +1,47 @@
+import CrashImages
+import Foundation
+import SQLite
+import Simulation
+import Testing
+
+@testable import Storage
+import VirtualDisk
+
+@Suite struct ImageTests {
+  /// Disks and settings that lose what was committed: a check that does not see it would see nothing.
+  enum Spoiling: CaseIterable {
+    case lyingDisk, noSyncs
+
+    func callAsFunction(_ stage: Stage) throws {
+      switch self {
+      case .lyingDisk: stage.disk.faults.liesAboutSyncs = true
+      case .noSyncs: try stage.store.connection.execute("PRAGMA synchronous = OFF")
+      }
+    }
+  }
+
+  @Test(arguments: Spoiling.allCases)
+  func `the images of a disk that is never synced are found to be wrong`(_ spoiling: Spoiling) throws {
+    let props = try Props(oldStore: [])
+    let scenario = try #require(Scenario.all.first { $0.name == "a local write of one lane" })
+    var extent = ImageRun.Extent()
+    extent.moments = 4
+    extent.spoil = { try spoiling($0) }
+    let figures = try ImageRun.run(scenario, props, seed: 1, extent: extent)
+    #expect(figures.failures.count > 0)
+  }
+
+  static let fixture = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Fixtures/schema-1/store.db").standardized
+
+  @Test(arguments: Scenario.all)
+  func `whatever a crash leaves of a step is all of it or nothing`(_ scenario: Scenario) throws {
+    let props = try Props(oldStore: [UInt8](Data(contentsOf: Self.fixture)))
+    var extent = ImageRun.Extent()
+    extent.moments = 30
+    extent.damages = 2
+    let figures = try ImageRun.run(scenario, props, seed: 1, extent: extent)
+    #expect(figures.images > 0)
+    #expect(figures.failures.prefix(3).isEmpty, "\(figures.failures.count) of \(figures.images)")
+  }
+}

@@ -32,7 +32,7 @@ build: deps ## build everything with debug information
 release: deps ## build the optimised .build/release/waymark
 	swift build -c release --product waymark
 
-static: deps ## build .build-static/release/waymark, for machines without Swift
+static: deps ## build one that runs without Swift, in .build-static
 	swift build -c release --product waymark --static-swift-stdlib --scratch-path .build-static
 
 # The usual variables of packagers: PREFIX is the destination, DESTDIR a prefix for staging.
@@ -46,7 +46,7 @@ PAGES := share/man/man1/waymark.1 share/bash-completion/completions/waymark shar
 DOCUMENTS := README.md LICENSE SECURITY.md
 
 # Builds nothing: it runs as root, and root should not build in the directory of a user.
-install: ## install it after make static, with manual and completions | PREFIX=/usr/local DESTDIR=
+install: ## install it with manual and completions, after static | PREFIX=/usr/local DESTDIR=
 	@test -x $(BINARY) || { echo '$(BINARY) does not exist. Next: make static (not as root), then make install' >&2; exit 1; }
 	install -d $(INSTALLED)/bin $(addprefix $(INSTALLED)/,$(dir $(PAGES))) $(INSTALLED)/share/doc/waymark
 	install -m 755 $(BINARY) $(INSTALLED)/bin/waymark
@@ -75,7 +75,7 @@ pictures: release ## record the pictures of the README from the examples
 
 ##@ Test
 
-check: deps ## run the quick tests, the repository checks and the linter
+check: deps ## run the quick tests, the tidy tests and the linter
 	swift build --build-tests
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(QUICK_TESTS)'
 	@$(MAKE) --no-print-directory lint
@@ -117,7 +117,7 @@ asan: deps ## run all tests under the address sanitizer
 
 ##@ Simulate
 
-simulate: deps ## simulate a circle with all faults, from one or more seeds | SEED=… SEEDS=…
+simulate: deps ## simulate a circle with all faults, from seeds | SEED=… SEEDS=…
 	@Tests/Faults/Simulate/run "$(SEED)" "$(SEEDS)"
 
 soak: deps ## simulate circles from new seeds until the time is up | MINUTES=…
@@ -126,7 +126,7 @@ soak: deps ## simulate circles from new seeds until the time is up | MINUTES=…
 mutants: deps ## check that the simulator finds planted bugs | ONLY=… SEEDS=1000
 	@SEEDS="$(SEEDS)" Tests/Faults/Mutants/run $(ONLY)
 
-images: deps ## check every state of a store that a crash can leave behind | WORD=… (selects scenarios)
+images: deps ## check every state that a crash can leave of a store | WORD=… (selects scenarios)
 	swift build -c release --product Images
 	@"$$(swift build -c release --show-bin-path)/Images" $(WORD)
 
@@ -165,7 +165,7 @@ fault-sync: release ## run on a disk that fails to sync | CYCLES=… SEED=…
 
 ##@ See it work
 
-demo: deps ## run three nodes on this machine through the whole story
+demo: deps ## show the whole story with three nodes
 	swift build -c release --product waymark
 	swift build -c release --product Demo
 	@"$$(swift build -c release --show-bin-path)/Demo"
